@@ -1,0 +1,27 @@
+// The two clocks of a sample. Both are async-signal-safe; times are in nanoseconds.
+//
+// Freestanding: linked into the target.
+#pragma once
+
+#include <time.h>
+
+#include <cstdint>
+
+namespace sampan {
+
+inline uint64_t read_clock_ns(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// The session's time line: shared by all processes of a machine (vDSO, no system call).
+inline uint64_t monotonic_ns() { return read_clock_ns(CLOCK_MONOTONIC); }
+
+// CPU time of one thread of this process, by its tid: the kernel's encoding of a per-thread clock
+// (include/linux/posix-timers_types.h: ~tid << 3 | CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED).
+constexpr clockid_t thread_cpu_clock(int tid) {
+  return static_cast<clockid_t>((~static_cast<unsigned>(tid) << 3) | 6u);
+}
+
+}  // namespace sampan

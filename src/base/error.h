@@ -1,0 +1,21 @@
+// The one exception of the hosted folders: a sentence that a person will read, naming the file or
+// the process, and where possible what to do. Caught in the command.
+//
+// Hosted only: the freestanding folders neither throw nor include this.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <stdexcept>
+#include <utility>
+
+namespace sampan {
+
+class Error : public std::runtime_error {
+ public:
+  template <typename... Args>
+  explicit Error(fmt::format_string<Args...> format, Args&&... args)
+      : std::runtime_error(fmt::format(format, std::forward<Args>(args)...)) {}
+};
+
+}  // namespace sampan

@@ -1,0 +1,44 @@
+// The formats a profile can be written in. What each viewer demands is said in the exporter's file.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profile/view.h"
+
+namespace sampan::exporters {
+
+struct Outcome {
+  std::vector<std::string> notes;       // what was merged or left out to fit a viewer
+};
+
+struct Format {
+  std::string_view name;                // "pprof", as in --format
+  std::string_view suffix;              // ".pb.gz"
+  std::string_view viewer;              // "go tool pprof -http=: FILE": what to open it with
+  bool per_thread;                      // false: one file holds all threads (trace)
+  // Writes `path`: complete or absent. Throws Error.
+  Outcome (*write)(const profile::View& view, const std::string& path);
+};
+
+std::span<const Format> formats();
+// Throws Error with the nearest name when there is none.
+const Format& format(std::string_view name);
+
+// "profile_thread_1234_worker_1.pb.gz": the thread's name made safe for a file name.
+std::string thread_file_name(const profile::Thread& thread, const Format& format);
+
+struct Written {
+  std::string path;
+  const Format* format;
+  std::vector<std::string> notes;
+};
+
+// Everything a run leaves in its directory: for each format profile_overall<suffix> (the trace:
+// profile_trace.json), and one file per thread with samples where `per_thread`.
+std::vector<Written> write_all(const profile::View& view, std::span<const Format* const> formats,
+                               const std::string& directory, bool per_thread);
+
+}  // namespace sampan::exporters

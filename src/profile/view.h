@@ -1,0 +1,31 @@
+// What of a profile is looked at: some threads, some time. Reports and exporters work on a view.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profile/profile.h"
+
+namespace sampan::profile {
+
+struct Selection {
+  std::vector<std::string> threads;     // names or tids; empty: all
+  std::optional<int32_t> process;       // pid
+  std::optional<double> from_s, to_s;   // seconds since the session's start
+};
+
+struct View {
+  const Profile* profile = nullptr;
+  std::vector<uint32_t> samples;        // indexes into Profile::samples, by time
+  std::vector<uint32_t> threads;        // those selected, samples or not: by process, main first,
+                                        // then busiest first
+};
+
+// Throws Error for a thread or process that is not in the profile, with the nearest name that is.
+View select(const Profile& profile, const Selection& selection = {});
+// The same view, one thread of it.
+View only_thread(const View& view, uint32_t thread);
+
+}  // namespace sampan::profile

@@ -1,0 +1,57 @@
+// Walks the stack of the calling process from a set of registers, by .eh_frame. This is what runs
+// inside the target's signal handler: no allocation, no lock, no errno, no call into the loader
+// but `_dl_find_object`, and no more than 1 KB of stack. See docs/unwinding.md.
+//
+// Freestanding: linked into the target.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "wire/stop_reason.h"
+
+namespace sampan::unwind {
+
+// Registers by their DWARF numbers (System V x86-64 psABI, figure 3.36); 16 is the return address
+// column, here the instruction pointer.
+enum Register : uint8_t { kRax, kRdx, kRcx, kRbx, kRsi, kRdi, kRbp, kRsp, kR8, kRip = 16 };
+struct Registers {
+  uint64_t value[17];
+};
+
+// The memory that a walk may read without asking: [low, high) of the thread's stack. Elsewhere each
+// page is probed first (`may_probe`: a system call, forbidden under seccomp).
+struct StackBounds {
+  uint64_t low;
+  uint64_t high;
+  bool may_probe;
+};
+
+struct WalkResult {
+  uint32_t depth;  // frames written
+  wire::StopReason stop;
+};
+
+class Walker {
+ public:
+  // Maps the cache of unwind rows (256 KB). Ordinary context, once, before the first walk. False
+  // when there is no memory.
+  bool start();
+
+  // Writes the lookup AVMAs of the frames, leaf first, at most `frames.size()` of them.
+  // Async-signal-safe; any number of threads at once.
+  WalkResult walk(const Registers& registers, const StackBounds& stack,
+                  std::span<uint64_t> frames);
+
+  // Around everything that may unmap a module (dlclose). Between the two, walks that begin use only
+  // cached rows and never read a module. `begin_unload` does not wait for walks under way: the
+  // caller, who knows the threads, does (preload/modules.h). Nests.
+  void begin_unload();
+  // Also forgets all cached rows: another module may be mapped at the same place.
+  void end_unload();
+  // After dlopen: renews the module snapshot where the C library has no `_dl_find_object`.
+  void modules_loaded();
+};
+
+}  // namespace sampan::unwind

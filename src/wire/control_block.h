@@ -1,0 +1,65 @@
+// The layout of the memory that one process of the target shares with the collector. The collector
+// creates the memfd (sealed: neither side can change its size), zero-filled; the shim maps it.
+//
+//   offset 0               ControlBlock
+//   kProcessRingOffset     the process ring's buffer
+//   kSlotsOffset           slot_count x { ThreadSlot, the thread ring's buffer }
+//
+// A slot belongs to one thread at a time and is used again as soon as that thread has ended: the
+// ring tells where one thread ends and the next begins. Untouched slots cost no memory.
+//
+// Freestanding: linked into the target.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "wire/loss.h"
+#include "wire/ring.h"
+
+namespace sampan::wire {
+
+// Both sides of a session must be of one build: the shim does not join another version.
+inline constexpr uint32_t kWireVersion = 1;
+
+inline constexpr size_t kProcessRingSize = size_t{1} << 17;
+inline constexpr size_t kThreadRingSize = size_t{1} << 15;
+inline constexpr uint32_t kSlotCount = 8192;
+
+struct ControlBlock {
+  RingPositions process_ring;
+  // Slots with an index below this one have been used. Grows only.
+  std::atomic<uint32_t> slots_used;
+  // Set while sampling is on; the collector clears it to make the handlers return at once.
+  std::atomic<uint32_t> enabled;
+  // 1 when the threads of this process are sampled by perf_event, 0 by CPU timers.
+  std::atomic<uint32_t> perf_clock;
+  std::atomic<uint64_t> losses[kLossCount];  // by Loss; written by the target
+};
+
+struct ThreadSlot {
+  RingPositions ring;
+};
+
+inline constexpr size_t kPage = 4096;
+inline constexpr size_t kProcessRingOffset = kPage;
+inline constexpr size_t kSlotsOffset = kProcessRingOffset + kProcessRingSize;
+inline constexpr size_t kSlotStride = kPage + kThreadRingSize;
+inline constexpr size_t kSharedSize = kSlotsOffset + kSlotCount * kSlotStride;
+static_assert(sizeof(ControlBlock) <= kPage && sizeof(ThreadSlot) <= kPage);
+
+inline ControlBlock* control_block(void* base) { return static_cast<ControlBlock*>(base); }
+inline std::span<uint8_t> process_ring_buffer(void* base) {
+  return {static_cast<uint8_t*>(base) + kProcessRingOffset, kProcessRingSize};
+}
+inline ThreadSlot* thread_slot(void* base, uint32_t index) {
+  return reinterpret_cast<ThreadSlot*>(static_cast<uint8_t*>(base) + kSlotsOffset +
+                                       index * kSlotStride);
+}
+inline std::span<uint8_t> thread_ring_buffer(void* base, uint32_t index) {
+  return {static_cast<uint8_t*>(base) + kSlotsOffset + index * kSlotStride + kPage,
+          kThreadRingSize};
+}
+
+}  // namespace sampan::wire

@@ -1,0 +1,55 @@
+#include "wire/loss.h"
+#include "wire/stop_reason.h"
+
+namespace sampan::wire {
+
+const char* loss_text(Loss loss) {
+  switch (loss) {
+    case Loss::kRingFull: return "samples dropped, ring full";
+    case Loss::kRingCorrupt: return "records unreadable";
+    case Loss::kThreadNoSlot: return "threads unsampled, too many at once";
+    case Loss::kThreadNoTimer: return "threads unsampled, timer refused (see ulimit -i)";
+    case Loss::kThreadSeccomp: return "threads unsampled, begun under a seccomp filter";
+    case Loss::kProcessNotJoined: return "child processes that could not join";
+    case Loss::kModuleRecord: return "module changes not recorded";
+    case Loss::kNameRecord: return "thread names not recorded";
+    case Loss::kPerfRefused: return "threads at the kernel tick, perf_event refused";
+    case Loss::kHandlerBusy: return "signals merged into the next sample";
+    case Loss::kProcessStatic: return "processes not sampled, statically linked";
+    case Loss::kProcessSetuid: return "processes not sampled, setuid";
+  }
+  return "unknown loss";
+}
+
+const char* loss_key(Loss loss) {
+  switch (loss) {
+    case Loss::kRingFull: return "ring_full";
+    case Loss::kRingCorrupt: return "ring_corrupt";
+    case Loss::kThreadNoSlot: return "thread_no_slot";
+    case Loss::kThreadNoTimer: return "thread_no_timer";
+    case Loss::kThreadSeccomp: return "thread_seccomp";
+    case Loss::kProcessNotJoined: return "process_not_joined";
+    case Loss::kModuleRecord: return "module_record";
+    case Loss::kNameRecord: return "name_record";
+    case Loss::kPerfRefused: return "perf_refused";
+    case Loss::kHandlerBusy: return "handler_busy";
+    case Loss::kProcessStatic: return "process_static";
+    case Loss::kProcessSetuid: return "process_setuid";
+  }
+  return "unknown";
+}
+
+const char* stop_reason_text(StopReason reason) {
+  switch (reason) {
+    case StopReason::kRoot: return "complete";
+    case StopReason::kNoRule: return "no unwind information";
+    case StopReason::kBadAddress: return "address off the stack";
+    case StopReason::kDepthLimit: return "depth limit";
+    case StopReason::kBadCfi: return "damaged unwind information";
+    case StopReason::kUnloading: return "module being unloaded";
+    case StopReason::kNoProgress: return "no progress";
+  }
+  return "unknown reason";
+}
+
+}  // namespace sampan::wire

@@ -1,0 +1,69 @@
+"""What the end-to-end tests share: running sampan, reading its report, and judging shares.
+
+The program under test is named by the environment: SAMPAN_PROGRAM (build/sampan) and SAMPAN_TARGETS
+(the folder of the compiled tests/targets).
+"""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+PROGRAM = os.environ.get("SAMPAN_PROGRAM", "build/sampan")
+TARGETS = pathlib.Path(os.environ.get("SAMPAN_TARGETS", "build/tests/targets"))
+KERNEL_TICK_S = 0.004  # of HZ=250, the coarsest common one; sampling ends within two of them
+
+
+class Run:
+    """One finished `sampan run`: the command's result, and the report of its recording."""
+
+    def __init__(self, completed, directory):
+        self.returncode = completed.returncode
+        self.stdout = completed.stdout
+        self.stderr = completed.stderr
+        recordings = list(pathlib.Path(directory).glob("*/recording.sampan"))
+        assert len(recordings) == 1, f"{recordings} in {directory}: {completed.stderr!r}"
+        self.recording = recordings[0]
+        self.directory = self.recording.parent
+        self._report = None
+
+    @property
+    def report(self):
+        if self._report is None:
+            self._report = report(self.recording)
+        return self._report
+
+    def threads(self, name):
+        return [thread for thread in self.report["threads"] if thread["name"] == name]
+
+
+def report(recording, *options):
+    output = subprocess.run([PROGRAM, "report", "--json", *options, str(recording)], check=True,
+                            stdout=subprocess.PIPE).stdout
+    return json.loads(output)
+
+
+def run(command, options=(), env=None, timeout=300, **keywords):
+    """Runs `command` under sampan without exports; the directory lives as long as the result."""
+    directory = tempfile.TemporaryDirectory(prefix="sampan-e2e-")
+    keywords.setdefault("stdout", subprocess.PIPE)
+    keywords.setdefault("stderr", subprocess.PIPE)
+    completed = subprocess.run(
+        [PROGRAM, "run", "--quiet", "--format", "none", "--output", directory.name, *options, "--",
+         *map(str, command)], env={**os.environ, **(env or {})}, timeout=timeout, **keywords)
+    result = Run(completed, directory.name)
+    result.keep = directory
+    return result
+
+
+class Case(unittest.TestCase):
+    def assert_cpu_agrees(self, thread, share=0.01):
+        """The sampled CPU of a thread is its true CPU within 1 %, or within the two ticks that a
+        thread may run before its first and after its last sample."""
+        off = abs(thread["sampled_cpu_s"] - thread["cpu_s"])
+        self.assertLessEqual(off, max(share * thread["cpu_s"], 2 * KERNEL_TICK_S), thread)
+
+    def assert_whole(self, result, coverage=0.90, complete=0.99):
+        self.assertGreaterEqual(result.report["coverage"], coverage, result.report["lost"])
+        self.assertGreaterEqual(result.report["complete_stacks"], complete, result.report["lost"])

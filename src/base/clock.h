@@ -16,7 +16,9 @@ inline uint64_t read_clock_ns(clockid_t clock) {
 }
 
 // The session's time line: shared by all processes of a machine (vDSO, no system call).
-inline uint64_t monotonic_ns() { return read_clock_ns(CLOCK_MONOTONIC); }
+inline uint64_t monotonic_ns() {
+  return read_clock_ns(CLOCK_MONOTONIC);
+}
 
 // CPU time of one thread of this process, by its tid: the kernel's encoding of a per-thread clock
 // (include/linux/posix-timers_types.h: ~tid << 3 | CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED).

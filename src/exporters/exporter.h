@@ -11,14 +11,14 @@
 namespace sampan::exporters {
 
 struct Outcome {
-  std::vector<std::string> notes;       // what was merged or left out to fit a viewer
+  std::vector<std::string> notes;  // what was merged or left out to fit a viewer
 };
 
 struct Format {
-  std::string_view name;                // "pprof", as in --format
-  std::string_view suffix;              // ".pb.gz"
-  std::string_view viewer;              // "go tool pprof -http=: FILE": what to open it with
-  bool per_thread;                      // false: one file holds all threads (trace)
+  std::string_view name;    // "pprof", as in --format
+  std::string_view suffix;  // ".pb.gz"
+  std::string_view viewer;  // "go tool pprof -http=: FILE": what to open it with
+  bool per_thread;          // false: one file holds all threads (trace)
   // Writes `path`: complete or absent. Throws Error.
   Outcome (*write)(const profile::View& view, const std::string& path);
 };

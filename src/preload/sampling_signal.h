@@ -22,14 +22,14 @@ inline constexpr uint64_t kCookie = 0x73616d70ull << 32;
 // The signal's number now. Async-signal-safe.
 int sampling_signal();
 
-// Start-up: installs the kernel handler. It calls sample() (handler.h) for signals that are ours and
-// acts for the program on those that are not.
+// Start-up: installs the kernel handler. It calls sample() (handler.h) for signals that are ours
+// and acts for the program on those that are not.
 bool start_sampling_signal();
 
-struct SignalState {               // of one thread; zero-filled is right for a new thread
-  bool program_blocks;             // the program believes that it has blocked the sampling signal
-  stack_t program_alternate_stack; // what the program believes its alternate stack to be
-  bool has_alternate_stack;        // the kernel holds ours
+struct SignalState {                // of one thread; zero-filled is right for a new thread
+  bool program_blocks;              // the program believes that it has blocked the sampling signal
+  stack_t program_alternate_stack;  // what the program believes its alternate stack to be
+  bool has_alternate_stack;         // the kernel holds ours
 };
 
 // In a thread that is to be sampled, by itself, before its clock is armed: unblocks the sampling

@@ -18,18 +18,18 @@
 namespace sampan::preload {
 
 struct ThreadState {
-  std::atomic<int32_t> tid;          // 0: slot is free
+  std::atomic<int32_t> tid;  // 0: slot is free
   uint32_t slot;
-  std::atomic<bool> busy;            // a record is being written, or a stack walked, by this thread
-  std::atomic<bool> walking;         // a module may be read: see modules.h
-  bool started;                      // kThreadStart is in the ring
-  int timer;                         // kernel timer id, -1: none
-  int perf_fd;                       // -1: none
+  std::atomic<bool> busy;     // a record is being written, or a stack walked, by this thread
+  std::atomic<bool> walking;  // a module may be read: see modules.h
+  bool started;               // kThreadStart is in the ring
+  int timer;                  // kernel timer id, -1: none
+  int perf_fd;                // -1: none
   uint64_t last_cpu_ns;
   unwind::StackBounds stack;
   wire::RingWriter ring;
-  std::span<uint64_t> frames;        // the stack being walked
-  std::span<uint64_t> previous;      // the stack recorded last, previous_depth of it
+  std::span<uint64_t> frames;    // the stack being walked
+  std::span<uint64_t> previous;  // the stack recorded last, previous_depth of it
   uint32_t previous_depth;
   uint32_t samples_since_full;
   SignalState signals;

@@ -37,33 +37,33 @@ class StringTable {
 struct Process {
   int32_t pid = 0;
   int32_t parent_pid = 0;
-  std::string path;                       // of the executable
-  std::string name;                       // its file name
+  std::string path;  // of the executable
+  std::string name;  // its file name
   uint64_t start_ns = 0;
   std::optional<uint64_t> end_ns;
-  std::optional<uint64_t> cpu_ns;         // true CPU, as the kernel accounted it
+  std::optional<uint64_t> cpu_ns;  // true CPU, as the kernel accounted it
   std::optional<int> exit_status;
   std::optional<int> exit_signal;
-  bool replaced = false;                  // by exec
+  bool replaced = false;  // by exec
 };
 
 struct Thread {
   uint32_t process = kNone;
   int32_t tid = 0;
-  std::string name;                       // the last one it had
+  std::string name;  // the last one it had
   bool is_main = false;
   uint64_t start_ns = 0;
   std::optional<uint64_t> end_ns;
-  std::optional<uint64_t> cpu_ns;         // true CPU since sampling began
-  uint64_t sampled_cpu_ns = 0;            // sum of its samples' weights
+  std::optional<uint64_t> cpu_ns;  // true CPU since sampling began
+  uint64_t sampled_cpu_ns = 0;     // sum of its samples' weights
   uint64_t samples = 0;
   uint64_t complete_stacks = 0;
 };
 
 struct Function {
-  uint32_t name = 0;                      // string: full, demangled
-  uint32_t file = 0;                      // string: of its definition; "" unknown
-  uint32_t line = 0;                      // of its definition; 0 unknown
+  uint32_t name = 0;  // string: full, demangled
+  uint32_t file = 0;  // string: of its definition; "" unknown
+  uint32_t line = 0;  // of its definition; 0 unknown
   uint32_t module = kNone;
   friend bool operator==(const Function&, const Function&) = default;
 };
@@ -71,16 +71,16 @@ struct Function {
 // One source line of a location. Inlining gives a location several, innermost first.
 struct Line {
   uint32_t function = kNone;
-  uint32_t file = 0;                      // string: of the line itself (differs by #include)
-  uint32_t line = 0;                      // 0 unknown
+  uint32_t file = 0;  // string: of the line itself (differs by #include)
+  uint32_t line = 0;  // 0 unknown
 };
 
 // A place in code; the frames of a recording, one to one. Never without a line once symbolized:
 // "[module+0x1234]" stands for a frame without a symbol.
 struct Location {
   uint32_t module = kNone;
-  uint64_t address = 0;                   // lookup SVMA; AVMA where module is kNone
-  uint32_t first_line = 0;                // into Profile::lines
+  uint64_t address = 0;     // lookup SVMA; AVMA where module is kNone
+  uint32_t first_line = 0;  // into Profile::lines
   uint32_t line_count = 0;
 };
 
@@ -91,29 +91,29 @@ struct Stack {
 
 struct Sample {
   uint64_t time_ns;
-  uint64_t cpu_ns;                        // weight
+  uint64_t cpu_ns;  // weight
   uint32_t thread;
-  uint32_t stack;                         // kNone: nothing known
-  bool complete;                          // the walk reached the thread's root
+  uint32_t stack;  // kNone: nothing known
+  bool complete;   // the walk reached the thread's root
 };
 
 struct Profile {
   Session session;
   std::optional<SessionEnd> end;
   std::vector<Process> processes;
-  std::vector<Thread> threads;            // in order of appearance
+  std::vector<Thread> threads;  // in order of appearance
   std::vector<Module> modules;
   std::vector<Function> functions;
   std::vector<Line> lines;
   std::vector<Location> locations;
-  std::vector<Stack> stacks;              // prefix before stack
-  std::vector<Sample> samples;            // by time
-  std::vector<uint64_t> stops;            // samples by wire::StopReason
-  std::vector<uint64_t> losses;           // by wire::Loss, over all processes
-  std::vector<std::string> damage;        // of the recording file
+  std::vector<Stack> stacks;        // prefix before stack
+  std::vector<Sample> samples;      // by time
+  std::vector<uint64_t> stops;      // samples by wire::StopReason
+  std::vector<uint64_t> losses;     // by wire::Loss, over all processes
+  std::vector<std::string> damage;  // of the recording file
   StringTable strings;
 
-  uint64_t duration_ns() const;           // of the session, or up to the last sample
+  uint64_t duration_ns() const;  // of the session, or up to the last sample
 };
 
 Profile load(recording::Recording recording);

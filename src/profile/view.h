@@ -11,16 +11,16 @@
 namespace sampan::profile {
 
 struct Selection {
-  std::vector<std::string> threads;     // names or tids; empty: all
-  std::optional<int32_t> process;       // pid
-  std::optional<double> from_s, to_s;   // seconds since the session's start
+  std::vector<std::string> threads;    // names or tids; empty: all
+  std::optional<int32_t> process;      // pid
+  std::optional<double> from_s, to_s;  // seconds since the session's start
 };
 
 struct View {
   const Profile* profile = nullptr;
-  std::vector<uint32_t> samples;        // indexes into Profile::samples, by time
-  std::vector<uint32_t> threads;        // those selected, samples or not: by process, main first,
-                                        // then busiest first
+  std::vector<uint32_t> samples;  // indexes into Profile::samples, by time
+  std::vector<uint32_t> threads;  // those selected, samples or not: by process, main first,
+                                  // then busiest first
 };
 
 // Throws Error for a thread or process that is not in the profile, with the nearest name that is.

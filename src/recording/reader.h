@@ -20,7 +20,7 @@ struct Recording {
   std::vector<Module> modules;
   std::vector<Frame> frames;
   std::vector<Stack> stacks;
-  std::vector<Sample> samples;       // as recorded: in time order within a thread
+  std::vector<Sample> samples;  // as recorded: in time order within a thread
   std::vector<Losses> losses;
   // What is wrong with the file, each with its place: "block at byte 4711: checksum differs".
   // Everything before (and, where blocks do not depend on it, after) is in the tables.

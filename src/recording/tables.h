@@ -1,7 +1,8 @@
 // The vocabulary of a recording: what the collector writes, and what a reader gets back. Everything
 // is a row of a table, and a row is known by its index, in the order of writing.
 //
-// Times are nanoseconds since the session's start (`Session::start_unix_ns`), CPU times nanoseconds.
+// Times are nanoseconds since the session's start (`Session::start_unix_ns`), CPU times
+// nanoseconds.
 #pragma once
 
 #include <cstdint>
@@ -17,26 +18,26 @@ namespace sampan::recording {
 inline constexpr uint32_t kNone = UINT32_MAX;  // an index that points to nothing
 
 struct Session {
-  std::string program;               // file name of the command, or --name
+  std::string program;  // file name of the command, or --name
   std::vector<std::string> command;
   std::string host;
-  std::string kernel;                // uname -r
+  std::string kernel;  // uname -r
   std::string sampan_version;
   uint64_t start_unix_ns = 0;
-  uint32_t rate_hz = 0;              // asked for
-  uint32_t kernel_hz = 0;            // the kernel's tick
+  uint32_t rate_hz = 0;    // asked for
+  uint32_t kernel_hz = 0;  // the kernel's tick
   std::string clock = "cpu";
   std::string engine = "preload";
 };
 
 // What is known when a session has ended in order. Absent from the recording of a killed sampan.
 struct SessionEnd {
-  uint64_t time_ns = 0;              // duration of the session
-  std::optional<int> exit_status;    // of the command
+  uint64_t time_ns = 0;            // duration of the session
+  std::optional<int> exit_status;  // of the command
   std::optional<int> exit_signal;
-  uint64_t user_cpu_ns = 0;          // getrusage of the command and all it waited for
+  uint64_t user_cpu_ns = 0;  // getrusage of the command and all it waited for
   uint64_t system_cpu_ns = 0;
-  std::string note;                  // why nothing was sampled, and what to do; empty otherwise
+  std::string note;  // why nothing was sampled, and what to do; empty otherwise
 };
 
 // One image of a process: exec ends one and begins the next, with the same pid.
@@ -44,15 +45,15 @@ struct Process {
   int32_t pid = 0;
   int32_t parent_pid = 0;
   uint64_t start_ns = 0;
-  std::string name;                  // the executable's path
+  std::string name;  // the executable's path
 };
 struct ProcessEnd {
   uint32_t process = kNone;
   uint64_t time_ns = 0;
-  std::optional<uint64_t> cpu_ns;    // what the kernel accounted to all its threads, in this image
+  std::optional<uint64_t> cpu_ns;  // what the kernel accounted to all its threads, in this image
   std::optional<int> exit_status;
   std::optional<int> exit_signal;
-  bool replaced = false;             // by exec
+  bool replaced = false;  // by exec
 };
 
 struct Thread {
@@ -75,30 +76,30 @@ struct ThreadEnd {
 
 // A file whose code was mapped executable. One row for all processes that mapped the same file.
 struct Module {
-  std::string path;                  // as the loader names it; "[vdso]"
-  std::vector<uint8_t> build_id;     // may be empty
-  uint64_t svma_begin = 0;           // of the loaded segments, for viewers that want a mapping
+  std::string path;               // as the loader names it; "[vdso]"
+  std::vector<uint8_t> build_id;  // may be empty
+  uint64_t svma_begin = 0;        // of the loaded segments, for viewers that want a mapping
   uint64_t svma_end = 0;
 };
 
 // A place in code. Lookup addresses: inside the instruction of the call, see base/address.h.
 struct Frame {
-  uint32_t module = kNone;           // kNone: no module there; `address` is then an AVMA (JIT code)
-  uint64_t address = 0;              // SVMA in the module
+  uint32_t module = kNone;  // kNone: no module there; `address` is then an AVMA (JIT code)
+  uint64_t address = 0;     // SVMA in the module
   friend bool operator==(const Frame&, const Frame&) = default;
 };
 
 // A stack is its caller's stack plus one frame. Parents come before children.
 struct Stack {
-  uint32_t prefix = kNone;           // kNone: `frame` is the root
+  uint32_t prefix = kNone;  // kNone: `frame` is the root
   uint32_t frame = kNone;
 };
 
 struct Sample {
   uint32_t thread = kNone;
-  uint32_t stack = kNone;            // kNone: not even the pc is known
+  uint32_t stack = kNone;  // kNone: not even the pc is known
   uint64_t time_ns = 0;
-  uint64_t cpu_ns = 0;               // weight: the thread's CPU since its previous sample
+  uint64_t cpu_ns = 0;  // weight: the thread's CPU since its previous sample
   wire::StopReason stop = wire::StopReason::kRoot;
 };
 

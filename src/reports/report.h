@@ -16,8 +16,8 @@ struct PageOptions {
   By by = By::kFunction;
   unsigned top = 20;
   bool tree = false;
-  std::string callers;                  // of functions whose name contains this
-  unsigned width = 80;                  // columns
+  std::string callers;  // of functions whose name contains this
+  unsigned width = 80;  // columns
   bool colour = false;
 };
 

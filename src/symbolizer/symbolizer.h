@@ -12,7 +12,7 @@
 namespace sampan::symbolizer {
 
 struct Options {
-  unsigned jobs = 0;                                  // 0: one per CPU
+  unsigned jobs = 0;  // 0: one per CPU
   std::vector<std::string> debug_directories = {"/usr/lib/debug"};
   // Called from the calling thread with locations done and in all, at most ten times a second.
   std::function<void(size_t done, size_t all)> progress;
@@ -20,8 +20,8 @@ struct Options {
 
 struct Report {
   size_t locations = 0;
-  size_t named = 0;                                   // with a function name from any source
-  std::vector<std::string> problems;                  // "libfoo.so: file not found", one per module
+  size_t named = 0;                   // with a function name from any source
+  std::vector<std::string> problems;  // "libfoo.so: file not found", one per module
 };
 
 // Fills functions, lines and locations[].first_line/line_count. Idempotent.

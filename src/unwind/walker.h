@@ -41,8 +41,7 @@ class Walker {
 
   // Writes the lookup AVMAs of the frames, leaf first, at most `frames.size()` of them.
   // Async-signal-safe; any number of threads at once.
-  WalkResult walk(const Registers& registers, const StackBounds& stack,
-                  std::span<uint64_t> frames);
+  WalkResult walk(const Registers& registers, const StackBounds& stack, std::span<uint64_t> frames);
 
   // Around everything that may unmap a module (dlclose). Between the two, walks that begin use only
   // cached rows and never read a module. `begin_unload` does not wait for walks under way: the

@@ -49,7 +49,9 @@ inline constexpr size_t kSlotStride = kPage + kThreadRingSize;
 inline constexpr size_t kSharedSize = kSlotsOffset + kSlotCount * kSlotStride;
 static_assert(sizeof(ControlBlock) <= kPage && sizeof(ThreadSlot) <= kPage);
 
-inline ControlBlock* control_block(void* base) { return static_cast<ControlBlock*>(base); }
+inline ControlBlock* control_block(void* base) {
+  return static_cast<ControlBlock*>(base);
+}
 inline std::span<uint8_t> process_ring_buffer(void* base) {
   return {static_cast<uint8_t*>(base) + kProcessRingOffset, kProcessRingSize};
 }

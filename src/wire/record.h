@@ -5,7 +5,8 @@
 // Thread ring, written by the thread itself (or on its behalf, when it is known to be gone):
 //
 //   kThreadStart  u32 tid, u64 time, u64 cpu, char name[16]
-//                 `cpu` is what the thread had used when sampling began. Forgets the previous stack.
+//                 `cpu` is what the thread had used when sampling began. Forgets the previous
+//                 stack.
 //   kSample       u64 time, u64 cpu, u16 ticks, u8 StopReason, u8 flags,
 //                 uleb shared, uleb fresh, then `fresh` frames as zigzag(frame - frame before),
 //                 the first against 0

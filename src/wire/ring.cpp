@@ -6,7 +6,9 @@ namespace sampan::wire {
 namespace {
 
 constexpr size_t kAlignment = 8;
-constexpr uint64_t align_up(uint64_t size) { return (size + kAlignment - 1) & ~(kAlignment - 1); }
+constexpr uint64_t align_up(uint64_t size) {
+  return (size + kAlignment - 1) & ~(kAlignment - 1);
+}
 
 }  // namespace
 
@@ -69,6 +71,8 @@ bool RingReader::next(uint64_t limit, Record& record) {
   return false;
 }
 
-void RingReader::release() { positions_->tail.store(position_, std::memory_order_release); }
+void RingReader::release() {
+  positions_->tail.store(position_, std::memory_order_release);
+}
 
 }  // namespace sampan::wire

@@ -23,8 +23,8 @@ namespace sampan::wire {
 // In front of each record's payload. `size` counts the header, the payload and its padding to 8.
 struct RecordHeader {
   uint32_t size;
-  uint8_t type;       // RecordType of record.h; kPadding is skipped by the reader
-  uint8_t padding;    // bytes at the end of the record that are not payload, 0..7
+  uint8_t type;     // RecordType of record.h; kPadding is skipped by the reader
+  uint8_t padding;  // bytes at the end of the record that are not payload, 0..7
   uint16_t reserved;
 };
 static_assert(sizeof(RecordHeader) == 8);
@@ -33,9 +33,9 @@ inline constexpr uint8_t kPadding = 0;
 
 // The shared part of a ring; zero-filled memory is an empty ring.
 struct RingPositions {
-  alignas(64) std::atomic<uint64_t> head;     // written by the producer
-  std::atomic<uint64_t> dropped;              // records that did not fit, written by the producer
-  alignas(64) std::atomic<uint64_t> tail;     // written by the consumer
+  alignas(64) std::atomic<uint64_t> head;  // written by the producer
+  std::atomic<uint64_t> dropped;           // records that did not fit, written by the producer
+  alignas(64) std::atomic<uint64_t> tail;  // written by the consumer
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
@@ -53,9 +53,7 @@ class RingWriter {
   // Publishes the first `payload` bytes of what the last `begin` returned as a record of `type`.
   void commit(uint8_t type, size_t payload);
 
-  void count_dropped() {
-    positions_->dropped.fetch_add(1, std::memory_order_relaxed);
-  }
+  void count_dropped() { positions_->dropped.fetch_add(1, std::memory_order_relaxed); }
 
  private:
   RingPositions* positions_ = nullptr;

@@ -17,22 +17,22 @@
 namespace sampan::wire {
 
 // The environment variables between launcher and shim. All are documented in docs/design.md.
-inline constexpr const char* kEnvironmentEnable = "SAMPAN";            // "1": profile this process
-inline constexpr const char* kEnvironmentSession = "SAMPAN_SESSION";   // the socket's name
-inline constexpr const char* kEnvironmentFollow = "SAMPAN_FOLLOW";     // "0": not its children
+inline constexpr const char* kEnvironmentEnable = "SAMPAN";           // "1": profile this process
+inline constexpr const char* kEnvironmentSession = "SAMPAN_SESSION";  // the socket's name
+inline constexpr const char* kEnvironmentFollow = "SAMPAN_FOLLOW";    // "0": not its children
 
 struct Hello {
-  uint32_t version;     // kWireVersion
-  uint32_t wire_size;   // kSharedSize
-  int32_t parent_pid;   // getppid()
-  uint32_t forked;      // 1 after fork, 0 for a new image
+  uint32_t version;    // kWireVersion
+  uint32_t wire_size;  // kSharedSize
+  int32_t parent_pid;  // getppid()
+  uint32_t forked;     // 1 after fork, 0 for a new image
 };
 
 struct Welcome {
   uint32_t version;
-  uint32_t accepted;    // 0: not to be profiled (--no-follow, other session); no memfd follows
-  uint32_t rate_hz;     // the rate asked for, per second of a thread's CPU time
-  uint32_t follow;      // 1: children are to be profiled too
+  uint32_t accepted;  // 0: not to be profiled (--no-follow, other session); no memfd follows
+  uint32_t rate_hz;   // the rate asked for, per second of a thread's CPU time
+  uint32_t follow;    // 1: children are to be profiled too
 };
 
 // Names are random, so that a name cannot be guessed: "sampan-" and 32 hexadecimal digits.

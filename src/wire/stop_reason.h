@@ -8,13 +8,13 @@
 namespace sampan::wire {
 
 enum class StopReason : uint8_t {
-  kRoot = 0,         // complete: the thread's first frame was reached
-  kNoRule = 1,       // no unwind information for a pc, and no frame pointer that helps
-  kBadAddress = 2,   // a stack slot outside the thread's stack, or not readable
-  kDepthLimit = 3,   // deeper than kMaxFrames
-  kBadCfi = 4,       // unwind information that is damaged or uses what the walker does not know
-  kUnloading = 5,    // a module was being unloaded: only cached rules could be used
-  kNoProgress = 6,   // the next frame would not be above this one: a loop
+  kRoot = 0,        // complete: the thread's first frame was reached
+  kNoRule = 1,      // no unwind information for a pc, and no frame pointer that helps
+  kBadAddress = 2,  // a stack slot outside the thread's stack, or not readable
+  kDepthLimit = 3,  // deeper than kMaxFrames
+  kBadCfi = 4,      // unwind information that is damaged or uses what the walker does not know
+  kUnloading = 5,   // a module was being unloaded: only cached rules could be used
+  kNoProgress = 6,  // the next frame would not be above this one: a loop
 };
 inline constexpr unsigned kStopReasonCount = 7;
 

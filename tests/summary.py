@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Adds up what `meson test` left in build directories.
+
+Names every test that was skipped, with the reason, and every one that failed; the last line is
+"N passed, N failed, N skipped". Fails when a test failed or when nothing passed.
+"""
+import json
+import pathlib
+import sys
+import xml.etree.ElementTree as xml
+
+
+def cases(directory):
+    """Yields (name, "passed" | "failed" | "skipped", reason)."""
+    logs = directory / "meson-logs"
+    programs = [json.loads(line) for line in (logs / "testlog.json").read_text().splitlines()]
+    suites = list(xml.parse(logs / "testlog.junit.xml").getroot().iter("testsuite"))
+    broken = {p["name"] for p in programs if p["result"] not in ("OK", "SKIP", "EXPECTEDFAIL")}
+    for suite in suites:
+        for case in suite.findall("testcase"):
+            name = f"{suite.get('name')}: {case.get('classname', '')}.{case.get('name')}"
+            skipped = case.find("skipped")
+            if case.find("failure") is not None or case.find("error") is not None:
+                broken -= {b for b in broken if matches(b, suite, case)}
+                yield name, "failed", ""
+            elif skipped is not None or case.get("result") == "skipped":
+                yield name, "skipped", reason(skipped, case, programs)
+            else:
+                yield name, "passed", ""
+    # A program that died has no list of its cases.
+    for name in sorted(broken):
+        yield f"{directory.name}: {name}", "failed", ""
+
+
+def matches(program, suite, case):
+    return program in (suite.get("name", "").split(".")[-1], case.get("name"))
+
+
+def reason(skipped, case, programs):
+    said = (skipped.get("message") or skipped.text or "").strip() if skipped is not None else ""
+    if not said:
+        output = [p.get("stdout", "") for p in programs if p["name"] == case.get("name")]
+        said = output[0].strip().splitlines()[-1] if output and output[0].strip() else "no reason"
+    return said.splitlines()[-1]
+
+
+def main():
+    count = {"passed": 0, "failed": 0, "skipped": 0}
+    for directory in map(pathlib.Path, sys.argv[1:]):
+        if not (directory / "meson-logs/testlog.json").exists():
+            print(f"failed: {directory.name} has no test log")
+            count["failed"] += 1
+            continue
+        for name, outcome, why in cases(directory):
+            count[outcome] += 1
+            if outcome != "passed":
+                print(f"{outcome}: {name}" + (f": {why}" if why else ""))
+    print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
+    return 1 if count["failed"] or not count["passed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -25,6 +25,8 @@ using Module = recording::Module;
 class StringTable {
  public:
   StringTable();
+  StringTable(StringTable&&) = default;  // a copy would point into the original
+  StringTable& operator=(StringTable&&) = default;
   uint32_t intern(std::string_view text);
   const std::string& operator[](uint32_t handle) const { return *strings_[handle]; }
   size_t size() const { return strings_.size(); }

@@ -1,0 +1,131 @@
+#include "profile/call_tree.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace sampan::profile {
+namespace {
+
+// Multiplication by odd constants, as in MurmurHash3's finalizer (fmix64).
+uint64_t mix(uint64_t x) {
+  x = (x ^ (x >> 33)) * 0xff51afd7ed558ccd;
+  x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53;
+  return x ^ (x >> 33);
+}
+
+}  // namespace
+
+CallTree::CallTree(Granularity granularity)
+    : granularity_(granularity), nodes_(1), keys_(1), slots_(64, kNone) {}
+
+uint32_t CallTree::child(uint32_t parent, const Frame& frame) {
+  Key key{uint64_t{parent} << 32 | frame.function, 0};
+  if (granularity_ == Granularity::kLine) key.place = uint64_t{frame.file} << 32 | frame.line;
+  if (granularity_ == Granularity::kLocation || frame.function == kNone) key.place = frame.location;
+
+  if (nodes_.size() * 2 > slots_.size()) grow();
+  const size_t mask = slots_.size() - 1;
+  size_t slot = mix(key.parent_and_function ^ mix(key.place)) & mask;
+  while (slots_[slot] != kNone) {
+    if (keys_[slots_[slot]] == key) return slots_[slot];
+    slot = (slot + 1) & mask;
+  }
+  const auto node = static_cast<uint32_t>(nodes_.size());
+  slots_[slot] = node;
+  keys_.push_back(key);
+  nodes_.push_back({.parent = parent, .function = frame.function, .location = frame.location});
+  if (granularity_ != Granularity::kFunction) {
+    nodes_.back().file = frame.file;
+    nodes_.back().line = frame.line;
+  }
+  return node;
+}
+
+void CallTree::grow() {
+  slots_.assign(slots_.size() * 2, kNone);
+  const size_t mask = slots_.size() - 1;
+  for (uint32_t node = 1; node < nodes_.size(); ++node) {  // the root is in no slot
+    size_t slot = mix(keys_[node].parent_and_function ^ mix(keys_[node].place)) & mask;
+    while (slots_[slot] != kNone) slot = (slot + 1) & mask;
+    slots_[slot] = node;
+  }
+}
+
+void CallTree::finish() {
+  for (CallNode& node : nodes_) node.total = node.self;
+  for (size_t i = nodes_.size() - 1; i > 0; --i) nodes_[nodes_[i].parent].total += nodes_[i].total;
+
+  child_list_.resize(nodes_.size() - 1);
+  std::iota(child_list_.begin(), child_list_.end(), 1);
+  std::stable_sort(child_list_.begin(), child_list_.end(), [&](uint32_t a, uint32_t b) {
+    const CallNode &x = nodes_[a], &y = nodes_[b];
+    if (x.parent != y.parent) return x.parent < y.parent;
+    if (x.total.cpu_ns != y.total.cpu_ns) return x.total.cpu_ns > y.total.cpu_ns;
+    return x.total.samples > y.total.samples;
+  });
+  first_child_.assign(nodes_.size() + 1, 0);
+  for (const uint32_t node : child_list_) ++first_child_[nodes_[node].parent + 1];
+  std::partial_sum(first_child_.begin(), first_child_.end(), first_child_.begin());
+}
+
+std::vector<uint32_t> CallTree::children(uint32_t node) const {
+  return {child_list_.begin() + first_child_[node], child_list_.begin() + first_child_[node + 1]};
+}
+
+CallTree call_tree(const View& view, Granularity granularity) {
+  const Profile& profile = *view.profile;
+  const std::vector<WeightedStack> weights = by_stack(view);
+
+  std::vector<bool> used(profile.stacks.size());
+  for (const WeightedStack& row : weights) {
+    if (row.stack != kNone) used[row.stack] = true;
+  }
+  for (size_t stack = used.size(); stack-- > 0;) {
+    if (used[stack] && profile.stacks[stack].prefix != kNone) {
+      used[profile.stacks[stack].prefix] = true;
+    }
+  }
+
+  // A stack's prefix is below it, so its node is already known: no stack is walked twice.
+  CallTree tree(granularity);
+  std::vector<uint32_t> node_of(profile.stacks.size(), 0);
+  std::vector<Frame> frames;
+  for (size_t stack = 0; stack < used.size(); ++stack) {
+    if (!used[stack]) continue;
+    const Stack& row = profile.stacks[stack];
+    uint32_t node = row.prefix == kNone ? 0 : node_of[row.prefix];
+    frames.clear();
+    for_each_frame(profile, row.location, [&](const Frame& frame) { frames.push_back(frame); });
+    for (size_t i = frames.size(); i-- > 0;) node = tree.child(node, frames[i]);
+    node_of[stack] = node;
+  }
+  for (const WeightedStack& row : weights) {
+    tree.add_self(row.stack == kNone ? 0 : node_of[row.stack], row.weight);
+  }
+  tree.finish();
+  return tree;
+}
+
+CallTree callers_tree(const View& view, const std::function<bool(uint32_t function)>& matches,
+                      Granularity granularity) {
+  const Profile& profile = *view.profile;
+  std::vector<bool> wanted(profile.functions.size());
+  for (uint32_t i = 0; i < wanted.size(); ++i) wanted[i] = matches(i);
+
+  CallTree tree(granularity);
+  std::vector<Frame> frames;
+  for (const WeightedStack& row : by_stack(view)) {
+    leaf_to_root(profile, row.stack, &frames);
+    const auto match = std::find_if(frames.begin(), frames.end(), [&](const Frame& frame) {
+      return frame.function != kNone && wanted[frame.function];
+    });
+    if (match == frames.end()) continue;
+    uint32_t node = 0;
+    for (auto frame = match; frame != frames.end(); ++frame) node = tree.child(node, *frame);
+    tree.add_self(node, row.weight);
+  }
+  tree.finish();
+  return tree;
+}
+
+}  // namespace sampan::profile

@@ -1,0 +1,71 @@
+// Call trees of a view, over functions with inlined ones expanded.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "profile/frames.h"
+#include "profile/view.h"
+#include "profile/weights.h"
+
+namespace sampan::profile {
+
+// What makes two frames under the same parent the same node.
+enum class Granularity {
+  kFunction,
+  kLine,      // function, file and line
+  kLocation,  // the address, and the function among those inlined there
+};
+
+struct CallNode {
+  uint32_t parent = kNone;
+  uint32_t function = kNone;  // kNone: the root, and frames of a profile without symbols
+  uint32_t location = kNone;  // of the first frame that made the node; with kLocation, of all
+  uint32_t file = 0;          // string; with kLine and kLocation
+  uint32_t line = 0;          // the same
+  Weight self = {};           // samples whose stack ends here
+  Weight total = {};          // self and all below
+};
+
+// Parents come before their children; node 0 is the root, which stands for no function and whose
+// total is the view's. Samples without a stack are the root's self weight.
+class CallTree {
+ public:
+  const CallNode& operator[](uint32_t node) const { return nodes_[node]; }
+  size_t size() const { return nodes_.size(); }
+  // Heaviest total first; nodes of the same weight stay in the order of their first stack.
+  std::vector<uint32_t> children(uint32_t node) const;
+
+  // For those who build a tree: the child of `parent` for a frame, old or new.
+  explicit CallTree(Granularity granularity);
+  uint32_t child(uint32_t parent, const Frame& frame);
+  void add_self(uint32_t node, const Weight& weight) { nodes_[node].self += weight; }
+  // After the last add_self: computes the totals and the order of the children.
+  void finish();
+
+ private:
+  struct Key {
+    uint64_t parent_and_function, place;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  void grow();
+
+  Granularity granularity_;
+  std::vector<CallNode> nodes_;
+  std::vector<Key> keys_;              // of the nodes
+  std::vector<uint32_t> slots_;        // open addressing: node, or kNone
+  std::vector<uint32_t> first_child_;  // into child_list_; by node, and one more
+  std::vector<uint32_t> child_list_;
+};
+
+// From the threads' roots down to where the time was spent.
+CallTree call_tree(const View& view, Granularity granularity = Granularity::kFunction);
+
+// From functions up to their callers: the children of the root are the functions that `matches`
+// accepts, below each its callers. A sample counts once, at the match nearest to its leaf. A node's
+// self weight is that of stacks which begin there: it has no caller.
+CallTree callers_tree(const View& view, const std::function<bool(uint32_t function)>& matches,
+                      Granularity granularity = Granularity::kFunction);
+
+}  // namespace sampan::profile

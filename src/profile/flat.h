@@ -1,0 +1,34 @@
+// The flat table of a view: self and total per function, or per line, file, module, thread or
+// process.
+//
+//   self   samples that were taken there: in the innermost frame
+//   total  samples with it anywhere in the stack; a recursive function counts once per sample
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "profile/view.h"
+#include "profile/weights.h"
+
+namespace sampan::profile {
+
+enum class By { kFunction, kLine, kFile, kModule, kThread, kProcess };
+
+// Which of the handles a row has depends on By; the others are kNone (strings and lines: 0).
+struct FlatRow {
+  uint32_t function = kNone;  // kFunction, kLine; kNone there: nothing is known of these samples
+  uint32_t file = 0;          // kLine, kFile: of the line; kFunction: of the definition. String
+  uint32_t line = 0;          // kLine; kFunction: of the definition
+  uint32_t module = kNone;    // kFunction, kLine, kModule; kFile where the file is not known
+  uint32_t thread = kNone;    // kThread
+  uint32_t process = kNone;   // kThread, kProcess
+  Weight self;
+  Weight total = {};
+};
+
+// One row per thing that has samples in the view, most self CPU first, then most total CPU, then in
+// the order of the profile. The selves add up to the view's total weight.
+std::vector<FlatRow> flat_table(const View& view, By by = By::kFunction);
+
+}  // namespace sampan::profile

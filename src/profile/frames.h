@@ -1,0 +1,40 @@
+// The frames of a stack as a person counts them: inlined functions are frames of their own.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "profile/profile.h"
+
+namespace sampan::profile {
+
+struct Frame {
+  uint32_t location = kNone;
+  uint32_t function = kNone;  // kNone: the profile is not symbolized
+  uint32_t file = 0;          // string: where the frame is executing
+  uint32_t line = 0;          // the same; 0 unknown
+  bool inlined = false;       // into the next frame towards the root
+};
+
+// Calls visit(const Frame&) for the frames of a location, innermost first. At least once.
+template <typename Visit>
+void for_each_frame(const Profile& profile, uint32_t location, Visit&& visit) {
+  const Location& place = profile.locations[location];
+  if (place.line_count == 0) return visit(Frame{.location = location});
+  for (uint32_t i = 0; i < place.line_count; ++i) {
+    const Line& line = profile.lines[place.first_line + i];
+    visit(Frame{location, line.function, line.file, line.line, i + 1 < place.line_count});
+  }
+}
+
+// The frames of a stack (kNone: none), in a buffer that is cleared first and may be used again.
+void leaf_to_root(const Profile& profile, uint32_t stack, std::vector<Frame>* frames);
+void root_to_leaf(const Profile& profile, uint32_t stack, std::vector<Frame>* frames);
+
+// The function's name; "[unknown]" for kNone.
+std::string_view function_name(const Profile& profile, uint32_t function);
+// The file name of the module, without its directories; "" for kNone.
+std::string_view module_name(const Profile& profile, uint32_t module);
+
+}  // namespace sampan::profile

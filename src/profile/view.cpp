@@ -1,0 +1,95 @@
+#include "profile/view.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/error.h"
+#include "base/nearest.h"
+
+namespace sampan::profile {
+namespace {
+
+// Threads whose name or tid is `wanted`: there may be several, one name does not make them one.
+std::vector<uint32_t> threads_called(const Profile& profile, const std::string& wanted) {
+  std::vector<uint32_t> found;
+  for (uint32_t i = 0; i < profile.threads.size(); ++i) {
+    const Thread& thread = profile.threads[i];
+    if (thread.name == wanted || std::to_string(thread.tid) == wanted) found.push_back(i);
+  }
+  if (!found.empty()) return found;
+  std::vector<std::string> known;
+  for (const Thread& thread : profile.threads) {
+    known.push_back(thread.name);
+    known.push_back(std::to_string(thread.tid));
+  }
+  throw Error("no thread is called '{}'{}", wanted, did_you_mean(wanted, known));
+}
+
+void check_process(const Profile& profile, int32_t pid) {
+  std::vector<std::string> known;
+  for (const Process& process : profile.processes) {
+    if (process.pid == pid) return;
+    known.push_back(std::to_string(process.pid));
+  }
+  throw Error("no process has the pid {}{}", pid, did_you_mean(std::to_string(pid), known));
+}
+
+std::vector<bool> wanted_threads(const Profile& profile, const Selection& selection) {
+  std::vector<bool> wanted(profile.threads.size(), selection.threads.empty());
+  for (const std::string& name : selection.threads) {
+    for (const uint32_t thread : threads_called(profile, name)) wanted[thread] = true;
+  }
+  if (selection.process) {
+    check_process(profile, *selection.process);
+    for (uint32_t i = 0; i < wanted.size(); ++i) {
+      const Process& process = profile.processes[profile.threads[i].process];
+      if (process.pid != *selection.process) wanted[i] = false;
+    }
+  }
+  return wanted;
+}
+
+// Negative seconds and those beyond all time are no mistake, just more than there is.
+uint64_t nanoseconds(double seconds) {
+  if (!(seconds > 0)) return 0;
+  return seconds < 1e10 ? static_cast<uint64_t>(seconds * 1e9) : UINT64_MAX;
+}
+
+}  // namespace
+
+View select(const Profile& profile, const Selection& selection) {
+  if (selection.from_s && selection.to_s && *selection.from_s > *selection.to_s) {
+    throw Error("the time from {} s to {} s is empty", *selection.from_s, *selection.to_s);
+  }
+  const std::vector<bool> wanted = wanted_threads(profile, selection);
+  const uint64_t from_ns = nanoseconds(selection.from_s.value_or(0));
+  const uint64_t to_ns = selection.to_s ? nanoseconds(*selection.to_s) : UINT64_MAX;
+
+  View view{.profile = &profile, .samples = {}, .threads = {}};
+  view.samples.reserve(profile.samples.size());
+  for (uint32_t i = 0; i < profile.samples.size(); ++i) {
+    const Sample& sample = profile.samples[i];
+    if (wanted[sample.thread] && sample.time_ns >= from_ns && sample.time_ns <= to_ns) {
+      view.samples.push_back(i);
+    }
+  }
+  for (uint32_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i]) view.threads.push_back(i);
+  }
+  std::stable_sort(view.threads.begin(), view.threads.end(), [&](uint32_t a, uint32_t b) {
+    const Thread &x = profile.threads[a], &y = profile.threads[b];
+    return std::tuple(x.process, !x.is_main, y.sampled_cpu_ns) <
+           std::tuple(y.process, !y.is_main, x.sampled_cpu_ns);
+  });
+  return view;
+}
+
+View only_thread(const View& view, uint32_t thread) {
+  View one{.profile = view.profile, .samples = {}, .threads = {thread}};
+  for (const uint32_t index : view.samples) {
+    if (view.profile->samples[index].thread == thread) one.samples.push_back(index);
+  }
+  return one;
+}
+
+}  // namespace sampan::profile

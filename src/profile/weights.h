@@ -1,0 +1,38 @@
+// Samples of one stack, added up: what every table, tree and folded file starts from. A profile has
+// many more samples than stacks worth walking, so a stack is walked once.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "profile/view.h"
+
+namespace sampan::profile {
+
+struct Weight {
+  uint64_t cpu_ns = 0;
+  uint64_t samples = 0;
+
+  Weight& operator+=(const Weight& other) {
+    cpu_ns += other.cpu_ns;
+    samples += other.samples;
+    return *this;
+  }
+  friend bool operator==(const Weight&, const Weight&) = default;
+};
+
+struct WeightedStack {
+  uint32_t thread = kNone;  // kNone in by_stack()
+  uint32_t stack = kNone;   // kNone: samples of which nothing is known
+  Weight weight = {};
+};
+
+// One row per stack that has samples in the view; by stack, kNone last.
+std::vector<WeightedStack> by_stack(const View& view);
+// One row per thread and stack; threads in the view's order, then by stack, kNone last.
+std::vector<WeightedStack> by_thread_and_stack(const View& view);
+
+// The sum over the view.
+Weight total_weight(const View& view);
+
+}  // namespace sampan::profile

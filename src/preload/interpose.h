@@ -1,0 +1,46 @@
+// How the shim stands in front of functions of the C library: it defines them under their own names
+// (SAMPAN_EXPORT) and reaches the originals by `next`, which asks the loader once per function.
+//
+// `next` calls dlsym the first time, which is not async-signal-safe: what may be called from the
+// program's signal handlers is looked up at start-up, or uses a raw system call instead. Before
+// start-up, and in a process that is not profiled, every interposer only forwards.
+//
+// Freestanding: linked into the target.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstddef>
+#include <type_traits>
+
+#define SAMPAN_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace sampan::preload {
+
+template <size_t N>
+struct FunctionName {
+  char text[N];
+  constexpr FunctionName(const char (&name)[N]) {
+    for (size_t i = 0; i < N; ++i) text[i] = name[i];
+  }
+};
+
+// The next definition of a function after the shim's own: next<int(int), "close">()(fd). Null when
+// there is none (a C library without it).
+template <typename Function, FunctionName name>
+Function* next() {
+  static constinit std::atomic<Function*> original = nullptr;
+  Function* found = original.load(std::memory_order_relaxed);
+  if (found == nullptr) {
+    found = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name.text));
+    original.store(found, std::memory_order_relaxed);
+  }
+  return found;
+}
+
+}  // namespace sampan::preload
+
+// The original of a function that a header declares: SAMPAN_NEXT(close)(fd).
+#define SAMPAN_NEXT(function) \
+  (::sampan::preload::next<std::remove_reference_t<decltype(::function)>, #function>())

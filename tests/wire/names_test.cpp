@@ -1,0 +1,60 @@
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "wire/control_block.h"
+#include "wire/loss.h"
+#include "wire/session.h"
+#include "wire/stop_reason.h"
+
+namespace sampan::wire {
+namespace {
+
+TEST(Names, EveryLossHasAKeyAndATextOfItsOwn) {
+  std::set<std::string> keys;
+  std::set<std::string> texts;
+  for (unsigned i = 0; i < kLossCount; ++i) {
+    keys.insert(loss_key(static_cast<Loss>(i)));
+    texts.insert(loss_text(static_cast<Loss>(i)));
+  }
+  EXPECT_EQ(keys.size(), kLossCount);
+  EXPECT_EQ(texts.size(), kLossCount);
+  EXPECT_EQ(keys.count(loss_key(static_cast<Loss>(kLossCount))), 0u);
+  EXPECT_EQ(keys.count("ring_full"), 1u);
+}
+
+TEST(Names, EveryStopReasonHasATextOfItsOwn) {
+  std::set<std::string> texts;
+  for (unsigned i = 0; i < kStopReasonCount; ++i) {
+    texts.insert(stop_reason_text(static_cast<StopReason>(i)));
+  }
+  EXPECT_EQ(texts.size(), kStopReasonCount);
+  EXPECT_EQ(texts.count(stop_reason_text(static_cast<StopReason>(kStopReasonCount))), 0u);
+}
+
+// Both sides of a session compute these; another layout needs another kWireVersion.
+TEST(ControlBlock, LayoutIsThatOfWireVersion1) {
+  ASSERT_EQ(kWireVersion, 1u);
+  EXPECT_EQ(sizeof(RingPositions), 128u);
+  EXPECT_EQ(kSlotsOffset % kPage, 0u);
+  EXPECT_EQ(kSlotStride % kPage, 0u);
+  EXPECT_LE(kSharedSize, UINT32_MAX);  // Hello::wire_size
+  EXPECT_EQ(sizeof(Hello), 16u);
+  EXPECT_EQ(sizeof(Welcome), 16u);
+}
+
+TEST(ControlBlock, SlotsAndTheirBuffersDoNotOverlap) {
+  uint8_t* const base = nullptr;
+  const auto address = [](const void* p) { return reinterpret_cast<uintptr_t>(p); };
+  const uintptr_t first_slot = address(thread_slot(base, 0));
+  EXPECT_GE(first_slot, address(process_ring_buffer(base).data()) + kProcessRingSize);
+  EXPECT_GE(address(thread_ring_buffer(base, 0).data()), first_slot + sizeof(ThreadSlot));
+  EXPECT_GE(address(thread_slot(base, 1)),
+            address(thread_ring_buffer(base, 0).data()) + kThreadRingSize);
+  EXPECT_EQ(address(thread_ring_buffer(base, kSlotCount - 1).data()) + kThreadRingSize,
+            kSharedSize);
+}
+
+}  // namespace
+}  // namespace sampan::wire

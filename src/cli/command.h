@@ -1,0 +1,43 @@
+// How a command gets into the program: each has a file with an `add_` function, which declares the
+// command's options and says what to do when it was asked for. main.cpp parses, then does it.
+//
+// Errors: an action throws Error for what cannot go on, and UsageError for what the person typed.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace sampan::cli {
+
+// What was typed makes no sense: exit status 2.
+class UsageError : public Error {
+ public:
+  using Error::Error;
+};
+
+// Exit statuses of sampan's own. Those of the profiled command pass through `run`, so `run` says
+// 125 for its own failures as env, timeout and nice do.
+inline constexpr int kExitFailure = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitRunFailure = 125;
+
+using Action = std::function<int()>;  // returns the exit status
+
+struct Commands {
+  std::map<const CLI::App*, Action> actions;  // by subcommand
+  // For `run`: the words after sampan's own options, not to be parsed.
+  std::vector<std::string> program;
+};
+
+void add_run(CLI::App& app, Commands& commands);      // run, record
+void add_collect(CLI::App& app, Commands& commands);  // hidden: started by the shim
+void add_version(CLI::App& app, Commands& commands);
+void add_report(CLI::App& app, Commands& commands);
+void add_export(CLI::App& app, Commands& commands);  // export, formats
+
+}  // namespace sampan::cli

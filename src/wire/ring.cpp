@@ -20,7 +20,7 @@ std::span<uint8_t> RingWriter::begin(size_t max_payload, size_t reserve) {
   const uint64_t offset = head & (capacity - 1);
   const uint64_t size = sizeof(RecordHeader) + align_up(max_payload);
   const uint64_t pad = capacity - offset < size ? capacity - offset : 0;
-  if (used > capacity || pad + size + reserve > capacity - used) {
+  if (head % kAlignment != 0 || used > capacity || pad + size + reserve > capacity - used) {
     count_dropped();
     return {};
   }
@@ -47,7 +47,9 @@ bool RingReader::next(uint64_t limit, Record& record) {
     const uint64_t offset = position_ & (capacity - 1);
     const uint64_t available = limit - position_;
     RecordHeader header{};
-    if (available > capacity || available < sizeof header) break;
+    if (available > capacity || available < sizeof header || capacity - offset < sizeof header) {
+      break;
+    }
     std::memcpy(&header, buffer_.data() + offset, sizeof header);
     if (header.size < sizeof header || header.size % kAlignment != 0 || header.size > available ||
         header.size > capacity - offset || header.padding >= kAlignment ||

@@ -93,6 +93,14 @@ TEST(HostileRing, AWriterTakesATailThatMakesNoSenseForAFullRing) {
   }
 }
 
+TEST(HostileRing, AWriterTakesAHeadThatMakesNoSenseForAFullRing) {
+  TestRing ring(kCapacity);
+  RingWriter writer = ring.writer();
+  ring.positions->head = kCapacity - 4;  // the padding's header would cross the end
+  ring.positions->tail = kCapacity - 4;
+  EXPECT_FALSE(put(writer, 1, "12345678"));
+}
+
 TEST(HostileRing, GarbageNeverLeadsOutsideTheBuffer) {
   std::mt19937_64 random(42);
   TestRing ring(kCapacity);

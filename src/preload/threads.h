@@ -6,26 +6,31 @@
 // Freestanding: linked into the target.
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "preload/sampling_signal.h"
+#include "preload/spin_lock.h"
 #include "unwind/walker.h"
 #include "wire/ring.h"
 
 namespace sampan::preload {
 
 struct ThreadState {
-  std::atomic<int32_t> tid;  // 0: slot is free
+  int32_t tid;
   uint32_t slot;
-  std::atomic<bool> busy;     // a record is being written, or a stack walked, by this thread
-  std::atomic<bool> walking;  // a module may be read: see modules.h
-  bool started;               // kThreadStart is in the ring
-  int timer;                  // kernel timer id, -1: none
-  int perf_fd;                // -1: none
-  uint64_t last_cpu_ns;
+  pthread_t pthread;           // 0: not made by pthread_create, and not the main thread
+  std::atomic<bool> busy;      // a record is being written, or a stack walked, by this thread
+  std::atomic<bool> walking;   // a module may be read: see modules.h
+  unsigned destructor_rounds;  // of the key that tells the thread's end
+  SpinLock clock_lock;         // held while the clock is armed or disarmed
+  int timer;                   // kernel timer id, -1: none
+  void* perf_page;             // the mapping that keeps the perf event alive, null: none
+  std::atomic<uint64_t> last_cpu_ns;  // of the last sample
   unwind::StackBounds stack;
   wire::RingWriter ring;
   std::span<uint64_t> frames;    // the stack being walked
@@ -33,17 +38,48 @@ struct ThreadState {
   uint32_t previous_depth;
   uint32_t samples_since_full;
   SignalState signals;
+  uint64_t inherited_hidden;           // hidden_signals_for of the creator
+  std::span<uint8_t> alternate_stack;  // ours, for this slot
+  void* (*entry)(void*);               // what pthread_create was given
+  void* argument;
+  size_t stack_size;  // asked for, 0: not known
 };
 
 // The state of the calling thread; null when it has none. Async-signal-safe.
 ThreadState* current_thread();
 // The state by slot, e.g. from a cookie; null when the index is out of range or the slot free.
 ThreadState* thread_in_slot(uint32_t slot);
+// The state by tid or by pthread_t; null when there is none.
+ThreadState* thread_by_tid(int32_t tid);
+ThreadState* thread_by_pthread(pthread_t pthread);
+// Slots from here on have never been used.
+uint32_t slots_used();
+
 // All threads that have a slot. Threads may come and go meanwhile.
 template <typename F>
-void for_each_thread(F&& each);
+void for_each_thread(F&& each) {
+  for (uint32_t slot = 0; slot < slots_used(); ++slot) {
+    if (ThreadState* thread = thread_in_slot(slot)) each(*thread);
+  }
+}
 
 // Disarms all threads' clocks and arms them again, with the sampling signal as it is now.
 void rearm_all_threads();
+
+// A slot for a thread that is about to begin, not yet visible to the functions above; null when
+// all are in use (counted).
+ThreadState* claim_slot();
+void release_slot(ThreadState& thread);
+// Writes kThreadStart, makes the thread visible and arms its clock. `cpu_ns`: what it has used and
+// is not to be counted. Async-signal-safe.
+void begin_thread(ThreadState& thread, int32_t tid, uint64_t cpu_ns);
+// Disarms the clock, writes kThreadEnd and frees the slot. By the thread itself with the sampling
+// signal blocked for good, or by another one when the thread is known to be gone (cpu_ns 0).
+void end_thread(ThreadState& thread, uint64_t cpu_ns);
+
+// Reserves the memory of the slots. False when there is none.
+bool start_threads();
+// In a forked child: forgets all threads but the calling one, which keeps its slot.
+void keep_only(ThreadState* survivor);
 
 }  // namespace sampan::preload

@@ -1,0 +1,28 @@
+// The clocks that send the sampling signal: each knows how to arm and disarm one thread. Threads
+// are armed by themselves or by another thread that found them; the caller holds `clock_lock`.
+//
+// Async-signal-safe. Freestanding: linked into the target.
+#pragma once
+
+#include "preload/threads.h"
+
+namespace sampan::preload {
+
+// Chooses the clock for the rate: the CPU timers fire on the kernel's tick, so above that rate the
+// perf clock, unless it is refused (or SAMPAN_PERF=0).
+void start_clock(bool perf_allowed);
+
+// False when the thread stays without a clock (counted).
+bool arm(ThreadState& thread);
+void disarm(ThreadState& thread);
+
+bool uses_perf_clock();
+
+// One clock, one file.
+bool arm_cpu_timer(ThreadState& thread);  // cpu_timer.cpp
+void disarm_cpu_timer(ThreadState& thread);
+bool start_perf_clock();  // perf_clock.cpp: false when the kernel refuses
+bool arm_perf(ThreadState& thread);
+void disarm_perf(ThreadState& thread);
+
+}  // namespace sampan::preload

@@ -1,0 +1,76 @@
+// Folded stacks: "thread;main;work 42" per line, root first, then samples. For flamegraph.pl,
+// speedscope and the Firefox Profiler.
+//
+// Weights are samples, not nanoseconds: the Firefox Profiler makes one sample per count. The thread
+// is the root frame. flamegraph.pl colours frames by the endings _[k], _[i] and _[j]: a name of the
+// program's that ends so is left as it is.
+#include <algorithm>
+#include <string>
+
+#include "base/utf8.h"
+#include "exporters/formats.h"
+#include "exporters/output_file.h"
+#include "exporters/stack_nodes.h"
+#include "exporters/thread_names.h"
+
+namespace sampan::exporters {
+namespace {
+
+// Without what separates frames and lines; ':' for ';' as stackcollapse-perf.pl does.
+std::string frame_text(std::string_view name) {
+  std::string text = valid_utf8(name);
+  std::replace(text.begin(), text.end(), ';', ':');
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return text;
+}
+
+class FoldedWriter {
+ public:
+  FoldedWriter(const profile::Profile& profile, OutputFile& file) : profile_(profile), file_(file) {
+    for (uint32_t i = 0; i < profile.functions.size(); ++i) {
+      texts_.push_back(frame_text(profile::function_name(profile, i)));
+    }
+    unknown_ = frame_text(profile::function_name(profile, profile::kNone));
+  }
+
+  void write_thread(const std::string& label, const profile::CallTree& tree) {
+    for (uint32_t node = 1; node < tree.size(); ++node) {
+      if (tree[node].self.samples == 0) continue;
+      path_.clear();
+      for (uint32_t i = node; i != 0; i = tree[i].parent) path_.push_back(tree[i].function);
+      line_ = label;
+      for (auto function = path_.rbegin(); function != path_.rend(); ++function) {
+        line_ += ';';
+        line_ += *function == profile::kNone ? unknown_ : texts_[*function];
+      }
+      line_ += ' ';
+      line_ += std::to_string(tree[node].self.samples);
+      line_ += '\n';
+      file_.write(line_);
+    }
+  }
+
+ private:
+  const profile::Profile& profile_;
+  OutputFile& file_;
+  std::vector<std::string> texts_;  // by function
+  std::string unknown_;
+  std::vector<uint32_t> path_;
+  std::string line_;
+};
+
+}  // namespace
+
+Outcome write_folded(const profile::View& view, const std::string& path) {
+  OutputFile file(path);
+  const std::vector<std::string> labels = thread_labels(view);
+  FoldedWriter writer(*view.profile, file);
+  for_each_thread_tree(view, [&](size_t thread, const profile::CallTree& tree) {
+    writer.write_thread(frame_text(labels[thread]), tree);
+  });
+  file.commit();
+  return {};
+}
+
+}  // namespace sampan::exporters

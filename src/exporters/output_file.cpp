@@ -1,0 +1,86 @@
+#include "exporters/output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace sampan::exporters {
+namespace {
+
+constexpr size_t kBufferSize = 1 << 18;
+
+// Through symbolic links: the file that they lead to is replaced, not the link.
+std::string resolve(const std::string& path) {
+  char resolved[PATH_MAX];
+  return ::realpath(path.c_str(), resolved) != nullptr ? resolved : path;
+}
+
+}  // namespace
+
+OutputFile::OutputFile(const std::string& path) : path_(path) {
+  buffer_.reserve(kBufferSize);
+  struct stat status = {};
+  if (path == "-") {
+    path_ = "standard output";
+    fd_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  } else if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    fd_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  } else {
+    path_ = resolve(path);
+    temporary_ = path_ + "." + std::to_string(::getpid()) + ".tmp";
+    fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  }
+  if (fd_ < 0) {
+    const int error = errno;
+    temporary_.clear();
+    fail(error);
+  }
+}
+
+OutputFile::~OutputFile() {
+  if (fd_ >= 0) ::close(fd_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void OutputFile::write(std::string_view bytes) {
+  if (buffer_.size() + bytes.size() > kBufferSize) flush();
+  if (bytes.size() >= kBufferSize) {
+    buffer_ = bytes;
+    flush();
+  } else {
+    buffer_ += bytes;
+  }
+}
+
+void OutputFile::flush() {
+  for (std::string_view rest = buffer_; !rest.empty();) {
+    const ssize_t written = ::write(fd_, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) fail(errno);
+    rest.remove_prefix(static_cast<size_t>(written));
+  }
+  buffer_.clear();
+}
+
+void OutputFile::commit() {
+  flush();
+  const int fd = fd_;
+  fd_ = -1;
+  if (::close(fd) != 0) fail(errno);
+  if (temporary_.empty()) return;
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail(errno);
+  temporary_.clear();
+}
+
+void OutputFile::fail(int error) const {
+  throw Error("writing {}: {}", path_, std::strerror(error));
+}
+
+}  // namespace sampan::exporters

@@ -1,0 +1,330 @@
+// pprof: gzipped profile.proto, for `go tool pprof`, speedscope, Pyroscope and Parca. Format:
+// github.com/google/pprof/blob/main/proto/profile.proto.
+//
+// - Sample types samples/count and cpu/nanoseconds; cpu is the default (speedscope would take the
+//   last one, pprof too).
+// - Threads are labels: thread, process (strings), tid, pid (numbers), named as perf_to_profile's.
+//   See `go tool pprof -tags`, -tagfocus=thread=NAME, -tagroot=thread.
+// - A location's first line is the innermost inlined function.
+// - A function's system_name stays empty: where it equals the name, pprof takes the name for a
+//   mangled one and strips templates and parameters off.
+// - A frame without a symbol has its "[module+0x12]" as function (speedscope drops frames that have
+//   none), and every mapping says that it has functions: all names that can be found were found,
+//   and pprof need not guess from whatever file lies at that path.
+#include <array>
+#include <protozero/pbf_writer.hpp>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/utf8.h"
+#include "exporters/formats.h"
+#include "exporters/gzip_writer.h"
+#include "exporters/mapping_ranges.h"
+#include "exporters/output_file.h"
+#include "profile/frames.h"
+#include "profile/weights.h"
+
+namespace sampan::exporters {
+namespace {
+
+using profile::kNone;
+using protozero::pbf_writer;
+
+// Field numbers of profile.proto.
+namespace profile_field {
+constexpr uint32_t kSampleType = 1, kSample = 2, kMapping = 3, kLocation = 4, kFunction = 5,
+                   kStringTable = 6, kTimeNanos = 9, kDurationNanos = 10, kPeriodType = 11,
+                   kPeriod = 12, kComment = 13, kDefaultSampleType = 14;
+}
+namespace value_type_field {
+constexpr uint32_t kType = 1, kUnit = 2;
+}
+namespace sample_field {
+constexpr uint32_t kLocationId = 1, kValue = 2, kLabel = 3;
+}
+namespace label_field {
+constexpr uint32_t kKey = 1, kString = 2, kNumber = 3;
+}
+namespace mapping_field {
+constexpr uint32_t kId = 1, kMemoryStart = 2, kMemoryLimit = 3, kFileName = 5, kBuildId = 6,
+                   kHasFunctions = 7, kHasFileNames = 8, kHasLineNumbers = 9, kHasInlineFrames = 10;
+}
+namespace location_field {
+constexpr uint32_t kId = 1, kMappingId = 2, kAddress = 3, kLine = 4;
+}
+namespace line_field {
+constexpr uint32_t kFunctionId = 1, kLine = 2;
+}
+namespace function_field {
+constexpr uint32_t kId = 1, kName = 2, kFileName = 4, kStartLine = 5;
+}
+
+constexpr uint64_t kNsPerSecond = 1'000'000'000;
+constexpr size_t kFlushSize = 1 << 16;
+
+// The profile's own string table, from handles of the model's and from literals.
+class PprofStrings {
+ public:
+  explicit PprofStrings(const profile::StringTable& strings)
+      : strings_(strings), by_handle_(strings.size(), kNone) {
+    add("");
+  }
+  int64_t handle(uint32_t handle) {
+    if (by_handle_[handle] == kNone) {
+      by_handle_[handle] = static_cast<uint32_t>(add(strings_[handle]));
+    }
+    return by_handle_[handle];
+  }
+  int64_t add(std::string_view text) {
+    const auto [entry, added] = indexes_.try_emplace(valid_utf8(text), texts_.size());
+    if (added) texts_.push_back(&entry->first);
+    return static_cast<int64_t>(entry->second);
+  }
+  const std::vector<const std::string*>& texts() const { return texts_; }
+
+ private:
+  const profile::StringTable& strings_;
+  std::vector<uint32_t> by_handle_;
+  std::unordered_map<std::string, size_t> indexes_;  // node-based: keys stay where they are
+  std::vector<const std::string*> texts_;
+};
+
+class PprofWriter {
+ public:
+  PprofWriter(const profile::View& view, OutputFile& file)
+      : view_(view),
+        profile_(*view.profile),
+        gzip_(file),
+        strings_(profile_.strings),
+        used_locations_(profile_.locations.size()),
+        used_functions_(profile_.functions.size()),
+        modules_(profile_.modules.size()) {}
+
+  void write() {
+    write_header();
+    write_samples();
+    write_locations();
+    write_functions();
+    write_mappings();
+    for (const std::string* text : strings_.texts()) {
+      message_.add_string(profile_field::kStringTable, *text);
+      flush(kFlushSize);
+    }
+    flush(0);
+    gzip_.finish();
+  }
+
+ private:
+  // What a mapping says of itself depends on the locations in it.
+  struct ModuleUse {
+    bool used = false, files = false, lines = false, inlines = false;
+  };
+
+  // Ids are index + 1; the id after the last location's, and the last function's, is "[unknown]".
+  uint64_t unknown_location() const { return profile_.locations.size() + 1; }
+  uint64_t unknown_function() const { return profile_.functions.size() + 1; }
+
+  // Messages may be cut anywhere between fields, so only a part of one is ever in memory.
+  void flush(size_t threshold) {
+    if (data_.size() < threshold) return;
+    gzip_.write(data_);
+    data_.clear();
+  }
+
+  void add_value_type(uint32_t field, std::string_view type, std::string_view unit) {
+    pbf_writer value_type(message_, field);
+    value_type.add_int64(value_type_field::kType, strings_.add(type));
+    value_type.add_int64(value_type_field::kUnit, strings_.add(unit));
+  }
+
+  void write_header() {
+    const profile::Session& session = profile_.session;
+    add_value_type(profile_field::kSampleType, "samples", "count");
+    add_value_type(profile_field::kSampleType, "cpu", "nanoseconds");
+    add_value_type(profile_field::kPeriodType, "cpu", "nanoseconds");
+    message_.add_int64(profile_field::kDefaultSampleType, strings_.add("cpu"));
+    if (session.rate_hz != 0) {
+      message_.add_int64(profile_field::kPeriod,
+                         static_cast<int64_t>(kNsPerSecond / session.rate_hz));
+    }
+    message_.add_int64(profile_field::kTimeNanos, static_cast<int64_t>(session.start_unix_ns));
+    message_.add_int64(profile_field::kDurationNanos, static_cast<int64_t>(profile_.duration_ns()));
+    std::string command = "command:";
+    for (const std::string& word : session.command) command += " " + word;
+    message_.add_int64(profile_field::kComment, strings_.add(command));
+    message_.add_int64(profile_field::kComment, strings_.add("host: " + session.host));
+    message_.add_int64(profile_field::kComment, strings_.add("sampan " + session.sampan_version));
+  }
+
+  // The labels of all samples of a thread, encoded.
+  std::string labels_of(const profile::Thread& thread) {
+    const profile::Process& process = profile_.processes[thread.process];
+    std::string labels;
+    pbf_writer sample(labels);
+    const auto text = [&](std::string_view key, std::string_view value) {
+      pbf_writer label(sample, sample_field::kLabel);
+      label.add_int64(label_field::kKey, strings_.add(key));
+      label.add_int64(label_field::kString, strings_.add(value));
+    };
+    const auto number = [&](std::string_view key, int64_t value) {
+      pbf_writer label(sample, sample_field::kLabel);
+      label.add_int64(label_field::kKey, strings_.add(key));
+      label.add_int64(label_field::kNumber, value);
+    };
+    text("thread", thread.name);
+    number("tid", thread.tid);
+    text("process", process.name);
+    number("pid", process.pid);
+    return labels;
+  }
+
+  void write_samples() {
+    uint32_t thread = kNone;
+    std::string labels, sample_data;
+    std::vector<uint64_t> ids;
+    for (const profile::WeightedStack& row : profile::by_thread_and_stack(view_)) {
+      if (row.thread != thread) {
+        thread = row.thread;
+        labels = labels_of(profile_.threads[thread]);
+      }
+      ids.clear();
+      for (uint32_t i = row.stack; i != kNone; i = profile_.stacks[i].prefix) {
+        ids.push_back(uint64_t{profile_.stacks[i].location} + 1);
+        used_locations_[profile_.stacks[i].location] = true;
+      }
+      if (ids.empty()) {
+        ids.push_back(unknown_location());
+        unknown_used_ = true;
+      }
+      const std::array values{static_cast<int64_t>(row.weight.samples),
+                              static_cast<int64_t>(row.weight.cpu_ns)};
+      sample_data.clear();
+      pbf_writer sample(sample_data);
+      sample.add_packed_uint64(sample_field::kLocationId, ids.begin(), ids.end());
+      sample.add_packed_int64(sample_field::kValue, values.begin(), values.end());
+      sample_data += labels;
+      message_.add_message(profile_field::kSample, sample_data);
+      flush(kFlushSize);
+    }
+  }
+
+  void write_locations() {
+    for (uint32_t i = 0; i < profile_.locations.size(); ++i) {
+      if (used_locations_[i]) write_location(i);
+      flush(kFlushSize);
+    }
+    if (!unknown_used_) return;
+    pbf_writer location(message_, profile_field::kLocation);
+    location.add_uint64(location_field::kId, unknown_location());
+    pbf_writer line(location, location_field::kLine);
+    line.add_uint64(line_field::kFunctionId, unknown_function());
+  }
+
+  void write_location(uint32_t index) {
+    const profile::Location& place = profile_.locations[index];
+    pbf_writer location(message_, profile_field::kLocation);
+    location.add_uint64(location_field::kId, uint64_t{index} + 1);
+    uint64_t address = place.address;
+    ModuleUse* use = nullptr;
+    if (place.module != kNone) {
+      location.add_uint64(location_field::kMappingId, uint64_t{place.module} + 1);
+      address += ranges_[place.module].base;
+      use = &modules_[place.module];
+      use->used = true;
+      use->inlines |= place.line_count > 1;
+    }
+    location.add_uint64(location_field::kAddress, address);
+    profile::for_each_frame(profile_, index, [&](const profile::Frame& frame) {
+      pbf_writer line(location, location_field::kLine);
+      if (frame.function == kNone) {
+        line.add_uint64(line_field::kFunctionId, unknown_function());
+        unknown_used_ = true;
+        return;
+      }
+      used_functions_[frame.function] = true;
+      line.add_uint64(line_field::kFunctionId, uint64_t{frame.function} + 1);
+      line.add_int64(line_field::kLine, frame.line);
+      if (use != nullptr) {
+        use->files |= profile_.functions[frame.function].file != 0;
+        use->lines |= frame.line != 0;
+      }
+    });
+  }
+
+  void write_functions() {
+    for (uint32_t i = 0; i < profile_.functions.size(); ++i) {
+      if (!used_functions_[i]) continue;
+      const profile::Function& row = profile_.functions[i];
+      pbf_writer function(message_, profile_field::kFunction);
+      function.add_uint64(function_field::kId, uint64_t{i} + 1);
+      function.add_int64(function_field::kName, strings_.handle(row.name));
+      function.add_int64(function_field::kFileName, strings_.handle(row.file));
+      function.add_int64(function_field::kStartLine, row.line);
+    }
+    if (!unknown_used_) return;
+    pbf_writer function(message_, profile_field::kFunction);
+    function.add_uint64(function_field::kId, unknown_function());
+    function.add_int64(function_field::kName,
+                       strings_.add(profile::function_name(profile_, kNone)));
+  }
+
+  // The program itself goes first: pprof shows the first mapping as the profile's "File".
+  void write_mappings() {
+    uint32_t program = kNone;
+    if (!view_.threads.empty()) {
+      const uint32_t process = profile_.threads[view_.threads.front()].process;
+      for (uint32_t i = 0; i < profile_.modules.size(); ++i) {
+        if (modules_[i].used && profile_.modules[i].path == profile_.processes[process].path) {
+          program = i;
+        }
+      }
+    }
+    if (program != kNone) write_mapping(program);
+    for (uint32_t i = 0; i < profile_.modules.size(); ++i) {
+      if (modules_[i].used && i != program) write_mapping(i);
+    }
+  }
+
+  void write_mapping(uint32_t index) {
+    constexpr char kHexDigits[] = "0123456789abcdef";
+    std::string build_id;
+    for (const uint8_t byte : profile_.modules[index].build_id) {
+      build_id += kHexDigits[byte >> 4];
+      build_id += kHexDigits[byte & 15];
+    }
+    pbf_writer mapping(message_, profile_field::kMapping);
+    mapping.add_uint64(mapping_field::kId, uint64_t{index} + 1);
+    mapping.add_uint64(mapping_field::kMemoryStart, ranges_[index].begin);
+    mapping.add_uint64(mapping_field::kMemoryLimit, ranges_[index].end);
+    mapping.add_int64(mapping_field::kFileName, strings_.add(profile_.modules[index].path));
+    mapping.add_int64(mapping_field::kBuildId, strings_.add(build_id));
+    mapping.add_bool(mapping_field::kHasFunctions, true);
+    mapping.add_bool(mapping_field::kHasFileNames, modules_[index].files);
+    mapping.add_bool(mapping_field::kHasLineNumbers, modules_[index].lines);
+    mapping.add_bool(mapping_field::kHasInlineFrames, modules_[index].inlines);
+  }
+
+  const profile::View& view_;
+  const profile::Profile& profile_;
+  GzipWriter gzip_;
+  std::string data_;
+  pbf_writer message_{data_};
+  PprofStrings strings_;
+  std::vector<MappingRange> ranges_ = mapping_ranges(profile_);
+  std::vector<bool> used_locations_;
+  std::vector<bool> used_functions_;
+  bool unknown_used_ = false;
+  std::vector<ModuleUse> modules_;
+};
+
+}  // namespace
+
+Outcome write_pprof(const profile::View& view, const std::string& path) {
+  OutputFile file(path);
+  PprofWriter(view, file).write();
+  file.commit();
+  return {};
+}
+
+}  // namespace sampan::exporters

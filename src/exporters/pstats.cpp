@@ -1,0 +1,183 @@
+// Python pstats: the dump of cProfile, for `python3 -m pstats`, SnakeViz, gprof2dot and
+// pyprof2calltree. Format: cpython Lib/profile.py (create_stats, snapshot_stats), a marshalled
+//
+//   {(file, line, name): (cc, nc, tt, ct, {caller: (nc, cc, tt, ct)})}
+//
+//   tt  seconds of CPU in the function itself
+//   ct  the same with all that it called; a sample counts once, however often the function recurs
+//   cc  samples with the function in their stack, each once ("primitive calls")
+//   nc  the same, each recursion counted
+//
+// What a caller's entry holds is restricted to stacks in which that caller called it. Each thread
+// is a function without callers, ('~', 0, '<name>'), as cProfile writes what has no file: every
+// other function has a caller then, which SnakeViz needs. Where the file is not known, the module
+// stands for it.
+#include <array>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "base/utf8.h"
+#include "exporters/formats.h"
+#include "exporters/marshal_writer.h"
+#include "exporters/output_file.h"
+#include "exporters/stack_nodes.h"
+#include "exporters/thread_names.h"
+
+namespace sampan::exporters {
+namespace {
+
+using profile::CallTree;
+using profile::kNone;
+using profile::Weight;
+
+struct Times {
+  uint64_t primitive_calls = 0, calls = 0, self_ns = 0, total_ns = 0;
+  uint32_t on_path = 0;  // how often the walk is inside it
+
+  // A node of a call tree is entered: below it, the same again is recursion.
+  void enter(const Weight& self, const Weight& total) {
+    calls += total.samples;
+    self_ns += self.cpu_ns;
+    if (on_path++ != 0) return;
+    primitive_calls += total.samples;
+    total_ns += total.cpu_ns;
+  }
+  void leave() { --on_path; }
+};
+
+class PstatsTable {
+ public:
+  explicit PstatsTable(const profile::Profile& profile) : profile_(profile) {
+    keys_of_functions_.assign(profile.functions.size(), kNone);
+  }
+
+  void add_thread(const std::string& label, const CallTree& tree) {
+    const uint32_t root = key("~", 0, "<" + label + ">");
+    struct Step {
+      uint32_t node, key, edge;
+      bool entered;
+    };
+    std::vector<Step> steps{{0, root, kNone, false}};
+    while (!steps.empty()) {
+      const Step step = steps.back();
+      if (step.entered) {
+        entries_[step.key].leave();
+        if (step.edge != kNone) edges_[step.edge].times.leave();
+        steps.pop_back();
+        continue;
+      }
+      steps.back().entered = true;
+      const profile::CallNode& node = tree[step.node];
+      entries_[step.key].enter(node.self, node.total);
+      if (step.edge != kNone) edges_[step.edge].times.enter(node.self, node.total);
+      for (const uint32_t child : tree.children(step.node)) {
+        const uint32_t callee = key_of_function(tree[child].function);
+        steps.push_back({child, callee, edge(step.key, callee), false});
+      }
+    }
+  }
+
+  void write(OutputFile& file) {
+    std::vector<std::vector<uint32_t>> callers(entries_.size());  // edges by callee
+    for (uint32_t i = 0; i < edges_.size(); ++i) callers[edges_[i].callee].push_back(i);
+    remembered_.assign(entries_.size(), kNone);
+    marshal_.dict();
+    for (uint32_t i = 0; i < entries_.size(); ++i) {
+      write_key(i);
+      marshal_.tuple(5);
+      const Times& times = entries_[i];
+      write_numbers(times.primitive_calls, times.calls, times);
+      marshal_.dict();
+      for (const uint32_t edge : callers[i]) {
+        write_key(edges_[edge].caller);
+        marshal_.tuple(4);
+        const Times& part = edges_[edge].times;
+        write_numbers(part.calls, part.primitive_calls, part);
+      }
+      marshal_.end_dict();
+      file.write(marshal_.bytes());
+      marshal_.clear();
+    }
+    marshal_.end_dict();
+    file.write(marshal_.bytes());
+  }
+
+ private:
+  using Key = std::tuple<std::string, uint32_t, std::string>;
+  struct Edge {
+    uint32_t caller, callee;
+    Times times;
+  };
+
+  // Different functions may have the same key, as a static one of a header in two modules has.
+  uint32_t key(std::string_view file, uint32_t line, std::string_view name) {
+    const auto [entry, added] = indexes_.try_emplace({valid_utf8(file), line, valid_utf8(name)},
+                                                     static_cast<uint32_t>(entries_.size()));
+    if (added) {
+      keys_.push_back(&entry->first);
+      entries_.emplace_back();
+    }
+    return entry->second;
+  }
+  uint32_t key_of_function(uint32_t function) {
+    const std::string_view name = profile::function_name(profile_, function);
+    if (function == kNone) return key("~", 0, name);
+    uint32_t& known = keys_of_functions_[function];
+    if (known != kNone) return known;
+    const profile::Function& row = profile_.functions[function];
+    std::string_view file = profile_.strings[row.file];
+    if (file.empty() && row.module != kNone) file = profile_.modules[row.module].path;
+    return known = key(file.empty() ? "~" : file, row.line, name);
+  }
+  uint32_t edge(uint32_t caller, uint32_t callee) {
+    const auto [entry, added] = edge_indexes_.try_emplace(uint64_t{caller} << 32 | callee,
+                                                          static_cast<uint32_t>(edges_.size()));
+    if (added) edges_.push_back({caller, callee, {}});
+    return entry->second;
+  }
+
+  void write_key(uint32_t index) {
+    if (remembered_[index] != kNone) return marshal_.recall(remembered_[index]);
+    remembered_[index] = next_remembered_++;
+    const auto& [file, line, name] = *keys_[index];
+    marshal_.remember_tuple(3);
+    marshal_.string(file);
+    marshal_.integer(line);
+    marshal_.string(name);
+  }
+  void write_numbers(uint64_t first_count, uint64_t second_count, const Times& times) {
+    marshal_.integer(first_count);
+    marshal_.integer(second_count);
+    marshal_.real(static_cast<double>(times.self_ns) / 1e9);
+    marshal_.real(static_cast<double>(times.total_ns) / 1e9);
+  }
+
+  const profile::Profile& profile_;
+  std::map<Key, uint32_t> indexes_;
+  std::vector<const Key*> keys_;
+  std::vector<Times> entries_;  // by key
+  std::vector<uint32_t> keys_of_functions_;
+  std::unordered_map<uint64_t, uint32_t> edge_indexes_;
+  std::vector<Edge> edges_;
+  MarshalWriter marshal_;
+  std::vector<uint32_t> remembered_;  // number of the key in the marshalled file
+  uint32_t next_remembered_ = 0;
+};
+
+}  // namespace
+
+Outcome write_pstats(const profile::View& view, const std::string& path) {
+  OutputFile file(path);
+  const std::vector<std::string> labels = thread_labels(view);
+  PstatsTable table(*view.profile);
+  for_each_thread_tree(
+      view, [&](size_t thread, const CallTree& tree) { table.add_thread(labels[thread], tree); });
+  table.write(file);
+  file.commit();
+  return {};
+}
+
+}  // namespace sampan::exporters

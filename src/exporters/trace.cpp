@@ -1,0 +1,162 @@
+// Chrome trace JSON: a timeline of what each thread ran, for chrome://tracing, ui.perfetto.dev and
+// speedscope. Format: "Trace Event Format" (Google, docs.google.com/document/d/
+// 1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
+//
+// - The array form, an event per line: a file that was cut off still opens.
+// - Complete events (ph X), parents before children, strictly nested: viewers need that and do not
+//   check it.
+// - No `args`: speedscope makes them part of the frame's name, and so splits functions.
+// - Viewers open about 100 MB. A longer trace loses its shortest slices, the deepest first: their
+//   time becomes part of the slice that called them, and a note says how many.
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exporters/formats.h"
+#include "exporters/output_file.h"
+#include "exporters/trace_budget.h"
+#include "exporters/trace_events.h"
+#include "exporters/trace_slices.h"
+
+namespace sampan::exporters {
+namespace {
+
+using profile::Process;
+using profile::Thread;
+
+// Events go out one by one, a comma before each but the first.
+class EventFile {
+ public:
+  explicit EventFile(OutputFile& file) : file_(file) { file_.write("[\n"); }
+  void event(std::string_view text) {
+    if (!first_) file_.write(",\n");
+    first_ = false;
+    file_.write(text);
+    size_ += text.size() + 2;
+  }
+  void end() { file_.write("\n]\n"); }
+  uint64_t size() const { return size_; }
+
+ private:
+  OutputFile& file_;
+  bool first_ = true;
+  uint64_t size_ = 6;
+};
+
+// Writes the slices that are kept. They wait until the outermost closes: parents go first, and
+// whether a parent is kept is known last.
+class SliceWriter : public SliceSink {
+ public:
+  SliceWriter(const TraceEvents& events, Rank first_kept, EventFile& file)
+      : events_(events), first_kept_(first_kept), file_(file) {}
+
+  void open(uint32_t function, uint64_t begin_us) override {
+    open_.push_back(waiting_.size());
+    waiting_.push_back({function, begin_us, 0});
+  }
+  void close(uint64_t end_us) override {
+    Slice& slice = waiting_[open_.back()];
+    slice.end_us = end_us;
+    open_.pop_back();
+    // Those inside it have gone before it, so it is the last one.
+    if (Rank::of(end_us - slice.begin_us, open_.size()).before(first_kept_)) waiting_.pop_back();
+    if (!open_.empty()) return;
+    for (const Slice& kept : waiting_) {
+      text_.clear();
+      events_.append_slice(kept.function, kept.begin_us, kept.end_us, &text_);
+      file_.event(text_);
+    }
+    waiting_.clear();
+  }
+
+ private:
+  struct Slice {
+    uint32_t function;
+    uint64_t begin_us, end_us;
+  };
+
+  const TraceEvents& events_;
+  Rank first_kept_;
+  EventFile& file_;
+  std::vector<Slice> waiting_;  // in the order of opening
+  std::vector<size_t> open_;    // into waiting_
+  std::string text_;
+};
+
+// Names and order. A pid or tid may have been several things, after exec or when it was used again:
+// it has the place of the first and the name of the last.
+void write_names(const profile::View& view, EventFile& file) {
+  const profile::Profile& profile = *view.profile;
+  struct Row {
+    size_t sort_index = 0;
+    uint64_t start_ns = 0;
+    std::string name;
+  };
+  std::map<int32_t, Row> processes;
+  std::map<std::pair<int32_t, int32_t>, Row> threads;
+  const auto add = [](auto& rows, const auto& key, uint64_t start_ns, const std::string& name) {
+    const auto [row, added] = rows.try_emplace(key);
+    if (added) row->second.sort_index = rows.size() - 1;
+    if (!added && start_ns < row->second.start_ns) return;
+    row->second.start_ns = start_ns;
+    row->second.name = name;
+  };
+  for (const uint32_t index : view.threads) {
+    const Thread& thread = profile.threads[index];
+    const Process& process = profile.processes[thread.process];
+    add(processes, process.pid, process.start_ns, process.name);
+    add(threads, std::pair(process.pid, thread.tid), thread.start_ns, thread.name);
+  }
+  for (const auto& [pid, row] : processes) {
+    file.event(metadata_event("process_name", pid, pid, row.name));
+    file.event(metadata_event("process_sort_index", pid, pid, row.sort_index));
+  }
+  for (const auto& [ids, row] : threads) {
+    file.event(metadata_event("thread_name", ids.first, ids.second, row.name));
+    file.event(metadata_event("thread_sort_index", ids.first, ids.second, row.sort_index));
+  }
+}
+
+}  // namespace
+
+Outcome write_trace_within(uint64_t bytes, const profile::View& view, const std::string& path) {
+  TraceSlices slices(view);
+  TraceEvents events(*view.profile);
+  const auto for_each_thread = [&](SliceSink& sink) {
+    for (size_t i = 0; i < view.threads.size(); ++i) {
+      events.set_thread(view.profile->threads[view.threads[i]]);
+      slices.build(i, sink);
+    }
+  };
+
+  OutputFile file(path);
+  EventFile event_file(file);
+  write_names(view, event_file);
+
+  TraceBudget budget([&](uint32_t function) { return events.slice_size(function); });
+  for_each_thread(budget);
+  const auto cut = budget.cut(bytes - std::min(bytes, event_file.size()));
+  SliceWriter writer(events, cut.first_kept, event_file);
+  for_each_thread(writer);
+  event_file.end();
+  file.commit();
+
+  Outcome outcome;
+  if (cut.merged != 0) {
+    outcome.notes.push_back(fmt::format(
+        "{} of {} slices, the shortest (up to {:.1f} ms), are merged into their callers: viewers "
+        "open {} MB at most. --thread, --from and --to show a part in full",
+        cut.merged, budget.all().count, static_cast<double>(cut.longest_us) / 1000,
+        bytes / 1'000'000));
+  }
+  return outcome;
+}
+
+Outcome write_trace(const profile::View& view, const std::string& path) {
+  return write_trace_within(kTraceBytes, view, path);
+}
+
+}  // namespace sampan::exporters

@@ -1,0 +1,68 @@
+#include "exporters/trace_events.h"
+
+#include <fmt/format.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <iterator>
+
+#include "base/utf8.h"
+#include "profile/frames.h"
+
+namespace sampan::exporters {
+namespace {
+
+std::string json_string(std::string_view text) {
+  rapidjson::StringBuffer buffer;
+  rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
+  const std::string valid = valid_utf8(text);
+  writer.String(valid.data(), static_cast<rapidjson::SizeType>(valid.size()));
+  return {buffer.GetString(), buffer.GetSize()};
+}
+
+std::string metadata(std::string_view kind, int32_t pid, int32_t tid, std::string_view key,
+                     std::string_view value) {
+  return fmt::format(R"({{"name":"{}","ph":"M","pid":{},"tid":{},"args":{{"{}":{}}}}})", kind, pid,
+                     tid, key, value);
+}
+
+}  // namespace
+
+TraceEvents::TraceEvents(const profile::Profile& profile) : profile_(profile) {
+  const auto head = [&](uint32_t function, uint32_t module) {
+    return fmt::format(R"({{"name":{},"cat":{},"ph":"X")",
+                       json_string(profile::function_name(profile, function)),
+                       json_string(profile::module_name(profile, module)));
+  };
+  for (uint32_t i = 0; i < profile.functions.size(); ++i) {
+    heads_.push_back(head(i, profile.functions[i].module));
+  }
+  heads_.push_back(head(profile::kNone, profile::kNone));
+}
+
+void TraceEvents::set_thread(const profile::Thread& thread) {
+  tail_ =
+      fmt::format(R"(,"pid":{},"tid":{}}})", profile_.processes[thread.process].pid, thread.tid);
+}
+
+void TraceEvents::append_slice(uint32_t function, uint64_t begin_us, uint64_t end_us,
+                               std::string* out) const {
+  *out += head(function);
+  fmt::format_to(std::back_inserter(*out), R"(,"ts":{},"dur":{})", begin_us, end_us - begin_us);
+  *out += tail_;
+}
+
+uint64_t TraceEvents::slice_size(uint32_t function) const {
+  constexpr uint64_t kNumbers = 14 + 2 * 12 + 2;  // words, digits (11 days of us), separator
+  return head(function).size() + kNumbers + tail_.size();
+}
+
+std::string metadata_event(std::string_view kind, int32_t pid, int32_t tid, std::string_view name) {
+  return metadata(kind, pid, tid, "name", json_string(name));
+}
+
+std::string metadata_event(std::string_view kind, int32_t pid, int32_t tid, size_t sort_index) {
+  return metadata(kind, pid, tid, "sort_index", std::to_string(sort_index));
+}
+
+}  // namespace sampan::exporters

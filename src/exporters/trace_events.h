@@ -1,0 +1,39 @@
+// The text of Chrome trace events. What all events of a function, or of a thread, have in common is
+// made once.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profile/profile.h"
+
+namespace sampan::exporters {
+
+class TraceEvents {
+ public:
+  explicit TraceEvents(const profile::Profile& profile);
+
+  // Of the slices that follow.
+  void set_thread(const profile::Thread& thread);
+  // A slice, without the separator after it. `function` may be kNone.
+  void append_slice(uint32_t function, uint64_t begin_us, uint64_t end_us, std::string* out) const;
+  // Bytes of a slice and a separator: an upper bound.
+  uint64_t slice_size(uint32_t function) const;
+
+ private:
+  const std::string& head(uint32_t function) const {
+    return heads_[function == profile::kNone ? heads_.size() - 1 : function];
+  }
+
+  const profile::Profile& profile_;
+  std::vector<std::string> heads_;  // by function; the last is for kNone
+  std::string tail_;
+};
+
+// {"name":KIND,"ph":"M","pid":...,"tid":...,"args":{KEY:VALUE}}
+std::string metadata_event(std::string_view kind, int32_t pid, int32_t tid, std::string_view name);
+std::string metadata_event(std::string_view kind, int32_t pid, int32_t tid, size_t sort_index);
+
+}  // namespace sampan::exporters

@@ -1,0 +1,66 @@
+#include "exporters/trace_slices.h"
+
+#include <algorithm>
+
+namespace sampan::exporters {
+namespace {
+
+constexpr uint64_t kNsPerUs = 1000;
+constexpr uint64_t kNsPerSecond = 1'000'000'000;
+// A thread that shares its CPU fairly with one other is off it for about one tick at a time.
+constexpr double kPauseTicks = 1.5;
+constexpr uint32_t kUsualRate = 250;
+
+}  // namespace
+
+TraceSlices::TraceSlices(const profile::View& view)
+    : profile_(*view.profile), samples_(view.threads.size()), nodes_(profile_) {
+  const uint32_t rate = profile_.session.rate_hz != 0 ? profile_.session.rate_hz : kUsualRate;
+  longest_pause_ns_ = static_cast<uint64_t>(kPauseTicks * kNsPerSecond / rate);
+
+  std::vector<size_t> position(profile_.threads.size(), 0);
+  for (size_t i = 0; i < view.threads.size(); ++i) position[view.threads[i]] = i;
+  for (const uint32_t sample : view.samples) {
+    samples_[position[profile_.samples[sample].thread]].push_back(sample);
+  }
+}
+
+void TraceSlices::path_to(uint32_t node) {
+  path_.clear();
+  for (; node != 0; node = nodes_.tree()[node].parent) path_.push_back(node);
+  std::reverse(path_.begin(), path_.end());
+}
+
+void TraceSlices::build(size_t position, SliceSink& sink) {
+  uint64_t last_ns = 0;  // of the sample before
+  uint64_t end_us = 0;   // of the slices that are open
+  const auto close_down_to = [&](size_t depth) {
+    for (; open_.size() > depth; open_.pop_back()) sink.close(end_us);
+  };
+
+  for (const uint32_t index : samples_[position]) {
+    const profile::Sample& sample = profile_.samples[index];
+    const uint64_t begin_ns = sample.time_ns - std::min(sample.time_ns, sample.cpu_ns);
+    const bool gap = begin_ns > last_ns && begin_ns - last_ns > longest_pause_ns_;
+    const uint64_t begin_us = gap ? std::max(begin_ns / kNsPerUs, end_us) : end_us;
+    const uint64_t sample_end_us = sample.time_ns / kNsPerUs;
+    last_ns = sample.time_ns;
+    if (sample_end_us <= begin_us) continue;
+
+    if (gap) close_down_to(0);
+    path_to(nodes_.node(sample.stack));
+    size_t shared = 0;
+    while (shared < open_.size() && shared < path_.size() && open_[shared] == path_[shared]) {
+      ++shared;
+    }
+    close_down_to(shared);
+    for (; shared < path_.size(); ++shared) {
+      sink.open(nodes_.tree()[path_[shared]].function, begin_us);
+      open_.push_back(path_[shared]);
+    }
+    end_us = sample_end_us;
+  }
+  close_down_to(0);
+}
+
+}  // namespace sampan::exporters

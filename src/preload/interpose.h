@@ -12,7 +12,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <type_traits>
 
 #define SAMPAN_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -39,8 +38,13 @@ Function* next() {
   return found;
 }
 
+// The same for a function that a header declares.
+template <FunctionName name, typename Function>
+Function* next_like(Function*) {
+  return next<Function, name>();
+}
+
 }  // namespace sampan::preload
 
 // The original of a function that a header declares: SAMPAN_NEXT(close)(fd).
-#define SAMPAN_NEXT(function) \
-  (::sampan::preload::next<std::remove_reference_t<decltype(::function)>, #function>())
+#define SAMPAN_NEXT(function) (::sampan::preload::next_like<#function>(&::function))

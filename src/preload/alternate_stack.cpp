@@ -1,0 +1,178 @@
+// Alternate signal stacks. A sampled thread that has none gets one of ours, so that a sample never
+// needs room on the thread's own stack, which may be a fiber of a few pages. The program sees and
+// sets what it would without us. See docs/signals.md for the cases.
+#include <errno.h>
+#include <sys/auxv.h>
+#include <ucontext.h>
+
+#include "preload/interpose.h"
+#include "preload/program_signals.h"
+
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
+
+namespace sampan::preload {
+namespace {
+
+// A signal frame with every register of this machine, and what the handler uses below it.
+constexpr size_t kHandlerSize = 3 << 10;
+// The kernel's minimum for a stack without AMX (asm/signal.h).
+constexpr size_t kKernelMinimum = 2048;
+// From here on there is room for a frame of ours below a handler of the program's.
+constexpr size_t kRoomy = 32 << 10;
+constexpr int kAutodisarm = static_cast<int>(1u << 31);  // SS_AUTODISARM of linux/signal.h
+
+std::atomic<bool> any_stacks = false;
+std::atomic<bool> small_stacks = false;
+
+size_t frame_size() {
+  const size_t kernel = getauxval(AT_MINSIGSTKSZ);
+  return (kernel != 0 ? kernel : kKernelMinimum) + kHandlerSize;
+}
+
+long kernel_stack(const stack_t* wanted, stack_t* before) {
+  return raw_syscall(SYS_sigaltstack, wanted, before);
+}
+
+bool contains(const stack_t& stack, const void* address) {
+  const auto low = reinterpret_cast<uint64_t>(stack.ss_sp);
+  const auto value = reinterpret_cast<uint64_t>(address);
+  return value >= low && value - low < stack.ss_size;
+}
+
+bool is_set(const stack_t& stack) {
+  return (stack.ss_flags & SS_DISABLE) == 0;
+}
+
+void note_program_stack(size_t size) {
+  const bool is_small = size < kRoomy;
+  const bool news = !any_stacks.load(std::memory_order_relaxed) ||
+                    (is_small && !small_stacks.load(std::memory_order_relaxed));
+  if (!news) return;
+  const SignalLock locked;
+  any_stacks.store(true, std::memory_order_relaxed);
+  if (is_small) small_stacks.store(true, std::memory_order_relaxed);
+  reinstall_program_handlers();
+}
+
+stack_t disabled() {
+  stack_t stack{};
+  stack.ss_flags = SS_DISABLE;
+  return stack;
+}
+
+// The kernel's answer, with our stack in its place or the program's.
+stack_t shown(const SignalState& state, const stack_t& kernel) {
+  if (!state.kernel_has_ours) return kernel;
+  if (state.program_alternate_stack.ss_size == 0) return disabled();
+  stack_t stack = state.program_alternate_stack;
+  // The program's handlers run on ours instead of one that is too small.
+  if ((kernel.ss_flags & SS_ONSTACK) != 0) stack.ss_flags |= SS_ONSTACK;
+  return stack;
+}
+
+// What the kernel would say to a stack that it will not be given, or that it is: 0 or an errno.
+int check(const stack_t& wanted, const stack_t& now) {
+  if ((now.ss_flags & SS_ONSTACK) != 0) return EPERM;
+  const int mode = wanted.ss_flags & ~kAutodisarm;
+  if (mode != SS_DISABLE && mode != SS_ONSTACK && mode != 0) return EINVAL;
+  return mode != SS_DISABLE && wanted.ss_size < kKernelMinimum ? ENOMEM : 0;
+}
+
+int set_stack(SignalState& state, const stack_t& wanted, const stack_t& now) {
+  if (const int error = check(wanted, now); error != 0) return error;
+  if (is_set(wanted)) note_program_stack(wanted.ss_size);
+  const bool ours =
+      state.our_alternate_stack.ss_size != 0 && (!is_set(wanted) || wanted.ss_size < frame_size());
+  const long result = kernel_stack(ours ? &state.our_alternate_stack : &wanted, nullptr);
+  if (result < 0) return static_cast<int>(-result);
+  state.kernel_has_ours = ours;
+  state.program_alternate_stack = is_set(wanted) ? wanted : stack_t{};
+  return 0;
+}
+
+void set_our_stack(SignalState& state, void* stack, size_t size) {
+  state.our_alternate_stack = {};
+  state.our_alternate_stack.ss_sp = stack;
+  state.our_alternate_stack.ss_size = size;
+}
+
+}  // namespace
+
+bool program_has_alternate_stacks() {
+  return any_stacks.load(std::memory_order_relaxed);
+}
+bool program_has_small_alternate_stacks() {
+  return small_stacks.load(std::memory_order_relaxed);
+}
+
+bool on_small_alternate_stack(const SignalState& state) {
+  return !state.kernel_has_ours && state.program_alternate_stack.ss_size < kRoomy &&
+         contains(state.program_alternate_stack, __builtin_frame_address(0));
+}
+
+void adopt_thread_signals(SignalState& state, uint64_t inherited_hidden, void* alternate_stack,
+                          size_t size) {
+  const uint64_t hidden = hidden_signals();
+  const uint64_t blocked = change_kernel_mask(SIG_UNBLOCK, hidden) & hidden;
+  state.hidden.store(blocked | inherited_hidden, std::memory_order_relaxed);
+  settle_hidden(state);
+  set_our_stack(state, alternate_stack, size);
+  state.program_alternate_stack = {};
+  state.kernel_has_ours = false;
+  stack_t now{};
+  if (kernel_stack(nullptr, &now) != 0) return;
+  if (is_set(now)) {
+    note_program_stack(now.ss_size);
+    state.program_alternate_stack = now;
+    if (now.ss_size >= frame_size() || (now.ss_flags & SS_ONSTACK) != 0) return;
+  }
+  state.kernel_has_ours = kernel_stack(&state.our_alternate_stack, nullptr) == 0;
+}
+
+bool release_thread_signals(SignalState& state) {
+  if (!state.kernel_has_ours) return true;
+  const stack_t none = disabled();
+  const bool small = state.program_alternate_stack.ss_size != 0;
+  if (kernel_stack(small ? &state.program_alternate_stack : &none, nullptr) != 0) return false;
+  state.kernel_has_ours = false;
+  state.our_alternate_stack = {};
+  return true;
+}
+
+void adopt_thread_signals_in_handler(SignalState& state, void* alternate_stack, size_t size,
+                                     void* ucontext) {
+  stack_t& stack = static_cast<ucontext_t*>(ucontext)->uc_stack;
+  set_our_stack(state, alternate_stack, size);
+  if (is_set(stack)) {
+    state.program_alternate_stack = stack;
+    return;
+  }
+  stack = state.our_alternate_stack;
+  state.kernel_has_ours = true;
+}
+
+}  // namespace sampan::preload
+
+using namespace sampan::preload;
+
+SAMPAN_EXPORT int sigaltstack(const stack_t* wanted, stack_t* before) noexcept {
+  SignalState* state = signals_active() ? current_signals() : nullptr;
+  long result;
+  if (state == nullptr) {
+    if (wanted != nullptr && is_set(*wanted) && signals_active()) {
+      note_program_stack(wanted->ss_size);
+    }
+    result = kernel_stack(wanted, before);
+  } else {
+    stack_t kernel{};
+    result = kernel_stack(nullptr, &kernel);
+    const stack_t now = shown(*state, kernel);
+    if (result == 0 && wanted != nullptr) result = -set_stack(*state, *wanted, now);
+    if (result == 0 && before != nullptr) *before = now;
+  }
+  if (result >= 0) return 0;
+  errno = static_cast<int>(-result);
+  return -1;
+}

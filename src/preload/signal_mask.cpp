@@ -1,0 +1,123 @@
+// The calling thread's mask: the program sees the mask that it set, the kernel one without the
+// hidden signals. Async-signal-safe, as the originals.
+#include <errno.h>
+#include <pthread.h>
+
+#include "preload/interpose.h"
+#include "preload/program_signals.h"
+
+namespace sampan::preload {
+namespace {
+
+// SIGCANCEL and SIGSETXID of glibc, which it lets nobody block.
+constexpr uint64_t kLibcSignals = signal_bit(32) | signal_bit(33);
+
+uint64_t changed(uint64_t mask, int how, uint64_t bits) {
+  if (how == SIG_BLOCK) return mask | bits;
+  return how == SIG_UNBLOCK ? mask & ~bits : bits;
+}
+
+// The mask before the change, as the program knows it.
+uint64_t change_program_mask(int how, uint64_t bits) {
+  SignalState* state = current_signals();
+  if (state != nullptr) settle_hidden(*state);
+  const uint64_t hidden = hidden_signals();
+  const uint64_t sampling = signal_bit(sampling_signal());
+  uint64_t kernel_bits = bits;
+  if (state != nullptr && on_small_alternate_stack(*state)) {
+    // In a handler of the program, for which the sampling signal is blocked by us: leave it so.
+    if (how == SIG_SETMASK) kernel_bits |= kernel_mask() & sampling;
+    if (how == SIG_UNBLOCK) kernel_bits &= ~sampling;
+  } else {
+    // Unblocked with whatever else is: a longjmp out of such a handler may have left it blocked.
+    kernel_bits = how == SIG_UNBLOCK ? kernel_bits | hidden : kernel_bits & ~hidden;
+  }
+  const uint64_t kernel_before = change_kernel_mask(how, kernel_bits);
+  if (state == nullptr) return kernel_before;
+  const uint64_t hidden_before = state->hidden.load(std::memory_order_relaxed);
+  state->hidden.store(changed(hidden_before, how, bits) & hidden, std::memory_order_relaxed);
+  deliver_held(state);
+  return (kernel_before & ~sampling) | hidden_before;
+}
+
+// An error number, as pthread_sigmask returns it.
+int change_mask(int how, const sigset_t* wanted, sigset_t* before) {
+  if (wanted != nullptr && how != SIG_BLOCK && how != SIG_UNBLOCK && how != SIG_SETMASK) {
+    return EINVAL;
+  }
+  const uint64_t bits = wanted != nullptr ? signal_bits(*wanted) & ~kLibcSignals : 0;
+  const int action = wanted != nullptr ? how : SIG_BLOCK;
+  const uint64_t mask =
+      signals_active() ? change_program_mask(action, bits) : change_kernel_mask(action, bits);
+  if (before != nullptr) set_signal_bits(*before, mask);
+  return 0;
+}
+
+int change_mask_errno(int how, const sigset_t* wanted, sigset_t* before) {
+  const int error = change_mask(how, wanted, before);
+  if (error == 0) return 0;
+  errno = error;
+  return -1;
+}
+
+int change_one(int how, int signo) {
+  if (!is_signal(signo)) {
+    errno = EINVAL;
+    return -1;
+  }
+  const sigset_t one = signal_set(signal_bit(signo));
+  return change_mask_errno(how, &one, nullptr);
+}
+
+// The BSD calls know the first 32 signals, and leave the others as they are.
+int change_bsd_mask(int how, int mask) {
+  const uint64_t word = static_cast<unsigned>(mask);
+  sigset_t set = signal_set(word);
+  sigset_t before{};
+  if (how == SIG_SETMASK) {
+    change_mask(SIG_BLOCK, nullptr, &before);
+    set_signal_bits(set, (signal_bits(before) & ~uint64_t{0xffffffff}) | word);
+  }
+  change_mask(how, &set, &before);
+  return static_cast<int>(signal_bits(before) & 0xffffffff);
+}
+
+}  // namespace
+}  // namespace sampan::preload
+
+using namespace sampan::preload;
+
+SAMPAN_EXPORT int sigprocmask(int how, const sigset_t* wanted, sigset_t* before) noexcept {
+  return change_mask_errno(how, wanted, before);
+}
+SAMPAN_EXPORT int pthread_sigmask(int how, const sigset_t* wanted, sigset_t* before) noexcept {
+  return change_mask(how, wanted, before);
+}
+
+SAMPAN_EXPORT int sighold(int signo) noexcept {
+  return change_one(SIG_BLOCK, signo);
+}
+SAMPAN_EXPORT int sigrelse(int signo) noexcept {
+  return change_one(SIG_UNBLOCK, signo);
+}
+SAMPAN_EXPORT int sigblock(int mask) noexcept {
+  return change_bsd_mask(SIG_BLOCK, mask);
+}
+SAMPAN_EXPORT int sigsetmask(int mask) noexcept {
+  return change_bsd_mask(SIG_SETMASK, mask);
+}
+SAMPAN_EXPORT int siggetmask() noexcept {
+  return change_bsd_mask(SIG_BLOCK, 0);
+}
+
+SAMPAN_EXPORT int sigpending(sigset_t* pending) noexcept {
+  const int result = SAMPAN_NEXT(sigpending)(pending);
+  if (result != 0 || !signals_active()) return result;
+  const SignalState* state = current_signals();
+  uint64_t bits = signal_bits(*pending) & ~signal_bit(sampling_signal());
+  if (state != nullptr && has_held_signal()) {
+    bits |= state->hidden.load(std::memory_order_relaxed) & signal_bit(sampling_signal());
+  }
+  set_signal_bits(*pending, bits);
+  return 0;
+}

@@ -9,16 +9,12 @@
 #include <cstdint>
 #include <span>
 
+#include "unwind/module_finder.h"
+#include "unwind/registers.h"
+#include "unwind/row_cache.h"
 #include "wire/stop_reason.h"
 
 namespace sampan::unwind {
-
-// Registers by their DWARF numbers (System V x86-64 psABI, figure 3.36); 16 is the return address
-// column, here the instruction pointer.
-enum Register : uint8_t { kRax, kRdx, kRcx, kRbx, kRsi, kRdi, kRbp, kRsp, kR8, kRip = 16 };
-struct Registers {
-  uint64_t value[17];
-};
 
 // The memory that a walk may read without asking: [low, high) of the thread's stack. Elsewhere each
 // page is probed first (`may_probe`: a system call, forbidden under seccomp).
@@ -51,6 +47,11 @@ class Walker {
   void end_unload();
   // After dlopen: renews the module snapshot where the C library has no `_dl_find_object`.
   void modules_loaded();
+
+ private:
+  RowCache cache_;
+  ModuleFinder modules_;
+  std::atomic<uint32_t> unloading_ = 0;
 };
 
 }  // namespace sampan::unwind

@@ -1,0 +1,161 @@
+#include "unwind/cfi.h"
+
+#include "unwind/cfi_program.h"
+#include "unwind/pointer_encoding.h"
+
+namespace sampan::unwind {
+namespace {
+
+// What CIEs and FDEs have in common.
+struct Entry {
+  ImageCursor body;  // behind the id, up to the end of the entry
+  uint64_t cie;      // AVMA of an FDE's CIE; 0: this is a CIE
+  uint64_t end;      // AVMA of the next entry
+};
+
+struct Cie {
+  CfiProgram::Alignment alignment;
+  ImageCursor program;
+  bool has_augmentation_data;
+  bool signal_frame;
+};
+
+struct Fde {
+  uint64_t start;  // the code that it covers, AVMAs: [start, start + size)
+  uint64_t size;
+  ImageCursor program;
+};
+
+// kNotCovered: the terminator of .eh_frame.
+CfiResult read_entry(const Image& image, uint64_t avma, Entry& entry) {
+  ImageCursor cursor = image.cursor(avma);
+  uint64_t length = cursor.bytes.u32();
+  if (!cursor.ok()) return CfiResult::kDamaged;
+  if (length == 0) return CfiResult::kNotCovered;
+  if (length == 0xffffffff) length = cursor.bytes.u64();
+  if (!cursor.ok() || length > cursor.bytes.remaining()) return CfiResult::kDamaged;
+  const uint64_t id_avma = cursor.avma();
+  const uint32_t id = cursor.bytes.u32();
+  if (!cursor.ok()) return CfiResult::kDamaged;
+  entry.end = id_avma + length;
+  entry.cie = id == 0 ? 0 : id_avma - id;
+  entry.body = image.cursor(cursor.avma(), entry.end);
+  return entry.body.ok() ? CfiResult::kFound : CfiResult::kDamaged;
+}
+
+// The augmentation string says what is in the augmentation data, letter by letter.
+bool read_augmentation(ImageCursor& cursor, ByteCursor letters, Cie& cie) {
+  uint64_t data_end = 0;
+  for (;;) {
+    const uint8_t letter = letters.u8();
+    switch (letter) {
+      case 0:
+        if (cie.has_augmentation_data) {
+          if (cursor.avma() > data_end) return false;
+          cursor.bytes.skip(data_end - cursor.avma());
+        }
+        return cursor.ok() && letters.ok();
+      case 'z': {
+        const uint64_t size = cursor.bytes.uleb();
+        cie.has_augmentation_data = true;
+        data_end = cursor.avma() + size;
+        break;
+      }
+      case 'R':
+        cie.alignment.pointer_encoding = cursor.bytes.u8();
+        break;
+      case 'S':
+        cie.signal_frame = true;
+        break;
+      case 'L':
+        cursor.bytes.u8();
+        break;
+      case 'P': {  // the personality routine: only its size matters
+        const uint8_t encoding = cursor.bytes.u8();
+        if (encoding != kPointerOmitted) read_pointer_value(cursor.bytes, encoding);
+        break;
+      }
+      case 'B':  // only on Arm, without data
+        break;
+      default:
+        return false;
+    }
+    if (!cursor.ok()) return false;
+  }
+}
+
+bool read_cie(const Image& image, uint64_t avma, Cie& cie) {
+  Entry entry;
+  if (read_entry(image, avma, entry) != CfiResult::kFound || entry.cie != 0) return false;
+  ImageCursor& cursor = entry.body;
+  const uint8_t version = cursor.bytes.u8();
+  if (version != 1 && version != 3) return false;
+  const ByteCursor letters = cursor.bytes;
+  while (cursor.bytes.u8() != 0) {
+  }
+  cie = {};
+  cie.alignment.code = cursor.bytes.uleb();
+  cie.alignment.data = cursor.bytes.sleb();
+  const uint64_t return_address = version == 1 ? cursor.bytes.u8() : cursor.bytes.uleb();
+  if (!cursor.ok() || return_address != kRip) return false;
+  if (!read_augmentation(cursor, letters, cie)) return false;
+  cie.program = cursor;
+  return true;
+}
+
+// `cie` is of the CIE at `entry.cie`.
+bool read_fde(const Entry& entry, const Cie& cie, Fde& fde) {
+  ImageCursor cursor = entry.body;
+  fde.start = read_pointer(cursor, cie.alignment.pointer_encoding, 0);
+  fde.size = read_pointer_value(cursor.bytes, cie.alignment.pointer_encoding);
+  if (cie.has_augmentation_data) cursor.bytes.skip(cursor.bytes.uleb());
+  fde.program = cursor;
+  return cursor.ok();
+}
+
+}  // namespace
+
+CfiResult find_row(const Image& image, uint64_t fde_avma, uint64_t pc, CfiRow& row) {
+  Entry entry;
+  Cie cie;
+  Fde fde;
+  if (read_entry(image, fde_avma, entry) != CfiResult::kFound || entry.cie == 0 ||
+      !read_cie(image, entry.cie, cie) || !read_fde(entry, cie, fde)) {
+    return CfiResult::kDamaged;
+  }
+  if (pc - fde.start >= fde.size) return CfiResult::kNotCovered;
+
+  row = {};
+  row.signal_frame = cie.signal_frame;
+  CfiProgram preamble(image, cie.alignment, nullptr);
+  if (!preamble.run(cie.program, 0, UINT64_MAX, row)) return CfiResult::kDamaged;
+  const CfiRow initial = row;
+  CfiProgram program(image, cie.alignment, &initial);
+  if (!program.run(fde.program, fde.start, pc, row)) return CfiResult::kDamaged;
+  return row.cfa_kind == CfiRow::kCfaUnknown ? CfiResult::kDamaged : CfiResult::kFound;
+}
+
+CfiResult scan_for_fde(const Image& image, uint64_t eh_frame, uint64_t pc, uint64_t& found) {
+  uint64_t cie_avma = 0;
+  Cie cie;
+  uint64_t avma = eh_frame;
+  for (unsigned count = 0; count < kMaxScan; ++count) {
+    Entry entry;
+    const CfiResult result = read_entry(image, avma, entry);
+    if (result != CfiResult::kFound) return result;
+    if (entry.cie != 0) {
+      if (entry.cie != cie_avma && !read_cie(image, entry.cie, cie)) return CfiResult::kDamaged;
+      cie_avma = entry.cie;
+      Fde fde;
+      if (!read_fde(entry, cie, fde)) return CfiResult::kDamaged;
+      if (pc - fde.start < fde.size) {
+        found = avma;
+        return CfiResult::kFound;
+      }
+    }
+    avma = entry.end;
+  }
+  return CfiResult::kNotCovered;
+}
+
+}  // namespace sampan::unwind

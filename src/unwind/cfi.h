@@ -1,0 +1,30 @@
+// Reads .eh_frame: CIEs and FDEs, and the programs in them, which describe a table with a row per
+// pc. Format: Linux Standard Base Core 5.0, 10.6; DWARF 5, 6.4.2 for the instructions.
+//
+// Nothing here trusts what it reads: addresses are checked against the image, and work is bounded.
+//
+// Freestanding: linked into the target; async-signal-safe.
+#pragma once
+
+#include <cstdint>
+
+#include "unwind/cfi_row.h"
+#include "unwind/image.h"
+
+namespace sampan::unwind {
+
+enum class CfiResult : uint8_t {
+  kFound,
+  kNotCovered,  // there is no unwind information for this pc
+  kDamaged,     // there is, and it makes no sense, or uses what we do not know
+};
+
+// The row for `pc` (a lookup AVMA) by the FDE at AVMA `fde`.
+CfiResult find_row(const Image& image, uint64_t fde, uint64_t pc, CfiRow& row);
+
+// The FDE that covers `pc` by reading the entries from AVMA `eh_frame` on, one by one; for modules
+// whose .eh_frame_hdr has no table. Gives up (kNotCovered) after kMaxScan entries.
+inline constexpr unsigned kMaxScan = 1 << 14;
+CfiResult scan_for_fde(const Image& image, uint64_t eh_frame, uint64_t pc, uint64_t& fde);
+
+}  // namespace sampan::unwind

@@ -1,0 +1,51 @@
+// The programs of CIEs and FDEs (DWARF 5, 6.4.2): instructions that change the row until the
+// location has passed the pc.
+//
+// Freestanding: linked into the target; async-signal-safe.
+#pragma once
+
+#include <cstdint>
+
+#include "unwind/cfi_row.h"
+#include "unwind/image.h"
+
+namespace sampan::unwind {
+
+class CfiProgram {
+ public:
+  // How a CIE says that the programs are to be read.
+  struct Alignment {
+    uint64_t code;
+    int64_t data;
+    uint8_t pointer_encoding;  // of DW_CFA_set_loc
+  };
+
+  // `initial` is the row that the CIE's program made: what DW_CFA_restore goes back to; null while
+  // that program runs itself.
+  CfiProgram(const Image& image, const Alignment& alignment, const CfiRow* initial)
+      : image_(image), alignment_(alignment), initial_(initial) {}
+
+  // Runs the program from `location` on until it has made the row for `pc`. False when damaged.
+  bool run(ImageCursor program, uint64_t location, uint64_t pc, CfiRow& row);
+
+ private:
+  struct Instruction {
+    uint8_t opcode;     // with the operand in its low bits taken out
+    uint64_t number;    // register, factored delta or offset
+    int64_t offset;     // second operand, in bytes
+    uint32_t position;  // of an expression, in the image
+  };
+
+  bool decode(ImageCursor& program, Instruction& instruction);
+  bool execute(const Instruction& instruction, CfiRow& row) const;
+  bool set(uint64_t number, RegisterRule::Kind kind, int64_t value, CfiRow& row) const;
+  bool skip_forgotten(ImageCursor& program, uint64_t& location, uint64_t pc);
+
+  const Image& image_;
+  const Alignment& alignment_;
+  const CfiRow* initial_;
+  // A bound on the work: programs are short, and looking ahead may read a part of them again.
+  unsigned budget_ = 1 << 16;
+};
+
+}  // namespace sampan::unwind

@@ -1,0 +1,131 @@
+#include "unwind/module_finder.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <sys/mman.h>
+
+#include <cstring>
+
+// Weak: the shim must load where the C library is older.
+extern "C" __attribute__((weak)) decltype(_dl_find_object) _dl_find_object;
+
+namespace sampan::unwind {
+namespace {
+
+constexpr uint64_t kPageSize = 4096;
+
+bool holds(const Elf64_Phdr& segment, uint64_t bias, uint64_t avma) {
+  return segment.p_type == PT_LOAD && avma - (bias + segment.p_vaddr) < segment.p_filesz;
+}
+
+// Fills in the executable segment with `pc` and the segment with .eh_frame_hdr from the program
+// headers, which the first page of a module holds. False when there is no such code.
+bool read_segments(uint64_t start, uint64_t pc, uint64_t eh_frame_hdr, Module& module) {
+  const auto* header = reinterpret_cast<const Elf64_Ehdr*>(start);
+  if (std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+      header->e_phentsize != sizeof(Elf64_Phdr) ||
+      header->e_phoff > kPageSize - header->e_phnum * sizeof(Elf64_Phdr) ||
+      header->e_phnum > kPageSize / sizeof(Elf64_Phdr)) {
+    return false;
+  }
+  const auto* segments = reinterpret_cast<const Elf64_Phdr*>(start + header->e_phoff);
+  uint64_t bias = 0;
+  bool found_bias = false;
+  bool found_code = false;
+  module.eh_frame_hdr = 0;
+  module.image = {};
+  for (unsigned index = 0; index < header->e_phnum; ++index) {
+    const Elf64_Phdr& segment = segments[index];
+    if (segment.p_type != PT_LOAD) continue;
+    if (!found_bias) bias = start - (segment.p_vaddr & ~(kPageSize - 1));
+    found_bias = true;
+    const uint64_t segment_start = bias + segment.p_vaddr;
+    if ((segment.p_flags & PF_X) != 0 && holds(segment, bias, pc)) {
+      found_code = true;
+      module.code_start = segment_start;
+      module.code_end = segment_start + segment.p_filesz;
+    }
+    if ((segment.p_flags & PF_R) != 0 && eh_frame_hdr != 0 && holds(segment, bias, eh_frame_hdr)) {
+      module.eh_frame_hdr = eh_frame_hdr;
+      module.image = {{reinterpret_cast<const uint8_t*>(segment_start), segment.p_filesz},
+                      segment_start};
+    }
+  }
+  return found_code;
+}
+
+}  // namespace
+
+void ModuleFinder::start(bool snapshot) {
+  if (snapshot_ != nullptr || (_dl_find_object != nullptr && !snapshot)) return;
+  void* memory =
+      mmap(nullptr, sizeof(Snapshot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return;
+  snapshot_ = static_cast<Snapshot*>(memory);
+  refresh();
+}
+
+void ModuleFinder::refresh() {
+  if (snapshot_ == nullptr) return;
+  struct Refresh {
+    Snapshot& snapshot;
+    uint32_t count;
+  } state{*snapshot_, 0};
+  // The loader holds its lock while it calls this: one writer at a time.
+  const auto add = [](dl_phdr_info* info, size_t, void* argument) {
+    auto& [snapshot, count] = *static_cast<Refresh*>(argument);
+    if (count == Snapshot::kCapacity) return 1;
+    Mapping mapping{UINT64_MAX, 0, 0};
+    for (unsigned index = 0; index < info->dlpi_phnum; ++index) {
+      const Elf64_Phdr& segment = info->dlpi_phdr[index];
+      const uint64_t start = info->dlpi_addr + segment.p_vaddr;
+      if (segment.p_type == PT_GNU_EH_FRAME) mapping.eh_frame_hdr = start;
+      if (segment.p_type != PT_LOAD) continue;
+      const uint64_t first_page = start & ~(kPageSize - 1);
+      if (first_page < mapping.start) mapping.start = first_page;
+      if (start + segment.p_memsz > mapping.end) mapping.end = start + segment.p_memsz;
+    }
+    snapshot.version.fetch_add(1, std::memory_order_acq_rel);
+    auto& entry = snapshot.mappings[count];
+    entry.start.store(mapping.start, std::memory_order_relaxed);
+    entry.end.store(mapping.end, std::memory_order_relaxed);
+    entry.eh_frame_hdr.store(mapping.eh_frame_hdr, std::memory_order_relaxed);
+    snapshot.count.store(++count, std::memory_order_relaxed);
+    snapshot.version.fetch_add(1, std::memory_order_acq_rel);
+    return 0;
+  };
+  dl_iterate_phdr(add, &state);
+}
+
+bool ModuleFinder::find_in_snapshot(uint64_t pc, Mapping& mapping) const {
+  const uint32_t version = snapshot_->version.load(std::memory_order_acquire);
+  const uint32_t count = snapshot_->count.load(std::memory_order_relaxed);
+  bool found = false;
+  for (uint32_t index = 0; index < count && !found; ++index) {
+    const auto& entry = snapshot_->mappings[index];
+    mapping.start = entry.start.load(std::memory_order_relaxed);
+    mapping.end = entry.end.load(std::memory_order_relaxed);
+    mapping.eh_frame_hdr = entry.eh_frame_hdr.load(std::memory_order_relaxed);
+    found = mapping.start <= pc && pc < mapping.end;
+  }
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return found && version % 2 == 0 && snapshot_->version.load(std::memory_order_relaxed) == version;
+}
+
+bool ModuleFinder::find(uint64_t pc, Module& module) const {
+  Mapping mapping{};
+  if (snapshot_ != nullptr) {
+    if (!find_in_snapshot(pc, mapping)) return false;
+  } else {
+    dl_find_object object;
+    if (_dl_find_object == nullptr || _dl_find_object(reinterpret_cast<void*>(pc), &object) != 0) {
+      return false;
+    }
+    mapping.start = reinterpret_cast<uint64_t>(object.dlfo_map_start);
+    mapping.eh_frame_hdr = reinterpret_cast<uint64_t>(object.dlfo_eh_frame);
+  }
+  return read_segments(mapping.start, pc, mapping.eh_frame_hdr, module);
+}
+
+}  // namespace sampan::unwind

@@ -1,0 +1,251 @@
+// One walk of one stack: the algorithm, whatever the process is.
+//
+//   Memory   bool read(uint64_t avma, uint64_t& value): a word of the process's memory
+//            bool readable(uint64_t avma): whether there is memory at all
+//            bool covers(low, high), uint64_t load(avma): words that need no check once `covers`
+//            has said so
+//   Modules  bool find(uint64_t pc, Module& module) const: the module with this code
+//
+// A frame whose row is in the cache takes a handful of instructions and follows pc, sp, bp and bx
+// alone. Any other takes the slow path: the module, its FDE, the row. When a row needs a register
+// that the fast path has not followed (r12, say), the walk begins again and follows all of them.
+//
+// Freestanding: linked into the target; async-signal-safe. Lives on the walking thread's stack.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/address.h"
+#include "unwind/apply_row.h"
+#include "unwind/cfi.h"
+#include "unwind/eh_frame_hdr.h"
+#include "unwind/frame_pointer.h"
+#include "unwind/packed_row.h"
+#include "unwind/row_cache.h"
+#include "unwind/walker.h"
+
+namespace sampan::unwind {
+
+template <typename Memory, typename Modules>
+class StackWalk {
+ public:
+  // Without `may_read_modules`, cached rows only.
+  StackWalk(Memory& memory, const Modules& modules, RowCache& cache, bool may_read_modules)
+      : memory_(memory),
+        modules_(modules),
+        cache_(cache),
+        generation_(cache.generation()),
+        may_read_modules_(may_read_modules) {}
+
+  WalkResult run(const Registers& registers, std::span<uint64_t> frames) {
+    WalkResult result{};
+    for (bool follow_all : {false, true}) {
+      follow_all_ = follow_all;
+      file_ = {registers, kAllRegisters};
+      Step step = Step::kCaller;
+      result.depth = walk(frames, step);
+      result.stop = reason(step);
+      if (step != Step::kLostRegister) break;
+    }
+    return result;
+  }
+
+ private:
+  // What the fast path follows, in machine registers.
+  struct Frame {
+    uint64_t pc;
+    uint64_t sp;
+    uint64_t bp;
+    uint64_t bx;
+  };
+
+  uint32_t walk(std::span<uint64_t> frames, Step& step);
+  Step follow(PackedRow row, Frame& frame);
+  [[gnu::noinline]] Step slow_step(Frame& frame, uint64_t pc);
+  Step step_by_cfi(Frame& frame, uint64_t pc);
+  [[gnu::noinline]] CfiResult find_row_of(uint64_t pc, CfiRow& row);
+  [[gnu::noinline]] Step step_without_cfi(Frame& frame, bool in_module);
+
+  // The same registers in both forms.
+  void to_file(const Frame& frame) {
+    if (fast_frames_) file_.known &= kPackedRegisters;
+    fast_frames_ = false;
+    file_.registers.value[kRip] = frame.pc;
+    file_.registers.value[kRsp] = frame.sp;
+    file_.registers.value[kRbp] = frame.bp;
+    file_.registers.value[kRbx] = frame.bx;
+  }
+  Frame from_file() const {
+    const uint64_t* value = file_.registers.value;
+    return {value[kRip], value[kRsp], value[kRbp], value[kRbx]};
+  }
+
+  static wire::StopReason reason(Step step) {
+    switch (step) {
+      case Step::kRoot:
+        return wire::StopReason::kRoot;
+      case Step::kCaller:
+        return wire::StopReason::kDepthLimit;
+      case Step::kBadAddress:
+        return wire::StopReason::kBadAddress;
+      case Step::kDamaged:
+        return wire::StopReason::kBadCfi;
+      case Step::kNoProgress:
+        return wire::StopReason::kNoProgress;
+      case Step::kUnloading:
+        return wire::StopReason::kUnloading;
+      case Step::kNoRule:
+      case Step::kLostRegister:
+        break;
+    }
+    return wire::StopReason::kNoRule;
+  }
+
+  Memory& memory_;
+  const Modules& modules_;
+  RowCache& cache_;
+  const uint64_t generation_;
+  const bool may_read_modules_;
+  bool follow_all_ = false;
+  bool fast_frames_ = false;  // a packed row was followed since `file_` was up to date
+  // The frame did not make a call: the leaf, or one that a signal has interrupted.
+  bool interrupted_ = true;
+  bool leaf_ = true;
+  Module module_{};  // of the last slow step
+  RegisterFile file_{};
+};
+
+// Writes frames until there is no caller or no room (kCaller); returns how many.
+template <typename Memory, typename Modules>
+uint32_t StackWalk<Memory, Modules>::walk(std::span<uint64_t> frames, Step& step) {
+  Frame frame = from_file();
+  fast_frames_ = false;
+  interrupted_ = true;
+  leaf_ = true;
+  uint32_t depth = 0;
+  uint64_t pc = frame.pc;  // a lookup AVMA
+  while (depth < frames.size()) {
+    frames[depth++] = pc;
+    const PackedRow row = follow_all_ ? PackedRow() : cache_.find(pc, generation_);
+    if (row.kind() != PackedRow::kNone) [[likely]] {
+      step = follow(row, frame);
+    } else {
+      step = slow_step(frame, pc);
+    }
+    if (step != Step::kCaller) break;
+    if (frame.pc == 0) {
+      step = Step::kRoot;
+      break;
+    }
+    pc = interrupted_ ? CodeAddress::instruction_pointer(frame.pc).lookup_avma()
+                      : CodeAddress::return_address(frame.pc).lookup_avma();
+    leaf_ = false;
+  }
+  return depth;
+}
+
+// The equations of packed_row.h.
+template <typename Memory, typename Modules>
+inline Step StackWalk<Memory, Modules>::follow(PackedRow row, Frame& frame) {
+  uint64_t base = frame.sp;
+  switch (row.kind()) {
+    case PackedRow::kFromSp:
+      break;
+    case PackedRow::kFromBp:
+      base = frame.bp;
+      break;
+    case PackedRow::kFromBx:
+      base = frame.bx;
+      break;
+    default:
+      return Step::kRoot;
+  }
+  const uint64_t cfa = base + row.cfa_offset();
+  if (cfa <= frame.sp) return Step::kNoProgress;
+  const uint64_t bp_slot = cfa - row.bp_offset();
+  const uint64_t bx_slot = cfa - row.bx_offset();
+  const bool has_bp = row.bp_offset() != 0 && bp_slot >= frame.sp;
+  const bool has_bx = row.bx_offset() != 0 && bx_slot >= frame.sp;
+  if (memory_.covers(frame.sp, cfa) && cfa - frame.sp >= 8) [[likely]] {
+    frame.pc = memory_.load(cfa - 8);
+    if (has_bp) frame.bp = memory_.load(bp_slot);
+    if (has_bx) frame.bx = memory_.load(bx_slot);
+  } else if (!memory_.read(cfa - 8, frame.pc) || (has_bp && !memory_.read(bp_slot, frame.bp)) ||
+             (has_bx && !memory_.read(bx_slot, frame.bx))) {
+    return Step::kBadAddress;
+  }
+  frame.sp = cfa;
+  fast_frames_ = true;
+  interrupted_ = false;
+  return Step::kCaller;
+}
+
+template <typename Memory, typename Modules>
+Step StackWalk<Memory, Modules>::slow_step(Frame& frame, uint64_t pc) {
+  if (!may_read_modules_) return Step::kUnloading;
+  if (!module_.contains_code(pc) && !modules_.find(pc, module_)) {
+    module_ = {};
+    return step_without_cfi(frame, false);
+  }
+  return step_by_cfi(frame, pc);
+}
+
+template <typename Memory, typename Modules>
+Step StackWalk<Memory, Modules>::step_by_cfi(Frame& frame, uint64_t pc) {
+  CfiRow row;
+  const CfiResult result = find_row_of(pc, row);
+  if (result != CfiResult::kFound) {
+    const Step step = step_without_cfi(frame, true);
+    return step == Step::kNoRule && result == CfiResult::kDamaged ? Step::kDamaged : step;
+  }
+  if (const PackedRow packed = PackedRow::pack(row);
+      !follow_all_ && packed.kind() != PackedRow::kNone) {
+    cache_.insert(pc, generation_, packed);
+    return follow(packed, frame);
+  }
+  to_file(frame);
+  const Step step = RowApplication<Memory>::apply(row, module_.image, memory_, file_);
+  if (step != Step::kCaller) return step;
+  const uint64_t sp = frame.sp;
+  frame = from_file();
+  // A signal may have come on another stack, so its frame says nothing about the interrupted one.
+  // A function that has not called anything may keep its return address in a register.
+  if (!row.signal_frame && (interrupted_ ? frame.sp < sp : frame.sp <= sp)) {
+    return Step::kNoProgress;
+  }
+  interrupted_ = row.signal_frame;
+  return Step::kCaller;
+}
+
+template <typename Memory, typename Modules>
+CfiResult StackWalk<Memory, Modules>::find_row_of(uint64_t pc, CfiRow& row) {
+  uint64_t fde = 0;
+  const CfiResult result = find_fde(module_, pc, fde);
+  return result == CfiResult::kFound ? find_row(module_.image, fde, pc, row) : result;
+}
+
+// A call through a bad pointer ends up where there is no memory, with nothing done yet: the return
+// address is still on top. Anything else without unwind information may have a frame pointer.
+template <typename Memory, typename Modules>
+Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, bool in_module) {
+  to_file(frame);
+  Step step = Step::kNoRule;
+  uint64_t caller = 0;
+  Module module;
+  if (leaf_ && !in_module && !memory_.readable(frame.pc) && memory_.read(frame.sp, caller) &&
+      modules_.find(caller - 1, module)) {
+    file_.set(kRip, caller);
+    file_.set(kRsp, frame.sp + 8);
+    step = Step::kCaller;
+  } else {
+    step = follow_frame_pointer(memory_, interrupted_, file_);
+  }
+  if (step != Step::kCaller) return step;
+  frame = from_file();
+  interrupted_ = false;
+  return Step::kCaller;
+}
+
+}  // namespace sampan::unwind

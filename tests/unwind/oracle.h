@@ -1,0 +1,61 @@
+// The oracle of the walker's tests: libunwind, from the same registers at the same stop.
+//
+// Test only. libunwind takes locks and may allocate: whoever calls this from a signal handler must
+// know that the interrupted code was not in the loader.
+#pragma once
+
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+#include <ucontext.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "unwind/walker.h"
+
+namespace sampan::unwind {
+
+// The registers that a signal handler was given, by DWARF number.
+inline Registers registers_of(const ucontext_t& context) {
+  static constexpr int kFromContext[kRegisterCount] = {
+      REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
+      REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+  Registers registers;
+  for (unsigned number = 0; number < kRegisterCount; ++number) {
+    registers.value[number] =
+        static_cast<uint64_t>(context.uc_mcontext.gregs[kFromContext[number]]);
+  }
+  return registers;
+}
+
+struct OracleResult {
+  size_t depth;
+  int last_step;  // 0: the end of the stack was reached; negative: libunwind gave up
+};
+
+// libunwind's stack as lookup AVMAs, leaf first.
+inline OracleResult oracle_walk(const ucontext_t& context, std::span<uint64_t> frames) {
+  unw_context_t copy;
+  std::memcpy(&copy, &context, sizeof(copy) < sizeof(context) ? sizeof(copy) : sizeof(context));
+  unw_cursor_t cursor;
+  OracleResult result{0, -1};
+  if (unw_init_local2(&cursor, &copy, UNW_INIT_SIGNAL_FRAME) != 0) return result;
+  bool interrupted = true;
+  while (result.depth < frames.size()) {
+    unw_word_t pc = 0;
+    if (unw_get_reg(&cursor, UNW_REG_IP, &pc) != 0 || pc == 0) {
+      result.last_step = pc == 0 ? 0 : -1;
+      return result;
+    }
+    frames[result.depth++] = interrupted ? pc : pc - 1;
+    result.last_step = unw_step(&cursor);
+    interrupted = unw_is_signal_frame(&cursor) > 0;  // was the frame before a trampoline?
+    if (result.last_step <= 0) return result;
+  }
+  result.last_step = 1;
+  return result;
+}
+
+}  // namespace sampan::unwind

@@ -1,6 +1,10 @@
 // Gives every location of a profile its functions, files and lines: unique addresses, per module,
 // grouped by compilation unit, in parallel. Names are demangled. A module that fails is named in
 // the result and its frames become "[module+0x1234]"; it never fails the profile.
+//
+// Debug information that is compressed, as Debian's is, must be inflated whole before the first
+// answer: 38 ms of CPU for libc's. It is read when that costs less than a fifth of the CPU time
+// that the profile's samples stand for; below, names come from the symbol tables, without lines.
 #pragma once
 
 #include <functional>

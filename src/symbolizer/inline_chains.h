@@ -1,0 +1,37 @@
+// The functions that an address is in: the one that was compiled there, and those inlined into it.
+//
+// One walk over a unit's DIEs answers for all addresses of a batch. Each step narrows the batch to
+// the addresses in the DIE's ranges, so that only subtrees that hold one are entered; what else is
+// passed over is each function's first DIE.
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sampan::symbolizer {
+
+// DW_TAG_subprogram or, but for the outermost, DW_TAG_inlined_subroutine.
+using InlineChain = std::vector<Dwarf_Die>;  // outermost first
+
+// A namespace or class, by the offsets of what it encloses: libdw knows no parent of a DIE.
+struct Scope {
+  Dwarf_Off begin = 0;
+  Dwarf_Off end = 0;
+  std::string name;  // full, "a::(anonymous namespace)::B"
+};
+
+struct UnitFunctions {
+  std::map<uint64_t, InlineChain> chains;  // by SVMA; none for an address without a function
+  std::vector<Scope> scopes;               // by begin
+  bool damaged = false;                    // the DIEs could not all be read
+};
+
+// `svmas` ascending. `unit` is the DIE that has the functions: of split DWARF, the .dwo file's.
+UnitFunctions find_functions(Dwarf_Die& unit, std::span<const uint64_t> svmas);
+
+}  // namespace sampan::symbolizer

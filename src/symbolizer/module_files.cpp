@@ -1,0 +1,126 @@
+#include "symbolizer/module_files.h"
+
+#include <elf.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/auxv.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <span>
+
+#include "base/error.h"
+
+namespace sampan::symbolizer {
+
+namespace {
+
+namespace fs = std::filesystem;
+using BuildId = std::span<const uint8_t>;
+
+std::string hex(BuildId bytes) {
+  return fmt::format("{:02x}", fmt::join(bytes, ""));
+}
+
+bool same(BuildId a, BuildId b) {
+  return std::ranges::equal(a, b);
+}
+
+// The kernel gives every process the same vdso, so sampan's own is as good as the target's.
+ElfFile own_vdso() {
+  const auto* begin = reinterpret_cast<const char*>(getauxval(AT_SYSINFO_EHDR));
+  if (begin == nullptr) throw Error("this kernel has no vdso");
+  Elf64_Ehdr header;
+  std::memcpy(&header, begin, sizeof header);
+  const size_t size = header.e_shoff + size_t{header.e_shnum} * header.e_shentsize;
+  return ElfFile(std::vector<char>(begin, begin + size), "[vdso]");
+}
+
+bool is_vdso(const std::string& path) {
+  return path == "[vdso]" || path.starts_with("linux-vdso.so");
+}
+
+std::optional<ElfFile> open_if_there(const std::string& path) {
+  try {
+    return ElfFile(path);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// The checksum of .gnu_debuglink is zlib's.
+bool has_crc(const std::string& path, uint32_t expected) {
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> buffer(1 << 18);
+  uLong crc = crc32(0, nullptr, 0);
+  while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) ||
+         file.gcount() > 0) {
+    crc =
+        crc32(crc, reinterpret_cast<const Bytef*>(buffer.data()), static_cast<uInt>(file.gcount()));
+  }
+  return crc == expected;
+}
+
+std::optional<ElfFile> by_build_id(BuildId id, const std::vector<std::string>& directories) {
+  if (id.size() < 2) return std::nullopt;
+  const std::string name = fmt::format(".build-id/{:02x}/{}.debug", id[0], hex(id.subspan(1)));
+  for (const std::string& directory : directories) {
+    std::optional<ElfFile> file = open_if_there(fs::path(directory) / name);
+    if (file && same(file->build_id(), id)) return file;
+  }
+  return std::nullopt;
+}
+
+std::optional<ElfFile> by_debug_link(const ElfFile& main, BuildId id,
+                                     const std::vector<std::string>& directories) {
+  const std::optional<DebugLink> link = main.debug_link();
+  if (!link) return std::nullopt;
+  const fs::path beside = fs::path(main.path()).parent_path();
+  std::vector<fs::path> places = {beside / link->name, beside / ".debug" / link->name};
+  for (const std::string& directory : directories) {
+    places.push_back(fs::path(directory) / beside.relative_path() / link->name);
+  }
+  for (const fs::path& place : places) {
+    std::optional<ElfFile> file = open_if_there(place);
+    if (!file) continue;
+    const bool checked = !id.empty() && !file->build_id().empty() ? same(file->build_id(), id)
+                                                                  : has_crc(place, link->crc);
+    if (checked) return file;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+const ElfFile* ModuleFiles::with_debug_info() const {
+  if (main && main->has_debug_info()) return &*main;
+  return debug && debug->has_debug_info() ? &*debug : nullptr;
+}
+
+ModuleFiles find_files(const profile::Module& module,
+                       const std::vector<std::string>& debug_directories) {
+  ModuleFiles files;
+  BuildId id = module.build_id;
+  try {
+    files.main = is_vdso(module.path) ? own_vdso() : ElfFile(module.path);
+    if (id.empty()) {
+      id = files.main->build_id();
+    } else if (!same(files.main->build_id(), id)) {
+      files.problem = fmt::format(
+          "another file than the one that ran (build-id {}, recorded {}), not used",
+          files.main->build_id().empty() ? "none" : hex(files.main->build_id()), hex(id));
+      files.main.reset();
+    }
+  } catch (const Error& error) {
+    files.problem = error.what();
+  }
+  if (files.main && files.main->has_debug_info()) return files;
+  files.debug = by_build_id(id, debug_directories);
+  if (!files.debug && files.main) files.debug = by_debug_link(*files.main, id, debug_directories);
+  return files;
+}
+
+}  // namespace sampan::symbolizer

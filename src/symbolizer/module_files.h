@@ -1,0 +1,29 @@
+// Finds the files that know a module's names: the module itself, and its separate debug file.
+//
+// The recorded build-id decides: a file with another one is never used. Debug files are looked for
+// as gdb does ("Debugging Information in Separate Files"): DIRECTORY/.build-id/xx/yyyy.debug, then,
+// by the name in .gnu_debuglink, beside the module, in its .debug/, and in DIRECTORY under the
+// module's own directory.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profile/profile.h"
+#include "symbolizer/elf_file.h"
+
+namespace sampan::symbolizer {
+
+struct ModuleFiles {
+  std::optional<ElfFile> main;
+  std::optional<ElfFile> debug;  // only when main has no debug information of its own
+  std::string problem;           // why main is not there
+
+  const ElfFile* with_debug_info() const;
+};
+
+ModuleFiles find_files(const profile::Module& module,
+                       const std::vector<std::string>& debug_directories);
+
+}  // namespace sampan::symbolizer

@@ -1,0 +1,59 @@
+#include "symbolizer/module_source.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <string_view>
+
+namespace sampan::symbolizer {
+
+ModuleSource::ModuleSource(const profile::Module& module,
+                           const std::vector<std::string>& debug_directories,
+                           uint64_t inflate_limit)
+    : files_(find_files(module, debug_directories)) {
+  if (!files_.main && !files_.debug) problem_ = files_.problem;
+  const ElfFile* file = files_.with_debug_info();
+  if (file == nullptr || file->inflated_bytes() > inflate_limit) return;
+  cheap_ = file->inflated_bytes() == 0;
+  dwarf_.reset(dwarf_begin_elf(file->handle(), DWARF_C_READ, nullptr));
+  if (dwarf_ == nullptr) {
+    problem_ = fmt::format("its debug information cannot be read ({}), names are from its symbols",
+                           dwarf_errmsg(-1));
+  }
+}
+
+std::vector<UnitAddresses> ModuleSource::units(std::span<const uint64_t> svmas) {
+  if (dwarf_ == nullptr) return {};
+  return group_by_unit(dwarf_.get(), svmas);
+}
+
+bool ModuleSource::resolve(const UnitAddresses& unit, Names& names, LinesByAddress& lines) {
+  return dwarf_ != nullptr && resolve_unit(dwarf_.get(), unit, names, lines);
+}
+
+void ModuleSource::improve(SourceLine& line, uint64_t svma, Names& names) {
+  const SourceFunction* known = line.function;
+  const bool is_named = known != nullptr && !known->name.empty();
+  if (is_named && !known->name.starts_with("__")) return;
+  if (!symbols_read_) {
+    symbols_read_ = true;
+    if (files_.main) symbols_.add(*files_.main);
+    if (files_.debug) symbols_.add(*files_.debug);
+    symbols_.sort();
+  }
+  const char* symbol = symbols_.find(svma);
+  if (symbol == nullptr || (is_named && (symbol[0] == '_' || strchr(symbol, '.') != nullptr)))
+    return;
+  const SourceFunction*& function = improved_[{symbol, known}];
+  if (function == nullptr) {
+    // "write@@GLIBC_2.2.5": the version is the linker's, not the programmer's.
+    const std::string_view text = symbol;
+    const std::string unversioned(text.substr(0, text.find('@')));
+    function =
+        names.add({names.demangled(unversioned.c_str()), known != nullptr ? known->file : line.file,
+                   known != nullptr ? known->line : 0});
+  }
+  line.function = function;
+}
+
+}  // namespace sampan::symbolizer

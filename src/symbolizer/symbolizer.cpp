@@ -1,0 +1,95 @@
+#include "symbolizer/symbolizer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <map>
+#include <thread>
+#include <vector>
+
+#include "symbolizer/module_work.h"
+#include "symbolizer/parallel.h"
+#include "symbolizer/profile_names.h"
+
+namespace sampan::symbolizer {
+
+namespace {
+
+constexpr size_t kFewLocations = 256;  // not worth a second thread
+
+using Jobs = std::vector<std::function<void()>>;
+using Works = std::map<uint32_t, ModuleWork>;
+
+// A fifth of the profiled CPU time, at the 400 bytes per microsecond that inflating makes.
+uint64_t inflate_limit(const profile::Profile& profile) {
+  if (profile.samples.empty()) return UINT64_MAX;
+  uint64_t cpu_ns = 0;
+  for (const profile::Sample& sample : profile.samples) cpu_ns += sample.cpu_ns;
+  return cpu_ns / 5 / 1000 * 400;
+}
+
+unsigned thread_count(const profile::Profile& profile, const Options& options) {
+  if (profile.locations.size() < kFewLocations) return 1;
+  return options.jobs != 0 ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
+}
+
+Works addresses_by_module(const profile::Profile& profile) {
+  Works works;
+  for (const profile::Location& location : profile.locations) {
+    if (location.module >= profile.modules.size()) continue;
+    works.try_emplace(location.module, profile.modules[location.module])
+        .first->second.add(location.address);
+  }
+  return works;
+}
+
+void find_names(const profile::Profile& profile, const Options& options, Works& works) {
+  const unsigned threads = thread_count(profile, options);
+  const uint64_t limit = inflate_limit(profile);
+  std::atomic<size_t> done = 0;
+  std::function<void()> tick;
+  if (options.progress) {
+    tick = [&] { options.progress(done, profile.locations.size()); };
+  }
+
+  Jobs open, resolve, complete;
+  for (auto& [index, work] : works) {
+    open.push_back([&] { work.open(options, limit, threads); });
+    complete.push_back([&] { work.complete(); });
+  }
+  run_parallel(open, threads, tick);
+  for (auto& [index, work] : works) {
+    for (size_t chunk = 0; chunk < work.chunks(); ++chunk) {
+      resolve.push_back([&, chunk] { work.resolve(chunk, options, done); });
+    }
+  }
+  run_parallel(resolve, threads, tick);
+  run_parallel(complete, threads, tick);
+}
+
+}  // namespace
+
+Report symbolize(profile::Profile& profile, const Options& options) {
+  Works works = addresses_by_module(profile);
+  find_names(profile, options, works);
+
+  Report report;
+  report.locations = profile.locations.size();
+  ProfileNames names(profile);
+  for (profile::Location& location : profile.locations) {
+    const auto work = works.find(location.module);
+    const SourceLines* lines = work != works.end() ? work->second.lines(location.address) : nullptr;
+    report.named += names.enter(location, lines);
+  }
+  for (const auto& [index, work] : works) {
+    const std::string problem = work.problem();
+    if (!problem.empty()) {
+      report.problems.push_back(fmt::format("{}: {}", work.module().path, problem));
+    }
+  }
+  return report;
+}
+
+}  // namespace sampan::symbolizer

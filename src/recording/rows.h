@@ -1,0 +1,35 @@
+// The payload of a block of rows (format.h): new rows of all tables, as columns.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "recording/columns.h"
+#include "recording/reader.h"
+
+namespace sampan::recording {
+
+// Rows that the file had before a block, of the tables that others refer to.
+struct RowCounts {
+  uint64_t processes = 0;
+  uint64_t threads = 0;
+  uint64_t modules = 0;
+  uint64_t frames = 0;
+  uint64_t stacks = 0;
+};
+
+// `rows` holds the new rows only (its session, end and damage are not looked at). Within a thread
+// the samples stay in their order; threads are kept together.
+void encode_rows(const Recording& rows, const RowCounts& before, ColumnWriter* out);
+
+// Appends the rows of `payload` to `recording`; false, and `recording` as it was, when the payload
+// makes no sense. Blocks may have been lost before this one: rows, at most `lost_rows` of all
+// tables, which is counted down, are then put in place of theirs, so that indexes stay right. Where
+// those must refer to something, it is kNone, until close_gaps(), when all blocks have been read,
+// gives them a process and a frame.
+bool decode_rows(std::span<const uint8_t> payload, uint64_t* lost_rows, Recording* recording);
+void close_gaps(Recording* recording);
+
+inline constexpr const char* kLostName = "[lost]";  // of threads, processes, modules
+
+}  // namespace sampan::recording

@@ -1,0 +1,231 @@
+#include <algorithm>
+
+#include "recording/rows.h"
+
+namespace sampan::recording {
+namespace {
+
+void decode_processes(ColumnReader* in, Recording* to) {
+  for (uint32_t left = in->count(); left > 0 && in->ok(); --left) {
+    Process& row = to->processes.emplace_back();
+    row.pid = in->zigzag32();
+    row.parent_pid = in->zigzag32();
+    row.start_ns = in->uleb();
+    row.name = in->string();
+  }
+  for (uint32_t left = in->count(); left > 0 && in->ok(); --left) {
+    ProcessEnd& row = to->process_ends.emplace_back();
+    row.process = in->index(to->processes.size());
+    row.time_ns = in->uleb();
+    row.cpu_ns = in->maybe_u64();
+    row.exit_status = in->maybe_i32();
+    row.exit_signal = in->maybe_i32();
+    row.replaced = in->u8() != 0;
+  }
+}
+
+void decode_threads(ColumnReader* in, Recording* to) {
+  for (uint32_t left = in->count(); left > 0 && in->ok(); --left) {
+    Thread& row = to->threads.emplace_back();
+    row.process = in->index(to->processes.size());
+    row.tid = in->zigzag32();
+    row.start_ns = in->uleb();
+    row.name = in->string();
+  }
+  for (uint32_t left = in->count(); left > 0 && in->ok(); --left) {
+    ThreadName& row = to->thread_names.emplace_back();
+    row.thread = in->index(to->threads.size());
+    row.time_ns = in->uleb();
+    row.name = in->string();
+  }
+  for (uint32_t left = in->count(); left > 0 && in->ok(); --left) {
+    ThreadEnd& row = to->thread_ends.emplace_back();
+    row.thread = in->index(to->threads.size());
+    row.time_ns = in->uleb();
+    row.cpu_ns = in->maybe_u64();
+  }
+}
+
+void decode_modules(ColumnReader* in, Recording* to) {
+  for (uint32_t left = in->count(); left > 0 && in->ok(); --left) {
+    Module& row = to->modules.emplace_back();
+    row.path = in->string();
+    const std::string build_id = in->string();
+    row.build_id.assign(build_id.begin(), build_id.end());
+    row.svma_begin = in->uleb();
+    row.svma_end = in->uleb();
+  }
+}
+
+void decode_frames(ColumnReader* in, Recording* to) {
+  const size_t first = to->frames.size();
+  to->frames.resize(first + in->count());
+  uint64_t address = 0;
+  for (size_t i = first; i < to->frames.size(); ++i) {
+    to->frames[i].module = in->ref(to->modules.size());
+  }
+  for (size_t i = first; i < to->frames.size(); ++i) {
+    to->frames[i].address = address = in->delta(address);
+  }
+}
+
+void decode_stacks(ColumnReader* in, Recording* to) {
+  const size_t first = to->stacks.size();
+  const size_t end = first + in->count();
+  std::vector<uint64_t> lengths(in->count());
+  for (uint64_t& length : lengths) length = in->uleb();
+  to->stacks.resize(end);
+  size_t at = first;
+  for (const uint64_t length : lengths) {
+    const uint64_t distance = in->uleb();
+    if (length == 0 || length > end - at || distance > at) in->fail();
+    if (!in->ok()) return;
+    to->stacks[at].prefix = distance == 0 ? kNone : static_cast<uint32_t>(at - distance);
+    for (size_t i = 1; i < length; ++i) {
+      to->stacks[at + i].prefix = static_cast<uint32_t>(at + i - 1);
+    }
+    at += length;
+  }
+  if (at != end) in->fail();
+  for (size_t i = first; i < end; ++i) to->stacks[i].frame = in->index(to->frames.size());
+}
+
+void decode_samples(ColumnReader* in, Recording* to) {
+  const size_t first = to->samples.size();
+  const size_t count = in->count();
+  if (count == 0) return;
+  to->samples.resize(first + count);
+  const std::span<Sample> rows = std::span(to->samples).subspan(first);
+
+  size_t at = 0;
+  for (uint32_t runs = in->count(); runs > 0; --runs) {
+    const uint32_t thread = in->index(to->threads.size());
+    const uint64_t length = in->uleb();
+    if (length > count - at) in->fail();
+    if (!in->ok()) return;
+    for (const size_t end = at + length; at < end; ++at) rows[at].thread = thread;
+  }
+  if (at != count) return in->fail();
+
+  const uint64_t first_time = in->uleb();
+  const uint64_t usual_cpu = in->uleb();
+  uint64_t ref = 0;
+  for (Sample& row : rows) {
+    ref = in->delta(ref);
+    row.stack = in->index_of_ref(ref, to->stacks.size());
+  }
+  for (Sample& row : rows) row.cpu_ns = in->delta(usual_cpu);
+  for (size_t i = 0; i < count; ++i) {
+    const bool run_begins = i == 0 || rows[i].thread != rows[i - 1].thread;
+    const uint64_t time = run_begins ? first_time : rows[i - 1].time_ns;
+    rows[i].time_ns = in->delta(time + rows[i].cpu_ns);
+  }
+  for (Sample& row : rows) {
+    const uint8_t stop = in->u8();
+    if (stop >= wire::kStopReasonCount) in->fail();
+    row.stop = static_cast<wire::StopReason>(stop);
+  }
+}
+
+void decode_losses(ColumnReader* in, Recording* to) {
+  for (uint32_t left = in->count(); left > 0 && in->ok(); --left) {
+    Losses& row = to->losses.emplace_back();
+    row.process = in->ref(to->processes.size());
+    for (uint32_t i = 0, counters = in->count(); i < counters; ++i) {
+      const uint64_t value = in->uleb();
+      if (i < wire::kLossCount) row.count[i] = value;
+    }
+  }
+}
+
+// Brings a table to the size that the block says it had, when the rows in between are lost.
+template <typename Row>
+bool fill_gap(uint64_t before, uint64_t* lost_rows, const Row& row, std::vector<Row>* table) {
+  if (before < table->size() || before - table->size() > *lost_rows) return false;
+  *lost_rows -= before - table->size();
+  table->resize(before, row);
+  return true;
+}
+
+bool fill_gaps(ColumnReader* in, uint64_t* lost_rows, Recording* to) {
+  RowCounts before;
+  before.processes = in->uleb();
+  before.threads = in->uleb();
+  before.modules = in->uleb();
+  before.frames = in->uleb();
+  before.stacks = in->uleb();
+  Process process;
+  Thread thread;
+  Module module;
+  process.name = thread.name = module.path = kLostName;
+  return in->ok() && fill_gap(before.processes, lost_rows, process, &to->processes) &&
+         fill_gap(before.threads, lost_rows, thread, &to->threads) &&
+         fill_gap(before.modules, lost_rows, module, &to->modules) &&
+         fill_gap(before.frames, lost_rows, Frame{}, &to->frames) &&
+         fill_gap(before.stacks, lost_rows, Stack{}, &to->stacks);
+}
+
+// How long the tables are, to go back to.
+struct Sizes {
+  explicit Sizes(const Recording& from)
+      : processes(from.processes.size()),
+        process_ends(from.process_ends.size()),
+        threads(from.threads.size()),
+        thread_names(from.thread_names.size()),
+        thread_ends(from.thread_ends.size()),
+        modules(from.modules.size()),
+        frames(from.frames.size()),
+        stacks(from.stacks.size()),
+        samples(from.samples.size()),
+        losses(from.losses.size()) {}
+  void restore(Recording* to) const {
+    to->processes.resize(processes);
+    to->process_ends.resize(process_ends);
+    to->threads.resize(threads);
+    to->thread_names.resize(thread_names);
+    to->thread_ends.resize(thread_ends);
+    to->modules.resize(modules);
+    to->frames.resize(frames);
+    to->stacks.resize(stacks);
+    to->samples.resize(samples);
+    to->losses.resize(losses);
+  }
+  size_t processes, process_ends, threads, thread_names, thread_ends, modules, frames, stacks,
+      samples, losses;
+};
+
+}  // namespace
+
+bool decode_rows(std::span<const uint8_t> payload, uint64_t* lost_rows, Recording* recording) {
+  const Sizes sizes(*recording);
+  ColumnReader in(payload);
+  if (!fill_gaps(&in, lost_rows, recording)) in.fail();
+  for (const auto decode : {decode_processes, decode_threads, decode_modules, decode_frames,
+                            decode_stacks, decode_samples, decode_losses}) {
+    if (in.ok()) decode(&in, recording);
+  }
+  if (!in.ok() || !in.at_end()) {
+    sizes.restore(recording);
+    return false;
+  }
+  return true;
+}
+
+void close_gaps(Recording* recording) {
+  const auto of_nobody = [](const Thread& row) { return row.process == kNone; };
+  if (std::any_of(recording->threads.begin(), recording->threads.end(), of_nobody)) {
+    for (Thread& row : recording->threads) {
+      if (of_nobody(row)) row.process = static_cast<uint32_t>(recording->processes.size());
+    }
+    recording->processes.emplace_back().name = kLostName;
+  }
+  const auto nowhere = [](const Stack& row) { return row.frame == kNone; };
+  if (std::any_of(recording->stacks.begin(), recording->stacks.end(), nowhere)) {
+    for (Stack& row : recording->stacks) {
+      if (nowhere(row)) row.frame = static_cast<uint32_t>(recording->frames.size());
+    }
+    recording->frames.emplace_back();
+  }
+}
+
+}  // namespace sampan::recording

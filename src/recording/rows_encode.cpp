@@ -1,0 +1,158 @@
+#include <algorithm>
+#include <vector>
+
+#include "recording/rows.h"
+
+namespace sampan::recording {
+namespace {
+
+void encode_processes(const Recording& rows, ColumnWriter* out) {
+  out->uleb(rows.processes.size());
+  for (const Process& row : rows.processes) {
+    out->zigzag(row.pid);
+    out->zigzag(row.parent_pid);
+    out->uleb(row.start_ns);
+    out->string(row.name);
+  }
+  out->uleb(rows.process_ends.size());
+  for (const ProcessEnd& row : rows.process_ends) {
+    out->uleb(row.process);
+    out->uleb(row.time_ns);
+    out->maybe(row.cpu_ns);
+    out->maybe(row.exit_status);
+    out->maybe(row.exit_signal);
+    out->u8(row.replaced);
+  }
+}
+
+void encode_threads(const Recording& rows, ColumnWriter* out) {
+  out->uleb(rows.threads.size());
+  for (const Thread& row : rows.threads) {
+    out->uleb(row.process);
+    out->zigzag(row.tid);
+    out->uleb(row.start_ns);
+    out->string(row.name);
+  }
+  out->uleb(rows.thread_names.size());
+  for (const ThreadName& row : rows.thread_names) {
+    out->uleb(row.thread);
+    out->uleb(row.time_ns);
+    out->string(row.name);
+  }
+  out->uleb(rows.thread_ends.size());
+  for (const ThreadEnd& row : rows.thread_ends) {
+    out->uleb(row.thread);
+    out->uleb(row.time_ns);
+    out->maybe(row.cpu_ns);
+  }
+}
+
+void encode_modules(const Recording& rows, ColumnWriter* out) {
+  out->uleb(rows.modules.size());
+  for (const Module& row : rows.modules) {
+    out->string(row.path);
+    out->string({reinterpret_cast<const char*>(row.build_id.data()), row.build_id.size()});
+    out->uleb(row.svma_begin);
+    out->uleb(row.svma_end);
+  }
+}
+
+void encode_frames(const Recording& rows, ColumnWriter* out) {
+  out->uleb(rows.frames.size());
+  for (const Frame& row : rows.frames) out->ref(row.module);
+  uint64_t address = 0;
+  for (const Frame& row : rows.frames) {
+    out->delta(row.address, address);
+    address = row.address;
+  }
+}
+
+void encode_stacks(const Recording& rows, uint64_t before, ColumnWriter* out) {
+  std::vector<uint64_t> lengths, distances;
+  for (uint64_t i = 0; i < rows.stacks.size(); ++i) {
+    const uint64_t index = before + i;
+    const uint32_t prefix = rows.stacks[i].prefix;
+    if (i == 0 || prefix == kNone || uint64_t{prefix} + 1 != index) {
+      lengths.push_back(0);
+      distances.push_back(prefix == kNone ? 0 : index - prefix);
+    }
+    ++lengths.back();
+  }
+  out->uleb(rows.stacks.size());
+  out->uleb(lengths.size());
+  for (const uint64_t length : lengths) out->uleb(length);
+  for (const uint64_t distance : distances) out->uleb(distance);
+  for (const Stack& row : rows.stacks) out->uleb(row.frame);
+}
+
+uint64_t median_cpu(const std::vector<Sample>& samples) {
+  std::vector<uint64_t> values;
+  for (const Sample& sample : samples) values.push_back(sample.cpu_ns);
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+void encode_samples(std::vector<Sample> samples, ColumnWriter* out) {
+  out->uleb(samples.size());
+  if (samples.empty()) return;
+  std::stable_sort(samples.begin(), samples.end(),
+                   [](const Sample& a, const Sample& b) { return a.thread < b.thread; });
+
+  std::vector<std::pair<uint32_t, uint64_t>> runs;
+  for (const Sample& sample : samples) {
+    if (runs.empty() || runs.back().first != sample.thread) runs.emplace_back(sample.thread, 0);
+    ++runs.back().second;
+  }
+  out->uleb(runs.size());
+  for (const auto& [thread, length] : runs) {
+    out->uleb(thread);
+    out->uleb(length);
+  }
+
+  const uint64_t first_time = samples.front().time_ns;
+  const uint64_t usual_cpu = median_cpu(samples);
+  out->uleb(first_time);
+  out->uleb(usual_cpu);
+  uint64_t stack = 0;
+  for (const Sample& sample : samples) {
+    const uint64_t ref = sample.stack == kNone ? 0 : uint64_t{sample.stack} + 1;
+    out->delta(ref, stack);
+    stack = ref;
+  }
+  for (const Sample& sample : samples) out->delta(sample.cpu_ns, usual_cpu);
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const bool run_begins = i == 0 || samples[i].thread != samples[i - 1].thread;
+    const uint64_t time = run_begins ? first_time : samples[i - 1].time_ns;
+    out->delta(samples[i].time_ns, time + samples[i].cpu_ns);
+  }
+  for (const Sample& sample : samples) out->u8(static_cast<uint8_t>(sample.stop));
+}
+
+void encode_losses(const Recording& rows, ColumnWriter* out) {
+  out->uleb(rows.losses.size());
+  for (const Losses& row : rows.losses) {
+    out->ref(row.process);
+    out->uleb(wire::kLossCount);
+    for (const uint64_t count : row.count) out->uleb(count);
+  }
+}
+
+}  // namespace
+
+void encode_rows(const Recording& rows, const RowCounts& before, ColumnWriter* out) {
+  out->uleb(before.processes);
+  out->uleb(before.threads);
+  out->uleb(before.modules);
+  out->uleb(before.frames);
+  out->uleb(before.stacks);
+  encode_processes(rows, out);
+  encode_threads(rows, out);
+  encode_modules(rows, out);
+  encode_frames(rows, out);
+  encode_stacks(rows, before.stacks, out);
+  encode_samples(rows.samples, out);
+  encode_losses(rows, out);
+}
+
+}  // namespace sampan::recording

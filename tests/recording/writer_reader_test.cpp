@@ -1,0 +1,211 @@
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <csignal>
+#include <random>
+
+#include "base/error.h"
+#include "recording/example.h"
+
+namespace sampan::recording {
+namespace {
+
+TEST(WriterReader, EveryRowComesBack) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("a.sampan");
+  Writer writer(path, example_session());
+  write_example(writer, 4);
+  EXPECT_EQ(writer.samples(), 12u);
+  writer.finish(example_end());
+
+  const Recording recording = read(path);
+  EXPECT_TRUE(recording.damage.empty());
+  EXPECT_EQ(recording.session.program, "zstd");
+  EXPECT_EQ(recording.session.command, (std::vector<std::string>{"zstd", "-T2", "big file"}));
+  EXPECT_EQ(recording.session.host, "box");
+  EXPECT_EQ(recording.session.kernel, "6.18.0");
+  EXPECT_EQ(recording.session.start_unix_ns, 1'700'000'000'123'456'789u);
+  EXPECT_EQ(recording.session.rate_hz, 1000u);
+  EXPECT_EQ(recording.session.kernel_hz, 250u);
+  ASSERT_TRUE(recording.end);
+  EXPECT_EQ(recording.end->time_ns, 5'000'000'000u);
+  EXPECT_EQ(recording.end->exit_status, 3);
+  EXPECT_FALSE(recording.end->exit_signal);
+  EXPECT_EQ(recording.end->user_cpu_ns, 77u);
+  EXPECT_EQ(recording.end->system_cpu_ns, 78u);
+  EXPECT_EQ(recording.end->note, "all well");
+
+  ASSERT_EQ(recording.processes.size(), 1u);
+  EXPECT_EQ(recording.processes[0].pid, 4711);
+  EXPECT_EQ(recording.processes[0].name, "/usr/bin/zstd");
+  ASSERT_EQ(recording.process_ends.size(), 1u);
+  EXPECT_EQ(recording.process_ends[0].cpu_ns, 987'654u);
+  EXPECT_FALSE(recording.process_ends[0].exit_status);
+  EXPECT_EQ(recording.process_ends[0].exit_signal, 9);
+  EXPECT_TRUE(recording.process_ends[0].replaced);
+  ASSERT_EQ(recording.threads.size(), 2u);
+  EXPECT_EQ(recording.threads[1].tid, 4712);
+  EXPECT_EQ(recording.threads[1].start_ns, 20u);
+  ASSERT_EQ(recording.thread_names.size(), 1u);
+  EXPECT_EQ(recording.thread_names[0].name, "worker #1");
+  ASSERT_EQ(recording.thread_ends.size(), 2u);
+  EXPECT_EQ(recording.thread_ends[0].cpu_ns, 123'456u);
+  EXPECT_FALSE(recording.thread_ends[1].cpu_ns);
+  ASSERT_EQ(recording.modules.size(), 2u);
+  EXPECT_EQ(recording.modules[0].build_id, (std::vector<uint8_t>{1, 2, 0xff}));
+  EXPECT_EQ(recording.modules[1].svma_end, 0x1c0000u);
+  ASSERT_EQ(recording.losses.size(), 4u);
+  EXPECT_EQ(recording.losses[3].count[0], 3u);
+
+  ASSERT_EQ(recording.samples.size(), 12u);
+  const auto stack_of = [&](const Sample& sample) {
+    std::vector<Frame> frames;
+    for (uint32_t at = sample.stack; at != kNone; at = recording.stacks[at].prefix) {
+      frames.push_back(recording.frames[recording.stacks[at].frame]);
+    }
+    return frames;
+  };
+  // A block keeps the samples of a thread together: main, main, worker.
+  for (size_t i = 0; i < 4; ++i) {
+    const Sample* sample = &recording.samples[3 * i];
+    EXPECT_EQ(sample[0].thread, 0u);
+    EXPECT_EQ(sample[0].time_ns, 4'000'000 * (i + 1));
+    EXPECT_EQ(sample[0].cpu_ns, 4'000'000u);
+    EXPECT_EQ(stack_of(sample[0]),
+              (std::vector<Frame>{{1, 0x1234 + i}, {0, 0x2000 + 16 * (i % 3)}, {0, 0x1100}}));
+    EXPECT_EQ(sample[1].stack, kNone);
+    EXPECT_EQ(sample[1].cpu_ns, 0u);
+    EXPECT_EQ(sample[1].stop, wire::StopReason::kBadAddress);
+    EXPECT_EQ(sample[2].thread, 1u);
+    EXPECT_EQ(sample[2].time_ns, 4'000'000 * (i + 1) - 7);
+    EXPECT_EQ(stack_of(sample[2]), (std::vector<Frame>{{kNone, UINT64_MAX - 1}, {0, 0x1100}}));
+  }
+}
+
+TEST(WriterReader, InternsModulesFramesAndStacks) {
+  const TemporaryDirectory directory;
+  Writer writer(directory.file("a.sampan"), {});
+  EXPECT_EQ(writer.add(Module{"/a", {1}, 0, 0}), 0u);
+  EXPECT_EQ(writer.add(Module{"/a", {2}, 0, 0}), 1u);
+  EXPECT_EQ(writer.add(Module{"/a", {1}, 0, 0}), 0u);
+  const Frame leaf{0, 10}, middle{0, 20}, root{0, 30};
+  const uint32_t deep = writer.stack(std::vector{leaf, middle, root});
+  const uint32_t shallow = writer.stack(std::vector{middle, root});
+  EXPECT_NE(deep, shallow);
+  writer.flush();
+  EXPECT_EQ(writer.stack(std::vector{leaf, middle, root}), deep);
+  EXPECT_EQ(writer.stack(shallow, writer.frame(leaf)), deep);
+  EXPECT_EQ(writer.stack(std::span<const Frame>()), kNone);
+  EXPECT_EQ(writer.frame(root), 0u);  // from the root on
+}
+
+// Random stacks of random threads, many blocks: what is read is what was written.
+TEST(WriterReader, RandomSamplesComeBack) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("a.sampan");
+  std::mt19937_64 random(1);
+  std::vector<std::vector<Sample>> samples(5);
+  std::vector<std::vector<std::vector<Frame>>> stacks(5);
+  {
+    Writer writer(path, {});
+    const uint32_t process = writer.add(Process{});
+    const uint32_t module = writer.add(Module{});
+    for (int i = 0; i < 5; ++i) writer.add(Thread{process, i, 0, ""});
+    for (int i = 0; i < 20'000; ++i) {
+      const auto thread = static_cast<uint32_t>(random() % 5);
+      std::vector<Frame> frames;
+      for (uint64_t depth = random() % 6; depth > 0; --depth) {
+        frames.push_back({module, random() % 8 != 0 ? random() % 4 : random()});
+      }
+      Sample sample{thread, writer.stack(frames), random() % 1000 + i, random() % 99, {}};
+      samples[thread].push_back(sample);
+      stacks[thread].push_back(frames);
+      writer.add(sample);
+      writer.tick(static_cast<uint64_t>(i) * 4'000'000);
+    }
+  }
+  const Recording recording = read(path);
+  EXPECT_TRUE(recording.damage.empty());
+  EXPECT_EQ(recording.samples.size(), 20'000u);
+  std::vector<size_t> next(5);
+  for (const Sample& sample : recording.samples) {
+    const size_t i = next[sample.thread]++;
+    const Sample& expected = samples[sample.thread][i];
+    ASSERT_EQ(sample.time_ns, expected.time_ns);
+    ASSERT_EQ(sample.cpu_ns, expected.cpu_ns);
+    std::vector<Frame> frames;
+    for (uint32_t at = sample.stack; at != kNone; at = recording.stacks[at].prefix) {
+      frames.push_back(recording.frames[recording.stacks[at].frame]);
+    }
+    ASSERT_EQ(frames, stacks[sample.thread][i]);
+  }
+}
+
+TEST(Writer, WritesWhatIsOlderThanASecond) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("a.sampan");
+  Writer writer(path, {});
+  writer.tick(5'000'000'000);
+  writer.add(Process{});
+  writer.tick(5'900'000'000);
+  EXPECT_EQ(read(path).processes.size(), 0u);
+  writer.tick(6'000'000'000);
+  EXPECT_EQ(read(path).processes.size(), 1u);
+}
+
+TEST(Writer, WritesNothingWhenThereIsNothingNew) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("a.sampan");
+  Writer writer(path, {});
+  const size_t size = bytes_of(path).size();
+  writer.flush();
+  writer.tick(1'000'000'000'000);
+  EXPECT_EQ(bytes_of(path).size(), size);
+}
+
+TEST(Writer, DoesNotOverwrite) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("a.sampan");
+  Writer first(path, {});
+  try {
+    Writer second(path, {});
+    FAIL() << "must throw";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.what(), "creating " + path + ": File exists");
+  }
+}
+
+// A full disk, by way of the limit on a file's size.
+TEST(Writer, SaysOnceThatTheDiskIsFull) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("a.sampan");
+  Writer writer(path, example_session());
+  write_example(writer, 4);
+  writer.flush();
+  const std::string whole = bytes_of(path);
+
+  rlimit before;
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit tight{whole.size() + 30, before.rlim_max};
+  const auto action = signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &tight);
+  writer.add(Process{1, 2, 3, "a name that does not fit into thirty bytes together with the rest"});
+  std::string message;
+  try {
+    writer.flush();
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  EXPECT_EQ(message, "writing " + path + ": File too large");
+  writer.add(Process{});
+  EXPECT_NO_THROW(writer.flush());
+  EXPECT_NO_THROW(writer.finish({}));
+  setrlimit(RLIMIT_FSIZE, &before);
+  signal(SIGXFSZ, action);
+  EXPECT_EQ(bytes_of(path), whole) << "ends with the last whole block";
+}
+
+}  // namespace
+}  // namespace sampan::recording

@@ -73,9 +73,14 @@ void release_slot(ThreadState& thread);
 // Writes kThreadStart, makes the thread visible and arms its clock. `cpu_ns`: what it has used and
 // is not to be counted. Async-signal-safe.
 void begin_thread(ThreadState& thread, int32_t tid, uint64_t cpu_ns);
-// Disarms the clock, writes kThreadEnd and frees the slot. By the thread itself with the sampling
-// signal blocked for good, or by another one when the thread is known to be gone (cpu_ns 0).
-void end_thread(ThreadState& thread, uint64_t cpu_ns);
+// Disarms the clock, writes kThreadEnd and frees the slot, if it is still that of `tid`. By the
+// thread itself with the sampling signal blocked for good, or by another one when the thread is
+// known to be gone (cpu_ns 0).
+void end_thread(ThreadState& thread, int32_t tid, uint64_t cpu_ns);
+
+// The CPU time that is accounted for: of each thread, dead or alive, what it had used at its last
+// sample. What the process has used beyond it, threads have used that we do not know.
+uint64_t explained_cpu_ns();
 
 // Reserves the memory of the slots. False when there is none.
 bool start_threads();

@@ -1,0 +1,59 @@
+// The default clock: a POSIX timer on the thread's own CPU clock. The kernel looks at it on its
+// tick, so it fires HZ times per CPU second at most; it never wakes a thread that sleeps.
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/syscall.h"
+#include "preload/clock.h"
+#include "preload/process.h"
+
+namespace sampan::preload {
+namespace {
+
+// struct sigevent as the kernel has it: glibc's lacks a name for the thread id in some versions.
+struct KernelSigevent {
+  uint64_t value;
+  int signo;
+  int notify;
+  int tid;
+  char reserved[44];
+};
+static_assert(sizeof(KernelSigevent) == sizeof(sigevent));
+
+}  // namespace
+
+bool arm_cpu_timer(ThreadState& thread) {
+  KernelSigevent event{};
+  event.value = kCookie | thread.slot;
+  event.signo = sampling_signal();
+  event.notify = SIGEV_THREAD_ID;
+  event.tid = thread.tid;
+  int timer = -1;
+  // By raw system calls: glibc hides the ids of timers, and allocates.
+  if (raw_syscall(SYS_timer_create, thread_cpu_clock(thread.tid), &event, &timer) != 0) {
+    return false;
+  }
+  // The first expiry comes at the first tick, or threads that live for less than a period would
+  // hardly ever be seen.
+  itimerspec period{};
+  period.it_value.tv_nsec = 1;
+  const uint64_t ns = 1'000'000'000 / this_process.rate_hz;
+  period.it_interval.tv_sec = static_cast<time_t>(ns / 1'000'000'000);
+  period.it_interval.tv_nsec = static_cast<long>(ns % 1'000'000'000);
+  if (raw_syscall(SYS_timer_settime, timer, 0, &period, nullptr) != 0) {
+    raw_syscall(SYS_timer_delete, timer);
+    return false;
+  }
+  thread.timer = timer;
+  return true;
+}
+
+void disarm_cpu_timer(ThreadState& thread) {
+  if (thread.timer < 0) return;
+  raw_syscall(SYS_timer_delete, thread.timer);
+  thread.timer = -1;
+}
+
+}  // namespace sampan::preload

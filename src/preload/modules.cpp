@@ -1,0 +1,212 @@
+#include "preload/modules.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <span>
+
+#include "base/byte_writer.h"
+#include "base/syscall.h"
+#include "preload/process.h"
+#include "preload/process_ring.h"
+#include "preload/spin_lock.h"
+#include "wire/record.h"
+
+namespace sampan::preload {
+namespace {
+
+constexpr size_t kMaxModules = 8192;
+constexpr size_t kMaxBuildId = 64;
+
+struct Module {
+  uint64_t bias;
+  uint64_t start;
+  uint64_t generation;  // of the renewal that has seen it last
+  const char* name;     // the loader's own, to tell a file from another at the same place
+};
+
+SpinLock lock;
+Module* modules;
+size_t module_count;
+uint64_t generation;
+// The loader's counts of modules added and removed when we looked last.
+unsigned long long seen_added;
+unsigned long long seen_removed;
+
+struct Extent {
+  uint64_t start;
+  uint64_t end;
+  std::span<const uint8_t> build_id;
+};
+
+std::span<const uint8_t> find_build_id(std::span<const uint8_t> notes, size_t alignment) {
+  const auto align = [alignment](size_t size) { return (size + alignment - 1) & ~(alignment - 1); };
+  while (notes.size() >= sizeof(ElfW(Nhdr))) {
+    ElfW(Nhdr) header;
+    memcpy(&header, notes.data(), sizeof header);
+    const size_t name = sizeof header;
+    const size_t descriptor = align(name + header.n_namesz);
+    const size_t next = align(descriptor + header.n_descsz);
+    if (descriptor > notes.size() || header.n_descsz > notes.size() - descriptor) break;
+    if (header.n_type == NT_GNU_BUILD_ID && header.n_namesz == 4 &&
+        memcmp(notes.data() + name, "GNU", 4) == 0) {
+      return notes.subspan(descriptor,
+                           header.n_descsz < kMaxBuildId ? header.n_descsz : kMaxBuildId);
+    }
+    if (next > notes.size()) break;
+    notes = notes.subspan(next);
+  }
+  return {};
+}
+
+Extent extent_of(const dl_phdr_info& info) {
+  Extent extent{UINT64_MAX, 0, {}};
+  for (const ElfW(Phdr)& header : std::span(info.dlpi_phdr, info.dlpi_phnum)) {
+    const uint64_t begin = info.dlpi_addr + header.p_vaddr;
+    if (header.p_type == PT_LOAD) {
+      const uint64_t first = begin & ~uint64_t{4095};
+      const uint64_t last = (begin + header.p_memsz + 4095) & ~uint64_t{4095};
+      if (first < extent.start) extent.start = first;
+      if (last > extent.end) extent.end = last;
+    } else if (header.p_type == PT_NOTE && extent.build_id.empty()) {
+      extent.build_id = find_build_id({reinterpret_cast<const uint8_t*>(begin), header.p_memsz},
+                                      header.p_align == 8 ? 8 : 4);
+    }
+  }
+  return extent;
+}
+
+// The path by which others can open the file, in `buffer`.
+std::span<const char> path_of(const dl_phdr_info& info, const Extent& extent,
+                              std::span<char> buffer) {
+  const char* name = info.dlpi_name;
+  if (extent.start == getauxval(AT_SYSINFO_EHDR)) {
+    name = "[vdso]";
+  } else if (name == nullptr || name[0] == '\0') {
+    const long length =
+        raw_syscall(SYS_readlink, "/proc/self/exe", buffer.data(), buffer.size());
+    return buffer.first(length > 0 ? static_cast<size_t>(length) : 0);
+  }
+  size_t used = 0;
+  if (name[0] != '/' && name[0] != '[') {
+    // The kernel counts the terminating zero.
+    const long length = raw_syscall(SYS_getcwd, buffer.data(), buffer.size() - 1);
+    if (length > 1) {
+      used = static_cast<size_t>(length);
+      buffer[used - 1] = '/';
+    }
+  }
+  const size_t length = strnlen(name, buffer.size() - used);
+  memcpy(buffer.data() + used, name, length);
+  return buffer.first(used + length);
+}
+
+void write_load(const dl_phdr_info& info, const Extent& extent) {
+  uint8_t buffer[3 * sizeof(uint64_t) + 1 + kMaxBuildId];
+  ByteWriter fields(buffer);
+  fields.fixed(uint64_t{info.dlpi_addr});
+  fields.fixed(extent.start);
+  fields.fixed(extent.end);
+  fields.fixed(static_cast<uint8_t>(extent.build_id.size()));
+  fields.bytes(extent.build_id.data(), extent.build_id.size());
+  char path[wire::kMaxPath];
+  write_process_record(wire::RecordType::kModuleLoad, fields.written(),
+                       path_of(info, extent, path), wire::Loss::kModuleRecord);
+}
+
+void write_unload(const Module& module) {
+  uint8_t buffer[2 * sizeof(uint64_t)];
+  ByteWriter fields(buffer);
+  fields.fixed(module.bias);
+  fields.fixed(module.start);
+  write_process_record(wire::RecordType::kModuleUnload, fields.written(), {},
+                       wire::Loss::kModuleRecord);
+}
+
+Module* find_module(const dl_phdr_info& info, uint64_t start) {
+  for (Module& module : std::span(modules, module_count)) {
+    if (module.bias == info.dlpi_addr && module.start == start && module.name == info.dlpi_name) {
+      return &module;
+    }
+  }
+  return nullptr;
+}
+
+// The callbacks of dl_iterate_phdr. The loader's lock is held.
+int notice_change(dl_phdr_info* info, size_t, void* changed) {
+  *static_cast<bool*>(changed) =
+      info->dlpi_adds != seen_added || info->dlpi_subs != seen_removed;
+  seen_added = info->dlpi_adds;
+  seen_removed = info->dlpi_subs;
+  return 1;
+}
+
+int mark_known(dl_phdr_info* info, size_t, void*) {
+  if (Module* module = find_module(*info, extent_of(*info).start)) module->generation = generation;
+  return 0;
+}
+
+int add_new(dl_phdr_info* info, size_t, void*) {
+  const Extent extent = extent_of(*info);
+  if (extent.start >= extent.end || find_module(*info, extent.start) != nullptr) return 0;
+  if (module_count == kMaxModules) {
+    count_loss(wire::Loss::kModuleRecord);
+    return 0;
+  }
+  modules[module_count++] = {info->dlpi_addr, extent.start, generation, info->dlpi_name};
+  write_load(*info, extent);
+  return 0;
+}
+
+void drop_gone() {
+  size_t kept = 0;
+  for (const Module& module : std::span(modules, module_count)) {
+    if (module.generation == generation) {
+      modules[kept++] = module;
+    } else {
+      write_unload(module);
+    }
+  }
+  module_count = kept;
+}
+
+}  // namespace
+
+bool start_modules() {
+  const long mapped = raw_syscall(SYS_mmap, nullptr, kMaxModules * sizeof(Module),
+                                  PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped < 0 && mapped > -4096) return false;
+  modules = reinterpret_cast<Module*>(mapped);
+  renew_modules();
+  return true;
+}
+
+void renew_modules() {
+  // Whoever has the lock will see what we have seen, or it is our own interrupted call.
+  if (!lock.try_lock()) return;
+  bool changed = false;
+  dl_iterate_phdr(notice_change, &changed);
+  if (changed) {
+    ++generation;
+    // Unloads before loads: a place may have a new owner.
+    dl_iterate_phdr(mark_known, nullptr);
+    drop_gone();
+    dl_iterate_phdr(add_new, nullptr);
+    walker.modules_loaded();
+  }
+  lock.unlock();
+}
+
+void modules_after_fork() {
+  lock = {};
+  module_count = 0;
+  seen_added = 0;
+  renew_modules();
+}
+
+}  // namespace sampan::preload

@@ -1,0 +1,52 @@
+#include "preload/process_ring.h"
+
+#include "base/byte_writer.h"
+#include "base/clock.h"
+#include "preload/process.h"
+#include "preload/spin_lock.h"
+#include "wire/control_block.h"
+
+namespace sampan::preload {
+namespace {
+
+// A program's signal handler may come here while it interrupts the holder; others wait this long.
+constexpr unsigned kPatience = 10'000;
+SpinLock lock;
+wire::RingWriter ring;
+
+bool write(wire::RecordType type, std::span<const uint8_t> fields, std::span<const char> text) {
+  if (!lock.lock_for(kPatience)) return false;
+  const std::span<uint8_t> room = ring.begin(sizeof(uint64_t) + fields.size() + text.size());
+  if (!room.empty()) {
+    ByteWriter writer(room);
+    writer.fixed(monotonic_ns());
+    writer.bytes(fields.data(), fields.size());
+    writer.bytes(text.data(), text.size());
+    ring.commit(static_cast<uint8_t>(type), writer.size());
+  }
+  lock.unlock();
+  return !room.empty();
+}
+
+}  // namespace
+
+void start_process_ring() {
+  lock = {};
+  wire::ControlBlock* control = wire::control_block(this_process.shared);
+  ring = {&control->process_ring, wire::process_ring_buffer(this_process.shared)};
+}
+
+bool write_process_record(wire::RecordType type, std::span<const uint8_t> fields,
+                          std::span<const char> text, wire::Loss loss) {
+  bool written = false;
+  if (this_process.seccomp_filtered.load(std::memory_order_relaxed)) {
+    written = write(type, fields, text);
+  } else {
+    const SignalsBlocked blocked;
+    written = write(type, fields, text);
+  }
+  if (!written) count_loss(loss);
+  return written;
+}
+
+}  // namespace sampan::preload

@@ -1,0 +1,73 @@
+#include "preload/sample_record.h"
+
+#include <bit>
+#include <utility>
+
+#include "base/byte_writer.h"
+#include "wire/record.h"
+
+namespace sampan::preload {
+namespace {
+
+// Left free for the records of a thread's start and end, which matter more than one sample.
+constexpr size_t kReserve = 256;
+constexpr size_t kFixedSize = 8 + 8 + 2 + 1 + 1;
+
+size_t uleb_size(uint64_t value) { return (static_cast<size_t>(std::bit_width(value | 1)) + 6) / 7; }
+size_t zigzag_size(int64_t value) {
+  return uleb_size((static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63));
+}
+
+// How many frames the two stacks have in common, counted from the root.
+uint32_t shared_frames(std::span<const uint64_t> now, std::span<const uint64_t> before) {
+  uint32_t shared = 0;
+  while (shared < now.size() && shared < before.size() &&
+         now[now.size() - 1 - shared] == before[before.size() - 1 - shared]) {
+    ++shared;
+  }
+  return shared;
+}
+
+template <typename F>
+void for_each_delta(std::span<const uint64_t> frames, F&& each) {
+  uint64_t last = 0;
+  for (const uint64_t frame : frames) {
+    each(static_cast<int64_t>(frame - last));
+    last = frame;
+  }
+}
+
+}  // namespace
+
+void record_sample(ThreadState& thread, const Sample& sample) {
+  const std::span<const uint64_t> stack = thread.frames.first(sample.depth);
+  uint32_t shared = 0;
+  if (++thread.samples_since_full < wire::kFullStackInterval) {
+    shared = shared_frames(stack, thread.previous.first(thread.previous_depth));
+  }
+  const std::span<const uint64_t> fresh = stack.first(stack.size() - shared);
+
+  size_t size = kFixedSize + uleb_size(shared) + uleb_size(fresh.size());
+  for_each_delta(fresh, [&](int64_t delta) { size += zigzag_size(delta); });
+  const std::span<uint8_t> room = thread.ring.begin(size, kReserve);
+  if (room.empty()) {
+    thread.previous_depth = 0;
+    return;
+  }
+  ByteWriter writer(room);
+  writer.fixed(sample.time_ns);
+  writer.fixed(sample.cpu_ns);
+  writer.fixed(sample.ticks);
+  writer.fixed(sample.stop);
+  writer.fixed(sample.flags);
+  writer.uleb(shared);
+  writer.uleb(fresh.size());
+  for_each_delta(fresh, [&](int64_t delta) { writer.zigzag(delta); });
+  thread.ring.commit(static_cast<uint8_t>(wire::RecordType::kSample), writer.size());
+
+  if (shared == 0) thread.samples_since_full = 0;
+  std::swap(thread.frames, thread.previous);
+  thread.previous_depth = sample.depth;
+}
+
+}  // namespace sampan::preload

@@ -1,0 +1,107 @@
+#include "preload/scan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/syscall.h"
+#include "preload/process.h"
+#include "preload/threads.h"
+
+namespace sampan::preload {
+namespace {
+
+constexpr uint64_t kInterval = 100'000'000;
+// What a thread may have used since its last sample, and what may have slipped past us otherwise.
+constexpr uint64_t kThreadSlack = 5'000'000;
+constexpr uint64_t kSlack = 20'000'000;
+
+std::atomic<uint64_t> next_look_ns;
+std::atomic<uint64_t> unexplained_ns;  // at the last scan
+SpinLock lock;
+
+struct DirectoryEntry {  // linux_dirent64
+  uint64_t inode;
+  int64_t offset;
+  uint16_t size;
+  uint8_t type;
+  char name[1];
+};
+
+int32_t parse_tid(const char* name) {
+  int32_t tid = 0;
+  for (; *name >= '0' && *name <= '9'; ++name) tid = tid * 10 + (*name - '0');
+  return tid;
+}
+
+// A thread is adopted when it is seen for the second time: by then one of pthread_create has told
+// of itself.
+bool seen_before(int32_t tid) {
+  constexpr size_t kRemembered = 64;
+  static int32_t seen[kRemembered];
+  int32_t& place = seen[static_cast<size_t>(tid) % kRemembered];
+  if (place == tid) return true;
+  place = tid;
+  return false;
+}
+
+void adopt(int32_t tid) {
+  if (thread_by_tid(tid) != nullptr || !seen_before(tid)) return;
+  const uint64_t cpu = read_clock_ns(thread_cpu_clock(tid));
+  ThreadState* thread = claim_slot();
+  if (thread != nullptr) begin_thread(*thread, tid, cpu);
+}
+
+void adopt_unknown(int directory) {
+  alignas(DirectoryEntry) char buffer[1024];
+  for (;;) {
+    const long size = raw_syscall(SYS_getdents64, directory, buffer, sizeof buffer);
+    if (size <= 0) return;
+    for (long at = 0; at < size;) {
+      const auto* entry = reinterpret_cast<const DirectoryEntry*>(buffer + at);
+      if (const int32_t tid = parse_tid(entry->name); tid > 0) adopt(tid);
+      at += entry->size;
+    }
+  }
+}
+
+// Timers outlive their threads.
+void end_gone() {
+  for_each_thread([](ThreadState& thread) {
+    const int32_t tid = thread.tid;
+    if (raw_syscall(SYS_tgkill, this_process.pid, tid, 0) == -ESRCH) end_thread(thread, tid, 0);
+  });
+}
+
+}  // namespace
+
+void scan_threads() {
+  if (this_process.seccomp_filtered.load(std::memory_order_relaxed)) return;
+  const SignalsBlocked blocked;
+  if (!lock.try_lock()) return;
+  const long directory = raw_syscall(SYS_open, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory >= 0) {
+    adopt_unknown(static_cast<int>(directory));
+    raw_syscall(SYS_close, directory);
+    end_gone();
+  }
+  lock.unlock();
+}
+
+void scan_when_due(uint64_t now_ns) {
+  uint64_t due = next_look_ns.load(std::memory_order_relaxed);
+  if (now_ns < due || !next_look_ns.compare_exchange_strong(due, now_ns + kInterval)) return;
+  const uint64_t used = read_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+  const uint64_t explained = explained_cpu_ns();
+  const uint64_t unexplained = used > explained ? used - explained : 0;
+  uint64_t threads = 0;
+  for_each_thread([&threads](const ThreadState&) { ++threads; });
+  if (unexplained < unexplained_ns.load(std::memory_order_relaxed) + kSlack + threads * kThreadSlack)
+    return;
+  unexplained_ns.store(unexplained, std::memory_order_relaxed);
+  scan_threads();
+}
+
+}  // namespace sampan::preload

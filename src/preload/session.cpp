@@ -1,0 +1,132 @@
+#include "preload/session.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/syscall.h"
+#include "wire/control_block.h"
+#include "wire/session.h"
+
+namespace sampan::preload {
+namespace {
+
+constexpr timeval kTimeOut{.tv_sec = 2, .tv_usec = 0};
+
+// Raw calls: these may run in a child between fork and the program's own handlers, and close() and
+// connect() are cancellation points.
+void close_fd(int fd) { raw_syscall(SYS_close, fd); }
+
+// A descriptor connected to the collector, or -1.
+int connect_to(const char* name) {
+  sockaddr_un address{};
+  const size_t length = strlen(name);
+  if (length + 1 >= sizeof address.sun_path) return -1;
+  address.sun_family = AF_UNIX;
+  memcpy(address.sun_path + 1, name, length);  // a first byte of zero: the abstract name space
+  const long fd = raw_syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -1;
+  raw_syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, &kTimeOut, sizeof kTimeOut);
+  raw_syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, &kTimeOut, sizeof kTimeOut);
+  if (raw_syscall(SYS_connect, fd, &address, offsetof(sockaddr_un, sun_path) + 1 + length) != 0) {
+    close_fd(static_cast<int>(fd));
+    return -1;
+  }
+  return static_cast<int>(fd);
+}
+
+// Only our own user, or root, may give us memory that the handler writes to.
+bool trusts_peer(int fd) {
+  struct {
+    pid_t pid;
+    uid_t uid;
+    gid_t gid;
+  } peer{};
+  socklen_t size = sizeof peer;
+  if (raw_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+  return peer.uid == 0 || peer.uid == static_cast<uid_t>(raw_syscall(SYS_geteuid));
+}
+
+// Receives the answer; the memfd, or -1 when there is none.
+int receive_welcome(int fd, wire::Welcome& welcome) {
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  iovec data{&welcome, sizeof welcome};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const long received = raw_syscall(SYS_recvmsg, fd, &message, MSG_CMSG_CLOEXEC);
+  if (received < 0) return -1;
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS ||
+      header->cmsg_len != CMSG_LEN(sizeof(int))) {
+    return -1;
+  }
+  int memfd = -1;
+  memcpy(&memfd, CMSG_DATA(header), sizeof memfd);
+  if (received == sizeof welcome && welcome.version == wire::kWireVersion && welcome.accepted == 1 &&
+      welcome.rate_hz != 0) {
+    return memfd;
+  }
+  close_fd(memfd);
+  return -1;
+}
+
+void* map_shared(int memfd, void* at) {
+  struct stat status{};
+  if (fstat(memfd, &status) != 0 || status.st_size < static_cast<off_t>(wire::kSharedSize)) {
+    return nullptr;
+  }
+  const int flags = MAP_SHARED | MAP_NORESERVE | (at != nullptr ? MAP_FIXED : 0);
+  const long mapped = raw_syscall(SYS_mmap, at, wire::kSharedSize, PROT_READ | PROT_WRITE, flags,
+                                  memfd, 0);
+  if (mapped < 0 && mapped > -4096) return nullptr;
+  void* shared = reinterpret_cast<void*>(mapped);
+  raw_syscall(SYS_madvise, shared, wire::kSharedSize, MADV_DONTDUMP);
+  return shared;
+}
+
+}  // namespace
+
+Session join_session(const char* name, bool forked, void* at) {
+  Session session{};
+  const int fd = connect_to(name);
+  if (fd < 0) return session;
+  const wire::Hello hello{wire::kWireVersion, static_cast<uint32_t>(wire::kSharedSize),
+                          static_cast<int32_t>(raw_syscall(SYS_getppid)), forked ? 1u : 0u};
+  wire::Welcome welcome{};
+  int memfd = -1;
+  if (trusts_peer(fd) && raw_syscall(SYS_sendto, fd, &hello, sizeof hello, MSG_NOSIGNAL, nullptr,
+                                     0) == sizeof hello) {
+    memfd = receive_welcome(fd, welcome);
+  }
+  close_fd(fd);
+  if (memfd < 0) return session;
+  session.shared = map_shared(memfd, at);
+  session.rate_hz = welcome.rate_hz;
+  session.follow = welcome.follow != 0;
+  close_fd(memfd);
+  return session;
+}
+
+bool wait_for_collector(const char* name, int milliseconds) {
+  for (int waited = 0; waited < milliseconds; ++waited) {
+    if (const int fd = connect_to(name); fd >= 0) {
+      close_fd(fd);
+      return true;
+    }
+    const timespec pause{.tv_sec = 0, .tv_nsec = 1'000'000};
+    raw_syscall(SYS_nanosleep, &pause, nullptr);
+  }
+  return false;
+}
+
+}  // namespace sampan::preload

@@ -1,0 +1,18 @@
+// Around whatever may unmap a module: no stack may be walked through it at that moment.
+//
+// Ordinary context. Freestanding: linked into the target.
+#pragma once
+
+namespace sampan::preload {
+
+// From construction to destruction, handlers walk with what they have in their cache and read no
+// module. The constructor waits for those that are reading one now.
+class Unloading {
+ public:
+  Unloading();
+  ~Unloading();
+  Unloading(const Unloading&) = delete;
+  Unloading& operator=(const Unloading&) = delete;
+};
+
+}  // namespace sampan::preload

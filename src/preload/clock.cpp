@@ -26,7 +26,9 @@ void start_clock(bool perf_allowed) {
   wire::control_block(this_process.shared)->perf_clock.store(perf_clock, std::memory_order_relaxed);
 }
 
-bool uses_perf_clock() { return perf_clock; }
+bool uses_perf_clock() {
+  return perf_clock;
+}
 
 bool arm(ThreadState& thread) {
   // Under a seccomp filter that was there before the thread, none of our calls is safe.

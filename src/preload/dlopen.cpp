@@ -1,8 +1,8 @@
 // dlopen, dlmopen and dlclose: modules come and go.
 //
 // dlopen looks at who calls it: the caller's RUNPATH belongs to the search path of a name without a
-// slash. With the interposer in between, that would be ours, so where the caller has one, the search
-// is done here, over the list that the loader itself gives for the caller.
+// slash. With the interposer in between, that would be ours, so where the caller has one, the
+// search is done here, over the list that the loader itself gives for the caller.
 #include <alloca.h>
 #include <dlfcn.h>
 #include <link.h>

@@ -65,7 +65,7 @@ std::span<const uint8_t> find_build_id(std::span<const uint8_t> notes, size_t al
 
 Extent extent_of(const dl_phdr_info& info) {
   Extent extent{UINT64_MAX, 0, {}};
-  for (const ElfW(Phdr)& header : std::span(info.dlpi_phdr, info.dlpi_phnum)) {
+  for (const ElfW(Phdr) & header : std::span(info.dlpi_phdr, info.dlpi_phnum)) {
     const uint64_t begin = info.dlpi_addr + header.p_vaddr;
     if (header.p_type == PT_LOAD) {
       const uint64_t first = begin & ~uint64_t{4095};
@@ -87,8 +87,7 @@ std::span<const char> path_of(const dl_phdr_info& info, const Extent& extent,
   if (extent.start == getauxval(AT_SYSINFO_EHDR)) {
     name = "[vdso]";
   } else if (name == nullptr || name[0] == '\0') {
-    const long length =
-        raw_syscall(SYS_readlink, "/proc/self/exe", buffer.data(), buffer.size());
+    const long length = raw_syscall(SYS_readlink, "/proc/self/exe", buffer.data(), buffer.size());
     return buffer.first(length > 0 ? static_cast<size_t>(length) : 0);
   }
   size_t used = 0;
@@ -114,8 +113,8 @@ void write_load(const dl_phdr_info& info, const Extent& extent) {
   fields.fixed(static_cast<uint8_t>(extent.build_id.size()));
   fields.bytes(extent.build_id.data(), extent.build_id.size());
   char path[wire::kMaxPath];
-  write_process_record(wire::RecordType::kModuleLoad, fields.written(),
-                       path_of(info, extent, path), wire::Loss::kModuleRecord);
+  write_process_record(wire::RecordType::kModuleLoad, fields.written(), path_of(info, extent, path),
+                       wire::Loss::kModuleRecord);
 }
 
 void write_unload(const Module& module) {
@@ -138,8 +137,7 @@ Module* find_module(const dl_phdr_info& info, uint64_t start) {
 
 // The callbacks of dl_iterate_phdr. The loader's lock is held.
 int notice_change(dl_phdr_info* info, size_t, void* changed) {
-  *static_cast<bool*>(changed) =
-      info->dlpi_adds != seen_added || info->dlpi_subs != seen_removed;
+  *static_cast<bool*>(changed) = info->dlpi_adds != seen_added || info->dlpi_subs != seen_removed;
   seen_added = info->dlpi_adds;
   seen_removed = info->dlpi_subs;
   return 1;
@@ -177,9 +175,9 @@ void drop_gone() {
 }  // namespace
 
 bool start_modules() {
-  const long mapped = raw_syscall(SYS_mmap, nullptr, kMaxModules * sizeof(Module),
-                                  PROT_READ | PROT_WRITE,
-                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const long mapped =
+      raw_syscall(SYS_mmap, nullptr, kMaxModules * sizeof(Module), PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped < 0 && mapped > -4096) return false;
   modules = reinterpret_cast<Module*>(mapped);
   renew_modules();
@@ -203,7 +201,7 @@ void renew_modules() {
 }
 
 void modules_after_fork() {
-  lock = {};
+  lock.unlock();
   module_count = 0;
   seen_added = 0;
   renew_modules();

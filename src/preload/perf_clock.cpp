@@ -32,9 +32,9 @@ struct Owner {  // struct f_owner_ex
   int type;
   int pid;
 };
-constexpr int kSetSignal = 10;    // F_SETSIG
-constexpr int kSetOwnerEx = 15;   // F_SETOWN_EX
-constexpr int kOwnerThread = 0;   // F_OWNER_TID
+constexpr int kSetSignal = 10;   // F_SETSIG
+constexpr int kSetOwnerEx = 15;  // F_SETOWN_EX
+constexpr int kOwnerThread = 0;  // F_OWNER_TID
 
 int open_event(int tid) {
   perf_event_attr attributes{};

@@ -31,7 +31,7 @@ bool write(wire::RecordType type, std::span<const uint8_t> fields, std::span<con
 }  // namespace
 
 void start_process_ring() {
-  lock = {};
+  lock.unlock();
   wire::ControlBlock* control = wire::control_block(this_process.shared);
   ring = {&control->process_ring, wire::process_ring_buffer(this_process.shared)};
 }

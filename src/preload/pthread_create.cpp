@@ -19,7 +19,9 @@ namespace {
 
 pthread_key_t end_key;
 
-uint64_t signal_bit(int signal) { return uint64_t{1} << (signal - 1); }
+uint64_t signal_bit(int signal) {
+  return uint64_t{1} << (signal - 1);
+}
 
 // In the last round, so that the destructors of the program's own keys are sampled too.
 void at_end(void* value) {
@@ -102,7 +104,9 @@ ThreadState* claim_for(void* entry, void* argument, const pthread_attr_t* attrib
 
 }  // namespace
 
-bool start_thread_life() { return pthread_key_create(&end_key, at_end) == 0; }
+bool start_thread_life() {
+  return pthread_key_create(&end_key, at_end) == 0;
+}
 
 void begin_main_thread() {
   ThreadState* thread = claim_slot();

@@ -13,7 +13,9 @@ namespace {
 constexpr size_t kReserve = 256;
 constexpr size_t kFixedSize = 8 + 8 + 2 + 1 + 1;
 
-size_t uleb_size(uint64_t value) { return (static_cast<size_t>(std::bit_width(value | 1)) + 6) / 7; }
+size_t uleb_size(uint64_t value) {
+  return (static_cast<size_t>(std::bit_width(value | 1)) + 6) / 7;
+}
 size_t zigzag_size(int64_t value) {
   return uleb_size((static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63));
 }

@@ -81,7 +81,8 @@ void scan_threads() {
   if (this_process.seccomp_filtered.load(std::memory_order_relaxed)) return;
   const SignalsBlocked blocked;
   if (!lock.try_lock()) return;
-  const long directory = raw_syscall(SYS_open, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const long directory =
+      raw_syscall(SYS_open, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory >= 0) {
     adopt_unknown(static_cast<int>(directory));
     raw_syscall(SYS_close, directory);
@@ -98,7 +99,8 @@ void scan_when_due(uint64_t now_ns) {
   const uint64_t unexplained = used > explained ? used - explained : 0;
   uint64_t threads = 0;
   for_each_thread([&threads](const ThreadState&) { ++threads; });
-  if (unexplained < unexplained_ns.load(std::memory_order_relaxed) + kSlack + threads * kThreadSlack)
+  if (unexplained <
+      unexplained_ns.load(std::memory_order_relaxed) + kSlack + threads * kThreadSlack)
     return;
   unexplained_ns.store(unexplained, std::memory_order_relaxed);
   scan_threads();

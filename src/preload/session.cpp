@@ -22,7 +22,9 @@ constexpr timeval kTimeOut{.tv_sec = 2, .tv_usec = 0};
 
 // Raw calls: these may run in a child between fork and the program's own handlers, and close() and
 // connect() are cancellation points.
-void close_fd(int fd) { raw_syscall(SYS_close, fd); }
+void close_fd(int fd) {
+  raw_syscall(SYS_close, fd);
+}
 
 // A descriptor connected to the collector, or -1.
 int connect_to(const char* name) {
@@ -72,8 +74,8 @@ int receive_welcome(int fd, wire::Welcome& welcome) {
   }
   int memfd = -1;
   memcpy(&memfd, CMSG_DATA(header), sizeof memfd);
-  if (received == sizeof welcome && welcome.version == wire::kWireVersion && welcome.accepted == 1 &&
-      welcome.rate_hz != 0) {
+  if (received == sizeof welcome && welcome.version == wire::kWireVersion &&
+      welcome.accepted == 1 && welcome.rate_hz != 0) {
     return memfd;
   }
   close_fd(memfd);
@@ -81,13 +83,13 @@ int receive_welcome(int fd, wire::Welcome& welcome) {
 }
 
 void* map_shared(int memfd, void* at) {
-  struct stat status{};
+  struct stat status {};
   if (fstat(memfd, &status) != 0 || status.st_size < static_cast<off_t>(wire::kSharedSize)) {
     return nullptr;
   }
   const int flags = MAP_SHARED | MAP_NORESERVE | (at != nullptr ? MAP_FIXED : 0);
-  const long mapped = raw_syscall(SYS_mmap, at, wire::kSharedSize, PROT_READ | PROT_WRITE, flags,
-                                  memfd, 0);
+  const long mapped =
+      raw_syscall(SYS_mmap, at, wire::kSharedSize, PROT_READ | PROT_WRITE, flags, memfd, 0);
   if (mapped < 0 && mapped > -4096) return nullptr;
   void* shared = reinterpret_cast<void*>(mapped);
   raw_syscall(SYS_madvise, shared, wire::kSharedSize, MADV_DONTDUMP);
@@ -104,8 +106,8 @@ Session join_session(const char* name, bool forked, void* at) {
                           static_cast<int32_t>(raw_syscall(SYS_getppid)), forked ? 1u : 0u};
   wire::Welcome welcome{};
   int memfd = -1;
-  if (trusts_peer(fd) && raw_syscall(SYS_sendto, fd, &hello, sizeof hello, MSG_NOSIGNAL, nullptr,
-                                     0) == sizeof hello) {
+  if (trusts_peer(fd) &&
+      raw_syscall(SYS_sendto, fd, &hello, sizeof hello, MSG_NOSIGNAL, nullptr, 0) == sizeof hello) {
     memfd = receive_welcome(fd, welcome);
   }
   close_fd(fd);

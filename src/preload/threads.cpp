@@ -30,15 +30,15 @@ constexpr int32_t kClaimed = -1;
 // The table of tids is apart from the states, so that a search touches little memory.
 constinit std::atomic<int32_t> tids[wire::kSlotCount];
 constinit std::atomic<uint32_t> used;
-// Zero-initialized: states that are never used are never touched.
-alignas(64) ThreadState states[wire::kSlotCount];
+// All zeroes: states that are never used are never touched.
+alignas(64) constinit ThreadState states[wire::kSlotCount]{};
 uint8_t* private_memory;
 std::atomic<uint64_t> ended_cpu_ns;
 
 bool prepare(ThreadState& thread, uint32_t slot) {
   uint8_t* memory = private_memory + slot * kPrivateStride + kGuardSize;
-  if (thread.frames.empty() && raw_syscall(SYS_mprotect, memory, kPrivateStride - kGuardSize,
-                                           PROT_READ | PROT_WRITE) != 0) {
+  if (thread.frames.empty() &&
+      raw_syscall(SYS_mprotect, memory, kPrivateStride - kGuardSize, PROT_READ | PROT_WRITE) != 0) {
     return false;
   }
   auto* frames = reinterpret_cast<uint64_t*>(memory + kAlternateStackSize);
@@ -125,10 +125,12 @@ ThreadState* current_thread() {
 
 ThreadState* thread_in_slot(uint32_t slot) {
   return slot < slots_used() && tids[slot].load(std::memory_order_acquire) > 0 ? &states[slot]
-                                                                              : nullptr;
+                                                                               : nullptr;
 }
 
-uint32_t slots_used() { return used.load(std::memory_order_acquire); }
+uint32_t slots_used() {
+  return used.load(std::memory_order_acquire);
+}
 
 ThreadState* claim_slot() {
   for (uint32_t slot = 0; slot < wire::kSlotCount; ++slot) {
@@ -200,9 +202,8 @@ uint64_t explained_cpu_ns() {
 }
 
 bool start_threads() {
-  const long mapped =
-      raw_syscall(SYS_mmap, nullptr, wire::kSlotCount * kPrivateStride, PROT_NONE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const long mapped = raw_syscall(SYS_mmap, nullptr, wire::kSlotCount * kPrivateStride, PROT_NONE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped < 0 && mapped > -4096) return false;
   private_memory = reinterpret_cast<uint8_t*>(mapped);
   return true;
@@ -211,7 +212,7 @@ bool start_threads() {
 void keep_only(ThreadState* survivor) {
   for (uint32_t slot = 0; slot < slots_used(); ++slot) {
     ThreadState& thread = states[slot];
-    thread.clock_lock = {};
+    thread.clock_lock.unlock();
     if (&thread == survivor) continue;
     tids[slot].store(kFree, std::memory_order_relaxed);
   }

@@ -33,6 +33,8 @@ Unloading::Unloading() {
   for_each_thread([](ThreadState& thread) { wait_for_walk(thread); });
 }
 
-Unloading::~Unloading() { walker.end_unload(); }
+Unloading::~Unloading() {
+  walker.end_unload();
+}
 
 }  // namespace sampan::preload

@@ -1,0 +1,12 @@
+// The ordinary ends of a process: exit, quick_exit, _exit. After a signal nothing needs to be done,
+// the rings survive.
+//
+// Freestanding: linked into the target.
+#pragma once
+
+namespace sampan::preload {
+
+// Asks to be told when the program calls exit or returns from main.
+void start_exit();
+
+}  // namespace sampan::preload

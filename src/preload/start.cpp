@@ -1,0 +1,68 @@
+// Where the shim begins: its constructor, in a process that the loader has put it into. Without
+// SAMPAN=1, or when the session cannot be joined, it does nothing, and every interposer only
+// forwards.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/syscall.h"
+#include "preload/clock.h"
+#include "preload/environment.h"
+#include "preload/exit.h"
+#include "preload/modules.h"
+#include "preload/process.h"
+#include "preload/process_ring.h"
+#include "preload/sampling_signal.h"
+#include "preload/scan.h"
+#include "preload/session.h"
+#include "preload/standalone.h"
+#include "preload/thread_life.h"
+#include "preload/threads.h"
+
+namespace sampan::preload {
+namespace {
+
+// Whether this process came to life under a seccomp filter: then none of what follows is safe.
+bool born_filtered() {
+  const long fd = raw_syscall(SYS_open, "/proc/self/status", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  char text[4096];
+  const long size = raw_syscall(SYS_read, fd, text, sizeof text - 1);
+  raw_syscall(SYS_close, fd);
+  if (size <= 0) return false;
+  text[size] = '\0';
+  const char* field = strstr(text, "\nSeccomp:\t");
+  return field != nullptr && field[strlen("\nSeccomp:\t")] != '0';
+}
+
+bool join() {
+  if (session_name() == nullptr && !start_collector()) return false;
+  const Session session = join_session(session_name(), false, nullptr);
+  if (session.shared == nullptr) return false;
+  this_process.shared = session.shared;
+  this_process.rate_hz = session.rate_hz;
+  this_process.follow = session.follow;
+  return true;
+}
+
+__attribute__((constructor)) void start() {
+  Dl_info self;
+  if (dladdr(reinterpret_cast<void*>(start), &self) == 0) return;
+  read_environment(self.dli_fname);
+  if (!enabled_by_environment() || !join()) return;
+  start_process_ring();
+  if (!start_process() || !walker.start() || !start_threads() || !start_thread_life() ||
+      !start_modules()) {
+    return;
+  }
+  start_clock(perf_allowed());
+  this_process.seccomp_filtered.store(born_filtered());
+  if (!start_sampling_signal()) return;
+  this_process.started.store(true, std::memory_order_release);
+  start_exit();
+  begin_main_thread();
+  scan_threads();
+}
+
+}  // namespace
+}  // namespace sampan::preload

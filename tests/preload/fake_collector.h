@@ -1,0 +1,84 @@
+// The collector's side of a session, for one process at a time, inside the test: runs a program
+// with the shim and hands back the records as they are in the rings.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "wire/control_block.h"
+#include "wire/loss.h"
+#include "wire/record.h"
+#include "wire/stop_reason.h"
+
+namespace sampan::preload::test {
+
+struct SampleRecord {
+  uint64_t time_ns, cpu_ns;
+  unsigned ticks;
+  wire::StopReason stop;
+  uint8_t flags;
+  std::vector<uint64_t> frames;  // leaf first
+};
+
+struct ThreadRecords {
+  int32_t tid = 0;
+  std::string first_name;
+  uint64_t start_cpu_ns = 0;
+  bool ended = false;
+  uint64_t end_cpu_ns = 0;
+  std::vector<SampleRecord> samples;
+
+  // What the samples carry: the thread's CPU clock at the last of them.
+  uint64_t sampled_cpu_ns() const {
+    return samples.empty() ? 0 : samples.back().cpu_ns - start_cpu_ns;
+  }
+};
+
+struct ModuleRecord {
+  uint64_t bias, start, end;
+  std::vector<uint8_t> build_id;
+  std::string path;
+};
+
+// One joined process (a forked child is another).
+struct ProcessRecords {
+  pid_t pid = 0;
+  int32_t parent_pid = 0;
+  bool forked = false;
+  bool perf_clock = false;
+  std::vector<ThreadRecords> threads;
+  std::vector<ModuleRecord> modules;  // ever loaded
+  unsigned unloads = 0;
+  std::vector<std::pair<int32_t, std::string>> names;
+  std::map<int32_t, uint64_t> thread_cpu;  // kThreadCpu
+  std::vector<std::string> execs;
+  unsigned failed_execs = 0;
+  std::vector<int32_t> exits;
+  uint64_t losses[wire::kLossCount] = {};
+  uint64_t corrupt = 0;
+
+  const ThreadRecords* main_thread() const;
+  size_t samples() const;
+  uint64_t loss(wire::Loss which) const { return losses[static_cast<size_t>(which)]; }
+};
+
+struct RunResult {
+  int status = 0;  // as of waitpid
+  std::string output;
+  std::vector<ProcessRecords> processes;
+};
+
+struct RunOptions {
+  uint32_t rate_hz = 250;
+  bool follow = true;
+  bool shim = true;                      // false: run bare, to compare with
+  std::vector<std::string> environment;  // more of it
+};
+
+RunResult run_with_shim(const std::vector<std::string>& command, const RunOptions& options = {});
+
+}  // namespace sampan::preload::test

@@ -1,0 +1,233 @@
+// The program that the tests of the shim run: each of its words is one thing that programs do.
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <thread>
+#include <vector>
+
+namespace {
+
+char* self;
+std::vector<char*> words;  // after the first
+
+// Uses that much CPU of the calling thread.
+__attribute__((noinline)) void burn(unsigned milliseconds) {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  const long long end = now.tv_sec * 1'000'000'000ll + now.tv_nsec + milliseconds * 1'000'000ll;
+  volatile unsigned sink = 0;
+  do {
+    for (unsigned i = 0; i < 20'000; ++i) sink = sink + i;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  } while (now.tv_sec * 1'000'000'000ll + now.tv_nsec < end);
+}
+
+void* named(void* name) {
+  pthread_setname_np(pthread_self(), static_cast<const char*>(name));
+  burn(name == nullptr ? 0 : 200);
+  return nullptr;
+}
+
+void threads() {
+  pthread_t a, b;
+  pthread_create(&a, nullptr, named, const_cast<char*>("worker-a"));
+  pthread_create(&b, nullptr, named, const_cast<char*>("worker-b"));
+  pthread_join(a, nullptr);
+  pthread_join(b, nullptr);
+}
+
+void thread_ends() {
+  pthread_t thread;
+  pthread_create(
+      &thread, nullptr,
+      [](void*) -> void* {
+        burn(60);
+        pthread_exit(nullptr);
+      },
+      nullptr);
+  pthread_join(thread, nullptr);
+  pthread_create(
+      &thread, nullptr,
+      [](void*) -> void* {
+        burn(60);
+        for (;;) pause();
+      },
+      nullptr);
+  usleep(150'000);
+  pthread_cancel(thread);
+  pthread_join(thread, nullptr);
+}
+
+int raw_thread(void*) {
+  burn(500);
+  syscall(SYS_exit, 0);
+  return 0;
+}
+
+// A thread that no pthread function knows, while the main thread burns too.
+void raw_clone() {
+  static char stack[1 << 16] __attribute__((aligned(16)));
+  static int tid;
+  tid = 1;
+  clone(raw_thread, stack + sizeof stack,
+        CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+            CLONE_CHILD_CLEARTID,
+        nullptr, nullptr, nullptr, &tid);
+  burn(500);
+  while (__atomic_load_n(&tid, __ATOMIC_ACQUIRE) != 0) sched_yield();
+}
+
+void fork_and_wait() {
+  burn(80);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    burn(120);
+    _exit(3);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  printf("%d\n", WEXITSTATUS(status));
+}
+
+// A fork that no wrapper sees.
+void raw_fork() {
+  const long pid = syscall(SYS_fork);
+  if (pid == 0) {
+    pthread_setname_np(pthread_self(), "raw-child");
+    burn(120);
+    _exit(0);
+  }
+  waitpid(static_cast<pid_t>(pid), nullptr, 0);
+}
+
+void exec_with_empty_environment() {
+  burn(40);
+  char* arguments[] = {self, const_cast<char*>("burn"), const_cast<char*>("100"), nullptr};
+  char* environment[] = {nullptr};
+  execve("/nonexistent", arguments, environment);
+  execve(self, arguments, environment);
+}
+
+void vfork_exec() {
+  char* arguments[] = {self, const_cast<char*>("burn"), const_cast<char*>("100"), nullptr};
+  const pid_t pid = vfork();
+  if (pid == 0) {
+    execv(self, arguments);
+    _exit(127);
+  }
+  waitpid(pid, nullptr, 0);
+  burn(50);
+}
+
+void spawn() {
+  char* arguments[] = {self, const_cast<char*>("burn"), const_cast<char*>("100"), nullptr};
+  char* environment[] = {const_cast<char*>("LD_PRELOAD="), nullptr};
+  pid_t pid = 0;
+  posix_spawn(&pid, self, nullptr, nullptr, arguments, environment);
+  waitpid(pid, nullptr, 0);
+}
+
+// Prints the numbers of its open descriptors.
+void descriptors() {
+  burn(30);
+  for (int fd = 0; fd < 4096; ++fd) {
+    if (fcntl(fd, F_GETFD) >= 0) printf("%d ", fd);
+  }
+  printf("next %d\n", open("/dev/null", O_RDONLY));
+}
+
+void open_and_close() {
+  for (int i = 0; i < 5; ++i) {
+    void* library = dlopen(words[0], RTLD_NOW);
+    if (library == nullptr) {
+      printf("%s\n", dlerror());
+      exit(1);
+    }
+    dlclose(library);
+  }
+}
+
+void storm() {
+  std::vector<std::thread> burners;
+  for (int i = 0; i < 2; ++i) burners.emplace_back([] { burn(600); });
+  for (int i = 0; i < 300; ++i) {
+    std::thread([] { burn(1); }).join();
+  }
+  for (auto& thread : burners) thread.join();
+}
+
+void environment() {
+  for (const char* name : {"LD_PRELOAD", "SAMPAN", "SAMPAN_SESSION"}) {
+    printf("%s=%s\n", name, getenv(name) != nullptr ? getenv(name) : "");
+  }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  self = arguments[0];
+  words.assign(arguments + 2, arguments + count);
+  const struct {
+    const char* word;
+    void (*act)();
+  } acts[] = {
+      {"burn", [] { burn(static_cast<unsigned>(atoi(words[0]))); }},
+      {"threads", threads},
+      {"thread_ends", thread_ends},
+      {"raw_clone", raw_clone},
+      {"fork", fork_and_wait},
+      {"raw_fork", raw_fork},
+      {"exec", exec_with_empty_environment},
+      {"vfork", vfork_exec},
+      {"spawn", spawn},
+      {"descriptors", descriptors},
+      {"dlopen", open_and_close},
+      {"storm", storm},
+      {"environment", environment},
+      {"exit",
+       [] {
+         burn(50);
+         exit(7);
+       }},
+      {"_exit",
+       [] {
+         burn(50);
+         _exit(8);
+       }},
+      {"quick_exit",
+       [] {
+         burn(50);
+         quick_exit(9);
+       }},
+      {"main_pthread_exit",
+       [] {
+         std::thread([] {
+           usleep(100'000);
+           burn(50);
+         }).detach();
+         burn(50);
+         pthread_exit(nullptr);
+       }},
+  };
+  for (const auto& act : acts) {
+    if (strcmp(act.word, arguments[1]) == 0) {
+      act.act();
+      return 0;
+    }
+  }
+  return 99;
+}

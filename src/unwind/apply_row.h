@@ -25,14 +25,10 @@ enum class Step : uint8_t {
 
 constexpr Step step_of(ExpressionResult result) {
   switch (result) {
-    case ExpressionResult::kOk:
-      return Step::kCaller;
-    case ExpressionResult::kBadAddress:
-      return Step::kBadAddress;
-    case ExpressionResult::kLostRegister:
-      return Step::kLostRegister;
-    case ExpressionResult::kDamaged:
-      break;
+    case ExpressionResult::kOk: return Step::kCaller;
+    case ExpressionResult::kBadAddress: return Step::kBadAddress;
+    case ExpressionResult::kLostRegister: return Step::kLostRegister;
+    case ExpressionResult::kDamaged: break;
   }
   return Step::kDamaged;
 }
@@ -77,17 +73,13 @@ class RowApplication {
     const RegisterRule rule = row_.registers[number];
     uint64_t slot = cfa_ + plus(rule.value);
     switch (rule.kind) {
-      case RegisterRule::kSame:
-        return number == kRip ? Step::kDamaged : Step::kCaller;
-      case RegisterRule::kUndefined:
-        return Step::kNoRule;
+      case RegisterRule::kSame: return number == kRip ? Step::kDamaged : Step::kCaller;
+      case RegisterRule::kUndefined: return Step::kNoRule;
       case RegisterRule::kOffset:
         // A slot below the stack pointer is dead: the function has popped the register already.
         if (slot < file_.registers.value[kRsp] && number != kRip) return Step::kCaller;
         return load(slot, number, caller);
-      case RegisterRule::kValueOffset:
-        caller.set(number, slot);
-        return Step::kCaller;
+      case RegisterRule::kValueOffset: caller.set(number, slot); return Step::kCaller;
       case RegisterRule::kRegister: {
         const unsigned other = static_cast<unsigned>(rule.value);
         if (!file_.knows(other)) return Step::kLostRegister;
@@ -95,8 +87,7 @@ class RowApplication {
         return Step::kCaller;
       }
       case RegisterRule::kExpression:
-      case RegisterRule::kValueExpression:
-        break;
+      case RegisterRule::kValueExpression: break;
     }
     Expression<Memory> expression(file_, memory_);
     expression.push(cfa_);

@@ -61,15 +61,9 @@ bool read_augmentation(ImageCursor& cursor, ByteCursor letters, Cie& cie) {
         data_end = cursor.avma() + size;
         break;
       }
-      case 'R':
-        cie.alignment.pointer_encoding = cursor.bytes.u8();
-        break;
-      case 'S':
-        cie.signal_frame = true;
-        break;
-      case 'L':
-        cursor.bytes.u8();
-        break;
+      case 'R': cie.alignment.pointer_encoding = cursor.bytes.u8(); break;
+      case 'S': cie.signal_frame = true; break;
+      case 'L': cursor.bytes.u8(); break;
       case 'P': {  // the personality routine: only its size matters
         const uint8_t encoding = cursor.bytes.u8();
         if (encoding != kPointerOmitted) read_pointer_value(cursor.bytes, encoding);
@@ -77,8 +71,7 @@ bool read_augmentation(ImageCursor& cursor, ByteCursor letters, Cie& cie) {
       }
       case 'B':  // only on Arm, without data
         break;
-      default:
-        return false;
+      default: return false;
     }
     if (!cursor.ok()) return false;
   }

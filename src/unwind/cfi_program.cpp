@@ -73,20 +73,11 @@ bool CfiProgram::decode(ImageCursor& program, Instruction& instruction) {
   switch (byte) {
     case kNop:
     case kRememberState:
-    case kRestoreState:
-      break;
-    case kSetLoc:
-      instruction.number = read_pointer(program, alignment_.pointer_encoding, 0);
-      break;
-    case kAdvanceLoc1:
-      instruction = {kAdvanceLoc, bytes.u8() * alignment_.code, 0, 0};
-      break;
-    case kAdvanceLoc2:
-      instruction = {kAdvanceLoc, bytes.u16() * alignment_.code, 0, 0};
-      break;
-    case kAdvanceLoc4:
-      instruction = {kAdvanceLoc, bytes.u32() * alignment_.code, 0, 0};
-      break;
+    case kRestoreState: break;
+    case kSetLoc: instruction.number = read_pointer(program, alignment_.pointer_encoding, 0); break;
+    case kAdvanceLoc1: instruction = {kAdvanceLoc, bytes.u8() * alignment_.code, 0, 0}; break;
+    case kAdvanceLoc2: instruction = {kAdvanceLoc, bytes.u16() * alignment_.code, 0, 0}; break;
+    case kAdvanceLoc4: instruction = {kAdvanceLoc, bytes.u32() * alignment_.code, 0, 0}; break;
     case kOffsetExtended:
       instruction = {kOffset, bytes.uleb(), 0, 0};
       instruction.offset = factored(bytes.uleb());
@@ -99,14 +90,10 @@ bool CfiProgram::decode(ImageCursor& program, Instruction& instruction) {
       instruction = {kOffset, bytes.uleb(), 0, 0};
       instruction.offset = factored(0 - bytes.uleb());
       break;
-    case kRestoreExtended:
-      instruction = {kRestore, bytes.uleb(), 0, 0};
-      break;
+    case kRestoreExtended: instruction = {kRestore, bytes.uleb(), 0, 0}; break;
     case kUndefined:
     case kSameValue:
-    case kDefCfaRegister:
-      instruction.number = bytes.uleb();
-      break;
+    case kDefCfaRegister: instruction.number = bytes.uleb(); break;
     case kRegister:
       instruction.number = bytes.uleb();
       instruction.offset = static_cast<int64_t>(bytes.uleb());
@@ -119,15 +106,11 @@ bool CfiProgram::decode(ImageCursor& program, Instruction& instruction) {
       instruction = {kDefCfa, bytes.uleb(), 0, 0};
       instruction.offset = factored(static_cast<uint64_t>(bytes.sleb()));
       break;
-    case kDefCfaOffset:
-      instruction.offset = static_cast<int64_t>(bytes.uleb());
-      break;
+    case kDefCfaOffset: instruction.offset = static_cast<int64_t>(bytes.uleb()); break;
     case kDefCfaOffsetSf:
       instruction = {kDefCfaOffset, 0, factored(static_cast<uint64_t>(bytes.sleb())), 0};
       break;
-    case kDefCfaExpression:
-      expression();
-      break;
+    case kDefCfaExpression: expression(); break;
     case kExpression:
     case kValExpression:
       instruction.number = bytes.uleb();
@@ -145,8 +128,7 @@ bool CfiProgram::decode(ImageCursor& program, Instruction& instruction) {
       bytes.uleb();
       instruction.opcode = kNop;
       break;
-    default:
-      return false;
+    default: return false;
   }
   return bytes.ok();
 }
@@ -166,28 +148,22 @@ bool CfiProgram::execute(const Instruction& instruction, CfiRow& row) const {
     return true;
   };
   switch (instruction.opcode) {
-    case kNop:
-      return true;
-    case kOffset:
-      return set(instruction.number, RegisterRule::kOffset, instruction.offset, row);
+    case kNop: return true;
+    case kOffset: return set(instruction.number, RegisterRule::kOffset, instruction.offset, row);
     case kRestore:
       if (initial_ == nullptr) return false;
       if (instruction.number < kRegisterCount) {
         row.registers[instruction.number] = initial_->registers[instruction.number];
       }
       return true;
-    case kUndefined:
-      return set(instruction.number, RegisterRule::kUndefined, 0, row);
-    case kSameValue:
-      return set(instruction.number, RegisterRule::kSame, 0, row);
+    case kUndefined: return set(instruction.number, RegisterRule::kUndefined, 0, row);
+    case kSameValue: return set(instruction.number, RegisterRule::kSame, 0, row);
     case kRegister:
       return set(instruction.number, RegisterRule::kRegister, instruction.offset, row);
     case kValOffset:
       return set(instruction.number, RegisterRule::kValueOffset, instruction.offset, row);
-    case kExpression:
-      return set_expression(RegisterRule::kExpression);
-    case kValExpression:
-      return set_expression(RegisterRule::kValueExpression);
+    case kExpression: return set_expression(RegisterRule::kExpression);
+    case kValExpression: return set_expression(RegisterRule::kValueExpression);
     case kDefCfa:
       if (instruction.number >= kRegisterCount || !fits(instruction.offset)) return false;
       row.cfa_kind = CfiRow::kCfaRegister;
@@ -208,8 +184,7 @@ bool CfiProgram::execute(const Instruction& instruction, CfiRow& row) const {
       row.cfa_kind = CfiRow::kCfaExpression;
       row.cfa_value = static_cast<int32_t>(instruction.position);
       return true;
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -223,15 +198,9 @@ bool CfiProgram::skip_forgotten(ImageCursor& program, uint64_t& location, uint64
     Instruction instruction{};
     if (!decode(ahead, instruction)) return false;
     switch (instruction.opcode) {
-      case kAdvanceLoc:
-        ahead_location += instruction.number;
-        break;
-      case kSetLoc:
-        ahead_location = instruction.number;
-        break;
-      case kRememberState:
-        ++depth;
-        break;
+      case kAdvanceLoc: ahead_location += instruction.number; break;
+      case kSetLoc: ahead_location = instruction.number; break;
+      case kRememberState: ++depth; break;
       case kRestoreState:
         if (--depth == 0) {
           program = ahead;
@@ -239,8 +208,7 @@ bool CfiProgram::skip_forgotten(ImageCursor& program, uint64_t& location, uint64
           return true;
         }
         break;
-      default:
-        break;
+      default: break;
     }
     if (ahead_location > pc) return true;
   }

@@ -144,8 +144,7 @@ void Expression<Memory>::run_one(std::span<const uint8_t> operations, ByteCursor
     }
     case 0x96:  // nop
       return;
-    default:
-      return run_arithmetic(operation, cursor);
+    default: return run_arithmetic(operation, cursor);
   }
 }
 
@@ -173,8 +172,7 @@ void Expression<Memory>::run_arithmetic(uint8_t operation, ByteCursor& cursor) {
       return push(~top);
     case 0x23:  // plus_uconst
       return push(top + cursor.uleb());
-    default:
-      break;
+    default: break;
   }
   const uint64_t second = pop();
   switch (operation) {
@@ -187,36 +185,24 @@ void Expression<Memory>::run_arithmetic(uint8_t operation, ByteCursor& cursor) {
       push(third);
       return push(second);
     }
-    case 0x1a:
-      return push(second & top);
-    case 0x1c:
-      return push(second - top);
-    case 0x1e:
-      return push(second * top);
-    case 0x21:
-      return push(second | top);
-    case 0x22:
-      return push(second + top);
+    case 0x1a: return push(second & top);
+    case 0x1c: return push(second - top);
+    case 0x1e: return push(second * top);
+    case 0x21: return push(second | top);
+    case 0x22: return push(second + top);
     case 0x24:  // shl
       return push(top < 64 ? second << top : 0);
     case 0x25:  // shr
       return push(top < 64 ? second >> top : 0);
     case 0x26:  // shra
       return push(static_cast<uint64_t>(with_sign(second) >> (top < 64 ? top : 63)));
-    case 0x27:
-      return push(second ^ top);
-    case 0x29:
-      return push(second == top);
-    case 0x2a:
-      return push(with_sign(second) >= with_sign(top));
-    case 0x2b:
-      return push(with_sign(second) > with_sign(top));
-    case 0x2c:
-      return push(with_sign(second) <= with_sign(top));
-    case 0x2d:
-      return push(with_sign(second) < with_sign(top));
-    case 0x2e:
-      return push(second != top);
+    case 0x27: return push(second ^ top);
+    case 0x29: return push(second == top);
+    case 0x2a: return push(with_sign(second) >= with_sign(top));
+    case 0x2b: return push(with_sign(second) > with_sign(top));
+    case 0x2c: return push(with_sign(second) <= with_sign(top));
+    case 0x2d: return push(with_sign(second) < with_sign(top));
+    case 0x2e: return push(second != top);
     default:  // division among them: nobody uses it, and it can trap
       return fail(ExpressionResult::kDamaged);
   }

@@ -19,37 +19,43 @@ bool holds(const Elf64_Phdr& segment, uint64_t bias, uint64_t avma) {
   return segment.p_type == PT_LOAD && avma - (bias + segment.p_vaddr) < segment.p_filesz;
 }
 
-// Fills in the executable segment with `pc` and the segment with .eh_frame_hdr from the program
-// headers, which the first page of a module holds. False when there is no such code.
-bool read_segments(uint64_t start, uint64_t pc, uint64_t eh_frame_hdr, Module& module) {
+// The program headers of the module whose ELF header is at `start`: they are in its first page.
+// Null when there is no ELF header.
+const Elf64_Phdr* headers_at(uint64_t start, uint16_t& count, uint64_t& bias) {
   const auto* header = reinterpret_cast<const Elf64_Ehdr*>(start);
   if (std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
       header->e_phentsize != sizeof(Elf64_Phdr) ||
-      header->e_phoff > kPageSize - header->e_phnum * sizeof(Elf64_Phdr) ||
-      header->e_phnum > kPageSize / sizeof(Elf64_Phdr)) {
-    return false;
+      header->e_phnum > kPageSize / sizeof(Elf64_Phdr) ||
+      header->e_phoff > kPageSize - header->e_phnum * sizeof(Elf64_Phdr)) {
+    return nullptr;
   }
   const auto* segments = reinterpret_cast<const Elf64_Phdr*>(start + header->e_phoff);
-  uint64_t bias = 0;
-  bool found_bias = false;
+  count = header->e_phnum;
+  for (unsigned index = 0; index < count; ++index) {
+    if (segments[index].p_type != PT_LOAD) continue;
+    bias = start - (segments[index].p_vaddr & ~(kPageSize - 1));
+    return segments;
+  }
+  return nullptr;
+}
+
+// Fills in the executable segment with `pc` and the segment with .eh_frame_hdr. False when there is
+// no such code.
+bool read_segments(std::span<const Elf64_Phdr> segments, uint64_t bias, uint64_t pc,
+                   uint64_t eh_frame_hdr, Module& module) {
   bool found_code = false;
   module.eh_frame_hdr = 0;
   module.image = {};
-  for (unsigned index = 0; index < header->e_phnum; ++index) {
-    const Elf64_Phdr& segment = segments[index];
-    if (segment.p_type != PT_LOAD) continue;
-    if (!found_bias) bias = start - (segment.p_vaddr & ~(kPageSize - 1));
-    found_bias = true;
-    const uint64_t segment_start = bias + segment.p_vaddr;
+  for (const Elf64_Phdr& segment : segments) {
+    const uint64_t start = bias + segment.p_vaddr;
     if ((segment.p_flags & PF_X) != 0 && holds(segment, bias, pc)) {
       found_code = true;
-      module.code_start = segment_start;
-      module.code_end = segment_start + segment.p_filesz;
+      module.code_start = start;
+      module.code_end = start + segment.p_filesz;
     }
     if ((segment.p_flags & PF_R) != 0 && eh_frame_hdr != 0 && holds(segment, bias, eh_frame_hdr)) {
       module.eh_frame_hdr = eh_frame_hdr;
-      module.image = {{reinterpret_cast<const uint8_t*>(segment_start), segment.p_filesz},
-                      segment_start};
+      module.image = {{reinterpret_cast<const uint8_t*>(start), segment.p_filesz}, start};
     }
   }
   return found_code;
@@ -57,7 +63,29 @@ bool read_segments(uint64_t start, uint64_t pc, uint64_t eh_frame_hdr, Module& m
 
 }  // namespace
 
+ModuleFinder::Mapping ModuleFinder::mapping_of(const dl_phdr_info& info) {
+  Mapping mapping{UINT64_MAX, 0, 0};
+  for (const Elf64_Phdr& segment : std::span(info.dlpi_phdr, info.dlpi_phnum)) {
+    const uint64_t start = info.dlpi_addr + segment.p_vaddr;
+    if (segment.p_type == PT_GNU_EH_FRAME) mapping.eh_frame_hdr = start;
+    if (segment.p_type != PT_LOAD) continue;
+    const uint64_t first_page = start & ~(kPageSize - 1);
+    if (first_page < mapping.start) mapping.start = first_page;
+    if (start + segment.p_memsz > mapping.end) mapping.end = start + segment.p_memsz;
+  }
+  return mapping;
+}
+
 void ModuleFinder::start(bool snapshot) {
+  const auto keep_program = [](dl_phdr_info* info, size_t, void* argument) {
+    auto& finder = *static_cast<ModuleFinder*>(argument);
+    finder.program_ = mapping_of(*info);
+    finder.program_headers_ = info->dlpi_phdr;
+    finder.program_header_count_ = info->dlpi_phnum;
+    finder.program_bias_ = info->dlpi_addr;
+    return 1;  // the program is the first in the list
+  };
+  dl_iterate_phdr(keep_program, this);
   if (snapshot_ != nullptr || (_dl_find_object != nullptr && !snapshot)) return;
   void* memory =
       mmap(nullptr, sizeof(Snapshot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -76,16 +104,7 @@ void ModuleFinder::refresh() {
   const auto add = [](dl_phdr_info* info, size_t, void* argument) {
     auto& [snapshot, count] = *static_cast<Refresh*>(argument);
     if (count == Snapshot::kCapacity) return 1;
-    Mapping mapping{UINT64_MAX, 0, 0};
-    for (unsigned index = 0; index < info->dlpi_phnum; ++index) {
-      const Elf64_Phdr& segment = info->dlpi_phdr[index];
-      const uint64_t start = info->dlpi_addr + segment.p_vaddr;
-      if (segment.p_type == PT_GNU_EH_FRAME) mapping.eh_frame_hdr = start;
-      if (segment.p_type != PT_LOAD) continue;
-      const uint64_t first_page = start & ~(kPageSize - 1);
-      if (first_page < mapping.start) mapping.start = first_page;
-      if (start + segment.p_memsz > mapping.end) mapping.end = start + segment.p_memsz;
-    }
+    const Mapping mapping = mapping_of(*info);
     snapshot.version.fetch_add(1, std::memory_order_acq_rel);
     auto& entry = snapshot.mappings[count];
     entry.start.store(mapping.start, std::memory_order_relaxed);
@@ -114,6 +133,10 @@ bool ModuleFinder::find_in_snapshot(uint64_t pc, Mapping& mapping) const {
 }
 
 bool ModuleFinder::find(uint64_t pc, Module& module) const {
+  if (program_.start <= pc && pc < program_.end) {
+    return read_segments({program_headers_, program_header_count_}, program_bias_, pc,
+                         program_.eh_frame_hdr, module);
+  }
   Mapping mapping{};
   if (snapshot_ != nullptr) {
     if (!find_in_snapshot(pc, mapping)) return false;
@@ -125,7 +148,11 @@ bool ModuleFinder::find(uint64_t pc, Module& module) const {
     mapping.start = reinterpret_cast<uint64_t>(object.dlfo_map_start);
     mapping.eh_frame_hdr = reinterpret_cast<uint64_t>(object.dlfo_eh_frame);
   }
-  return read_segments(mapping.start, pc, mapping.eh_frame_hdr, module);
+  uint16_t count = 0;
+  uint64_t bias = 0;
+  const Elf64_Phdr* headers = headers_at(mapping.start, count, bias);
+  return headers != nullptr &&
+         read_segments({headers, count}, bias, pc, mapping.eh_frame_hdr, module);
 }
 
 }  // namespace sampan::unwind

@@ -4,6 +4,8 @@
 // Freestanding: linked into the target.
 #pragma once
 
+#include <link.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -41,7 +43,15 @@ class ModuleFinder {
     } mappings[kCapacity];
   };
 
+  static Mapping mapping_of(const dl_phdr_info& info);
   bool find_in_snapshot(uint64_t pc, Mapping& mapping) const;
+
+  // The program itself: never unloaded, and where its segments are apart, `_dl_find_object` gives
+  // the bounds of one segment, from which its headers cannot be found.
+  Mapping program_{};
+  const Elf64_Phdr* program_headers_ = nullptr;
+  uint16_t program_header_count_ = 0;
+  uint64_t program_bias_ = 0;
 
   Snapshot* snapshot_ = nullptr;
 };

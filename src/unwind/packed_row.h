@@ -73,14 +73,10 @@ constexpr PackedRow PackedRow::pack(const CfiRow& row) {
   }
   const uint64_t c = static_cast<uint64_t>(row.cfa_value / 8);
   switch (row.cfa_register) {
-    case kRsp:
-      return {kFromSp, c, p, b};
-    case kRbp:
-      return {kFromBp, c, p, b};
-    case kRbx:
-      return {kFromBx, c, p, b};
-    default:
-      return {};
+    case kRsp: return {kFromSp, c, p, b};
+    case kRbp: return {kFromBp, c, p, b};
+    case kRbx: return {kFromBx, c, p, b};
+    default: return {};
   }
 }
 

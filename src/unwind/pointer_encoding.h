@@ -23,23 +23,14 @@ inline uint64_t read_pointer_value(ByteCursor& bytes, uint8_t encoding) {
   switch (encoding & kPointerFormat) {
     case 0x00:
     case 0x04:
-    case 0x0c:
-      return bytes.u64();
-    case 0x01:
-      return bytes.uleb();
-    case 0x02:
-      return bytes.u16();
-    case 0x03:
-      return bytes.u32();
-    case 0x09:
-      return static_cast<uint64_t>(bytes.sleb());
-    case 0x0a:
-      return static_cast<uint64_t>(int64_t{bytes.fixed<int16_t>()});
-    case 0x0b:
-      return static_cast<uint64_t>(int64_t{bytes.fixed<int32_t>()});
-    default:
-      bytes.fail();
-      return 0;
+    case 0x0c: return bytes.u64();
+    case 0x01: return bytes.uleb();
+    case 0x02: return bytes.u16();
+    case 0x03: return bytes.u32();
+    case 0x09: return static_cast<uint64_t>(bytes.sleb());
+    case 0x0a: return static_cast<uint64_t>(int64_t{bytes.fixed<int16_t>()});
+    case 0x0b: return static_cast<uint64_t>(int64_t{bytes.fixed<int32_t>()});
+    default: bytes.fail(); return 0;
   }
 }
 
@@ -49,15 +40,10 @@ inline uint64_t read_pointer(ImageCursor& cursor, uint8_t encoding, uint64_t dat
   const uint64_t value = read_pointer_value(cursor.bytes, encoding);
   if ((encoding & kPointerIndirect) != 0) cursor.bytes.fail();
   switch (encoding & kPointerBase) {
-    case 0x00:
-      return value;
-    case 0x10:
-      return field + value;
-    case 0x30:
-      return data_base + value;
-    default:
-      cursor.bytes.fail();
-      return 0;
+    case 0x00: return value;
+    case 0x10: return field + value;
+    case 0x30: return data_base + value;
+    default: cursor.bytes.fail(); return 0;
   }
 }
 

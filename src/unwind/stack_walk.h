@@ -84,21 +84,14 @@ class StackWalk {
 
   static wire::StopReason reason(Step step) {
     switch (step) {
-      case Step::kRoot:
-        return wire::StopReason::kRoot;
-      case Step::kCaller:
-        return wire::StopReason::kDepthLimit;
-      case Step::kBadAddress:
-        return wire::StopReason::kBadAddress;
-      case Step::kDamaged:
-        return wire::StopReason::kBadCfi;
-      case Step::kNoProgress:
-        return wire::StopReason::kNoProgress;
-      case Step::kUnloading:
-        return wire::StopReason::kUnloading;
+      case Step::kRoot: return wire::StopReason::kRoot;
+      case Step::kCaller: return wire::StopReason::kDepthLimit;
+      case Step::kBadAddress: return wire::StopReason::kBadAddress;
+      case Step::kDamaged: return wire::StopReason::kBadCfi;
+      case Step::kNoProgress: return wire::StopReason::kNoProgress;
+      case Step::kUnloading: return wire::StopReason::kUnloading;
       case Step::kNoRule:
-      case Step::kLostRegister:
-        break;
+      case Step::kLostRegister: break;
     }
     return wire::StopReason::kNoRule;
   }
@@ -151,16 +144,10 @@ template <typename Memory, typename Modules>
 inline Step StackWalk<Memory, Modules>::follow(PackedRow row, Frame& frame) {
   uint64_t base = frame.sp;
   switch (row.kind()) {
-    case PackedRow::kFromSp:
-      break;
-    case PackedRow::kFromBp:
-      base = frame.bp;
-      break;
-    case PackedRow::kFromBx:
-      base = frame.bx;
-      break;
-    default:
-      return Step::kRoot;
+    case PackedRow::kFromSp: break;
+    case PackedRow::kFromBp: base = frame.bp; break;
+    case PackedRow::kFromBx: base = frame.bx; break;
+    default: return Step::kRoot;
   }
   const uint64_t cfa = base + row.cfa_offset();
   if (cfa <= frame.sp) return Step::kNoProgress;

@@ -99,8 +99,8 @@ int main(int argc, char** argv) {
   if (is("sigterm")) raise(SIGTERM);
   if (is("sigkill")) raise(SIGKILL);
   if (is("sigsegv")) {
-    volatile int* nowhere = reinterpret_cast<int*>(16);
-    *nowhere = 1;
+    volatile uintptr_t nowhere = 16;
+    *reinterpret_cast<volatile int*>(nowhere) = 1;
   }
   return 3;
 }

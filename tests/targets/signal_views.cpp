@@ -12,6 +12,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <initializer_list>
 
 #include "work.h"
 
@@ -132,7 +133,8 @@ void stacks() {
     stack.ss_size = size;
     stack.ss_flags = 0;
     errno = 0;
-    std::printf("sigaltstack %zu: %d errno %d\n", size, sigaltstack(&stack, nullptr), errno);
+    const int result = sigaltstack(&stack, nullptr);
+    std::printf("sigaltstack %zu: %d errno %d\n", size, result, errno);
     show_stack("set");
   }
   stack.ss_flags = SS_DISABLE;
@@ -157,7 +159,8 @@ void pending() {
   std::printf(" code %d mine %d\n", info.si_code, info.si_pid == getpid());
   errno = 0;
   const timespec soon{0, 20'000'000};
-  std::printf("waited %d errno %d\n", sigtimedwait(&set, &info, &soon), errno);
+  int result = sigtimedwait(&set, &info, &soon);
+  std::printf("waited %d errno %d\n", result, errno);
   sigfillset(&set);
   raise(SIGUSR2);
   sigprocmask(SIG_BLOCK, &set, nullptr);
@@ -165,12 +168,14 @@ void pending() {
   raise(SIGUSR1);
   std::printf("waited for all %d\n", sigtimedwait(&set, &info, &soon));
   errno = 0;
-  std::printf("waited for all %d errno %d\n", sigtimedwait(&set, &info, &soon), errno);
+  result = sigtimedwait(&set, &info, &soon);
+  std::printf("waited for all %d errno %d\n", result, errno);
   const int fd = signalfd(-1, &set, SFD_NONBLOCK);
   signalfd_siginfo from_fd{};
   work::burn(0.05);
   errno = 0;
-  std::printf("signalfd %zd errno %d\n", read(fd, &from_fd, sizeof from_fd), errno);
+  const ssize_t size = read(fd, &from_fd, sizeof from_fd);
+  std::printf("signalfd %zd errno %d\n", size, errno);
   raise(SIGPROF);
   std::printf("signalfd %zd", read(fd, &from_fd, sizeof from_fd));
   std::printf(" signal %u\n", from_fd.ssi_signo);

@@ -7,6 +7,7 @@
 
 #include "preload/handler.h"
 #include "preload/interpose.h"
+#include "preload/process.h"
 #include "preload/program_signals.h"
 
 namespace sampan::preload {
@@ -108,7 +109,9 @@ uint64_t hidden_signals() {
 }
 
 bool signals_active() {
-  return sampling.load(std::memory_order_relaxed) != 0 &&
+  if (sampling.load(std::memory_order_relaxed) == 0) return false;
+  // getpid may be fatal under a seccomp filter; so would be most of what a vfork child is for.
+  return this_process.seccomp_filtered.load(std::memory_order_relaxed) ||
          own_pid.load(std::memory_order_relaxed) == process_id();
 }
 

@@ -81,7 +81,7 @@ int install(int signo, const struct sigaction& wanted) {
 
   shared.handler.store(reinterpret_cast<uintptr_t>(wanted.sa_handler), std::memory_order_relaxed);
   shared.flags.store(wanted.sa_flags, std::memory_order_relaxed);
-  shared.mask = signal_bits(wanted.sa_mask);
+  shared.mask = signal_bits(wanted.sa_mask) & ~kUnblockable;
   if (wanted.sa_handler == SIG_IGN && signo != sampling_signal()) {
     return kernel_action(signo, &action, nullptr);
   }
@@ -175,10 +175,9 @@ uintptr_t take_shared_handler(int signo) {
 
 void reinstall_program_handlers() {
   for (int signo = 1; signo <= kSignalCount; ++signo) {
+    if ((signal_bit(signo) & (kUnblockable | kLibcSignals)) != 0) continue;
     struct sigaction kernel;
-    if (signo == SIGKILL || signo == SIGSTOP || kernel_action(signo, nullptr, &kernel) != 0)
-      continue;
-    if (is_disposition(kernel)) continue;
+    if (kernel_action(signo, nullptr, &kernel) != 0 || is_disposition(kernel)) continue;
     install(signo, shown(signo, kernel));
   }
 }

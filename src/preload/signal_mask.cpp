@@ -9,9 +9,6 @@
 namespace sampan::preload {
 namespace {
 
-// SIGCANCEL and SIGSETXID of glibc, which it lets nobody block.
-constexpr uint64_t kLibcSignals = signal_bit(32) | signal_bit(33);
-
 uint64_t changed(uint64_t mask, int how, uint64_t bits) {
   if (how == SIG_BLOCK) return mask | bits;
   return how == SIG_UNBLOCK ? mask & ~bits : bits;

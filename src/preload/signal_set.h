@@ -23,6 +23,10 @@ constexpr bool is_signal(int signo) {
   return signo >= 1 && signo <= kSignalCount;
 }
 
+// SIGCANCEL and SIGSETXID of glibc, which it lets nobody block or handle.
+inline constexpr uint64_t kLibcSignals = signal_bit(32) | signal_bit(33);
+inline constexpr uint64_t kUnblockable = signal_bit(SIGKILL) | signal_bit(SIGSTOP);
+
 inline uint64_t signal_bits(const sigset_t& set) {
   uint64_t bits;
   std::memcpy(&bits, &set, sizeof bits);

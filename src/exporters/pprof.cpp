@@ -150,11 +150,17 @@ class PprofWriter {
     }
     message_.add_int64(profile_field::kTimeNanos, static_cast<int64_t>(session.start_unix_ns));
     message_.add_int64(profile_field::kDurationNanos, static_cast<int64_t>(profile_.duration_ns()));
-    std::string command = "command:";
-    for (const std::string& word : session.command) command += " " + word;
-    message_.add_int64(profile_field::kComment, strings_.add(command));
-    message_.add_int64(profile_field::kComment, strings_.add("host: " + session.host));
-    message_.add_int64(profile_field::kComment, strings_.add("sampan " + session.sampan_version));
+    std::string command;
+    for (const std::string& word : session.command) command += (command.empty() ? "" : " ") + word;
+    add_comment("command: ", command);
+    add_comment("host: ", session.host);
+    add_comment("profiler: sampan ", session.sampan_version);
+  }
+
+  // pprof shows these above its tables.
+  void add_comment(std::string_view what, const std::string& value) {
+    if (value.empty()) return;
+    message_.add_int64(profile_field::kComment, strings_.add(std::string(what) + value));
   }
 
   // The labels of all samples of a thread, encoded.

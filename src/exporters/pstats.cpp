@@ -8,10 +8,12 @@
 //   cc  samples with the function in their stack, each once ("primitive calls")
 //   nc  the same, each recursion counted
 //
-// What a caller's entry holds is restricted to stacks in which that caller called it. Each thread
-// is a function without callers, ('~', 0, '<name>'), as cProfile writes what has no file: every
-// other function has a caller then, which SnakeViz needs. Where the file is not known, the module
-// stands for it.
+// What a caller's entry holds is restricted to stacks in which that caller called it. Where the
+// file is not known, the module stands for it.
+//
+// Each thread is a function, ('~', 0, '<name>'), as cProfile writes what has no file, and the
+// caller of its outermost frames: SnakeViz drops functions that are alone. Several threads have a
+// caller in common, '<all threads>': viewers take the largest ct for the whole.
 #include <array>
 #include <map>
 #include <string>
@@ -54,13 +56,20 @@ class PstatsTable {
     keys_of_functions_.assign(profile.functions.size(), kNone);
   }
 
+  // The caller of the threads that are added from now on.
+  void add_common_root(const Weight& total) {
+    common_root_ = key("~", 0, "<all threads>");
+    entries_[common_root_].enter({}, total);
+  }
+
   void add_thread(const std::string& label, const CallTree& tree) {
     const uint32_t root = key("~", 0, "<" + label + ">");
     struct Step {
       uint32_t node, key, edge;
       bool entered;
     };
-    std::vector<Step> steps{{0, root, kNone, false}};
+    const uint32_t from_common = common_root_ == kNone ? kNone : edge(common_root_, root);
+    std::vector<Step> steps{{0, root, from_common, false}};
     while (!steps.empty()) {
       const Step step = steps.back();
       if (step.entered) {
@@ -156,6 +165,7 @@ class PstatsTable {
   }
 
   const profile::Profile& profile_;
+  uint32_t common_root_ = kNone;
   std::map<Key, uint32_t> indexes_;
   std::vector<const Key*> keys_;
   std::vector<Times> entries_;  // by key
@@ -173,6 +183,7 @@ Outcome write_pstats(const profile::View& view, const std::string& path) {
   OutputFile file(path);
   const std::vector<std::string> labels = thread_labels(view);
   PstatsTable table(*view.profile);
+  if (view.threads.size() > 1) table.add_common_root(profile::total_weight(view));
   for_each_thread_tree(
       view, [&](size_t thread, const CallTree& tree) { table.add_thread(labels[thread], tree); });
   table.write(file);

@@ -31,6 +31,14 @@ void TraceSlices::path_to(uint32_t node) {
   std::reverse(path_.begin(), path_.end());
 }
 
+bool TraceSlices::name_is_open(uint32_t node, size_t depth) {
+  const auto name = [&](uint32_t i) {
+    return profile::function_name(profile_, nodes_.tree()[i].function);
+  };
+  return std::any_of(open_.begin() + static_cast<ptrdiff_t>(depth), open_.end(),
+                     [&](uint32_t open) { return name(open) == name(node); });
+}
+
 void TraceSlices::build(size_t position, SliceSink& sink) {
   uint64_t last_ns = 0;  // of the sample before
   uint64_t end_us = 0;   // of the slices that are open
@@ -42,7 +50,7 @@ void TraceSlices::build(size_t position, SliceSink& sink) {
     const profile::Sample& sample = profile_.samples[index];
     const uint64_t begin_ns = sample.time_ns - std::min(sample.time_ns, sample.cpu_ns);
     const bool gap = begin_ns > last_ns && begin_ns - last_ns > longest_pause_ns_;
-    const uint64_t begin_us = gap ? std::max(begin_ns / kNsPerUs, end_us) : end_us;
+    uint64_t begin_us = gap ? std::max(begin_ns / kNsPerUs, end_us) : end_us;
     const uint64_t sample_end_us = sample.time_ns / kNsPerUs;
     last_ns = sample.time_ns;
     if (sample_end_us <= begin_us) continue;
@@ -52,6 +60,10 @@ void TraceSlices::build(size_t position, SliceSink& sink) {
     size_t shared = 0;
     while (shared < open_.size() && shared < path_.size() && open_[shared] == path_[shared]) {
       ++shared;
+    }
+    if (shared < path_.size() && begin_us == end_us && begin_us + 1 < sample_end_us &&
+        name_is_open(path_[shared], shared)) {
+      ++begin_us;
     }
     close_down_to(shared);
     for (; shared < path_.size(); ++shared) {

@@ -7,7 +7,8 @@
 // are strictly nested.
 //
 // Times are microseconds, as in the trace: a viewer adds ts and dur, which in fractions would not
-// meet exactly. Shorter samples are left out.
+// meet exactly. Shorter samples are left out. Where a slice would begin at the time at which one of
+// the same name ends, it begins a microsecond later: speedscope would nest it in the other.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +36,8 @@ class TraceSlices {
  private:
   // The nodes from the root's child to `node`.
   void path_to(uint32_t node);
+  // Whether one of the open slices from `depth` on has the name of the node.
+  bool name_is_open(uint32_t node, size_t depth);
 
   const profile::Profile& profile_;
   std::vector<std::vector<uint32_t>> samples_;  // by position in view.threads

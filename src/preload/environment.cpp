@@ -3,50 +3,146 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "wire/session.h"
 
 namespace sampan::preload {
 namespace {
 
-// Copies: the program may change its environment.
-char session[wire::kSessionNameSize + 1];
+constexpr const char* kPreload = "LD_PRELOAD=";
+constexpr const char* kPrefix = "SAMPAN";
+constexpr size_t kMaxVariables = 24;
+
 char path[PATH_MAX];
-bool enabled;
-bool perf = true;
+char session[wire::kSessionNameSize + 1];
+char session_variable[64];
+// All variables whose names begin with SAMPAN: the session's, and the person's.
+char variable_text[4096];
+const char* variables[kMaxVariables];
+size_t variable_count;
+
+size_t name_length(const char* variable) {
+  return static_cast<size_t>(strchrnul(variable, '=') - variable);
+}
+
+bool same_name(const char* a, const char* b) {
+  const size_t length = name_length(a);
+  return length == name_length(b) && strncmp(a, b, length) == 0;
+}
+
+const char* find(char* const* environment, const char* variable) {
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    if (same_name(*environment, variable)) return *environment;
+  }
+  return nullptr;
+}
+
+bool is_ours(const char* variable) {
+  const size_t length = strlen(kPrefix);
+  return strncmp(variable, kPrefix, length) == 0 &&
+         (variable[length] == '=' || variable[length] == '_');
+}
+
+void keep(const char* variable) {
+  static size_t used;
+  const size_t size = strlen(variable) + 1;
+  if (variable_count == kMaxVariables || size > sizeof variable_text - used) return;
+  char* copy = variable_text + used;
+  memcpy(copy, variable, size);
+  used += size;
+  variables[variable_count++] = copy;
+}
 
 bool is(const char* value, const char* text) {
   return value != nullptr && strcmp(value, text) == 0;
 }
 
-void copy(char* to, size_t size, const char* from) {
-  const size_t length = strnlen(from, size);
-  if (length < size) memcpy(to, from, length + 1);
+// LD_PRELOAD's entries are separated by colons or spaces. `list` without the entry that is the
+// shim.
+void copy_without_shim(const char* list, char* to) {
+  const size_t own = strlen(path);
+  while (*list != '\0') {
+    const size_t length = strcspn(list, ": ");
+    const size_t whole = length + (list[length] != '\0');
+    if (length != own || strncmp(list, path, length) != 0) {
+      memcpy(to, list, whole);
+      to += whole;
+    }
+    list += whole;
+  }
+  *to = '\0';
+}
+
+// "LD_PRELOAD=": the shim (when `profiled`), then what `given` has there already.
+void write_preload(const char* given, bool profiled, std::span<char> text) {
+  char* end = stpcpy(text.data(), kPreload);
+  if (profiled) end = stpcpy(end, path);
+  if (given == nullptr) return;
+  const char* list = given + strlen(kPreload);
+  if (profiled && *list != '\0') *end++ = ':';
+  copy_without_shim(list, end);
 }
 
 }  // namespace
 
-void read_environment(const char* shim_path) {
-  enabled = is(getenv(wire::kEnvironmentEnable), "1");
-  perf = !is(getenv("SAMPAN_PERF"), "0");
+void read_environment(const char* shim) {
+  if (strlen(shim) < sizeof path) strcpy(path, shim);
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    if (is_ours(*variable)) keep(*variable);
+  }
   if (const char* name = getenv(wire::kEnvironmentSession)) set_session_name(name);
-  copy(path, sizeof path, shim_path);
 }
 
 bool enabled_by_environment() {
-  return enabled;
+  return is(getenv(wire::kEnvironmentEnable), "1");
 }
 bool perf_allowed() {
-  return perf;
+  return !is(getenv("SAMPAN_PERF"), "0");
 }
 const char* session_name() {
   return session[0] != '\0' ? session : nullptr;
 }
-void set_session_name(const char* name) {
-  copy(session, sizeof session, name);
-}
 const char* shim_path() {
   return path;
+}
+
+void set_session_name(const char* name) {
+  if (strlen(name) >= sizeof session) return;
+  strcpy(session, name);
+  strcpy(stpcpy(stpcpy(session_variable, wire::kEnvironmentSession), "="), name);
+}
+
+EnvironmentSize size_of_environment(char* const* given) {
+  size_t count = 0;
+  for (; given != nullptr && given[count] != nullptr; ++count) {
+  }
+  const char* preload = find(given, kPreload);
+  // The variables, LD_PRELOAD, SAMPAN_SESSION, and the end.
+  return {count + variable_count + 3,
+          strlen(kPreload) + strlen(path) + 2 + (preload != nullptr ? strlen(preload) : 0)};
+}
+
+char* const* make_environment(char* const* given, bool profiled, std::span<char*> pointers,
+                              std::span<char> text) {
+  size_t count = 0;
+  const auto add = [&](const char* variable) { pointers[count++] = const_cast<char*>(variable); };
+  for (char* const* variable = given; variable != nullptr && *variable != nullptr; ++variable) {
+    const bool dropped = same_name(*variable, kPreload) ||
+                         (profiled ? same_name(*variable, session_variable) : is_ours(*variable));
+    if (!dropped) add(*variable);
+  }
+  const char* preload = find(given, kPreload);
+  write_preload(preload, profiled, text);
+  if (profiled || (preload != nullptr && text[strlen(kPreload)] != '\0')) add(text.data());
+  if (profiled) {
+    for (const char* variable : std::span(variables, variable_count)) {
+      if (find(given, variable) == nullptr && !same_name(variable, session_variable)) add(variable);
+    }
+    add(session_variable);
+  }
+  pointers[count] = nullptr;
+  return pointers.data();
 }
 
 }  // namespace sampan::preload

@@ -5,10 +5,12 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 namespace sampan::preload {
 
-// Reads the environment, once, in the constructor. `shim_path`: as it is to stand in LD_PRELOAD.
+// Reads the environment, once, in the constructor, and keeps copies: the program may change its
+// own. `shim_path`: as it is to stand in LD_PRELOAD.
 void read_environment(const char* shim_path);
 
 bool enabled_by_environment();  // SAMPAN=1
@@ -16,5 +18,16 @@ bool perf_allowed();            // SAMPAN_PERF is not 0
 const char* session_name();     // null: none
 void set_session_name(const char* name);
 const char* shim_path();
+
+// For an image that the program executes with the environment `given`: the same with the session in
+// it (`profiled`), or without any trace of it. In memory of the caller's own, so that a vfork child
+// can use it on its stack; what is made points into `given`.
+struct EnvironmentSize {
+  size_t pointers;
+  size_t text;
+};
+EnvironmentSize size_of_environment(char* const* given);
+char* const* make_environment(char* const* given, bool profiled, std::span<char*> pointers,
+                              std::span<char> text);
 
 }  // namespace sampan::preload

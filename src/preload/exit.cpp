@@ -26,11 +26,7 @@ void write_cpu(const ThreadState& thread) {
 
 void before_exit(int status) {
   if (!active() || in_vfork_child()) return;
-  renew_modules();
-  if (!this_process.seccomp_filtered.load(std::memory_order_relaxed)) {
-    scan_threads();
-    for_each_thread(write_cpu);
-  }
+  record_live_threads();
   uint8_t buffer[sizeof status];
   ByteWriter fields(buffer);
   fields.fixed(int32_t{status});
@@ -38,6 +34,13 @@ void before_exit(int status) {
 }
 
 }  // namespace
+
+void record_live_threads() {
+  renew_modules();
+  if (this_process.seccomp_filtered.load(std::memory_order_relaxed)) return;
+  scan_threads();
+  for_each_thread(write_cpu);
+}
 
 // Registered before the program's own handlers, and so called after them.
 void start_exit() {

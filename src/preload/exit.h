@@ -9,4 +9,7 @@ namespace sampan::preload {
 // Asks to be told when the program calls exit or returns from main.
 void start_exit();
 
+// What is to be known of the threads that are alive when the image ends: their modules and CPU.
+void record_live_threads();
+
 }  // namespace sampan::preload

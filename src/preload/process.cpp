@@ -93,6 +93,7 @@ bool in_vfork_child() {
 }
 
 void count_loss(wire::Loss loss) {
+  if (!this_process.started.load(std::memory_order_relaxed)) return;
   wire::control_block(this_process.shared)
       ->losses[static_cast<size_t>(loss)]
       .fetch_add(1, std::memory_order_relaxed);
@@ -100,6 +101,7 @@ void count_loss(wire::Loss loss) {
 
 bool start_process() {
   this_process.pid = static_cast<int>(raw_syscall(SYS_getpid));
+  this_process.session_pid = this_process.pid;
   this_process.fork_marker = make_fork_marker();
   return this_process.fork_marker != nullptr &&
          pthread_atfork(before_fork, restore_mask, in_child) == 0;

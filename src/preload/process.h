@@ -15,7 +15,8 @@ struct Process {
   std::atomic<bool> started;           // joined a session; the handler is installed
   std::atomic<bool> seccomp_filtered;  // system calls may kill: make none of our own
   int pid;
-  void* shared;  // control_block.h
+  int session_pid;  // of the process whose image joined, before any fork
+  void* shared;     // control_block.h
   uint32_t rate_hz;
   bool follow;              // children are to be profiled too
   const char* fork_marker;  // a byte that reads 0 in a forked child, see process.cpp

@@ -47,7 +47,7 @@ bool seen_before(int32_t tid) {
   return false;
 }
 
-void adopt(int32_t tid) {
+void adopt_when_seen_twice(int32_t tid) {
   if (thread_by_tid(tid) != nullptr || !seen_before(tid)) return;
   const uint64_t cpu = read_clock_ns(thread_cpu_clock(tid));
   ThreadState* thread = claim_slot();
@@ -61,7 +61,9 @@ void adopt_unknown(int directory) {
     if (size <= 0) return;
     for (long at = 0; at < size;) {
       const auto* entry = reinterpret_cast<const DirectoryEntry*>(buffer + at);
-      if (const int32_t tid = parse_tid(entry->name); tid > 0) adopt(tid);
+      if (const int32_t tid = parse_tid(entry->name); tid > 0) {
+        adopt_when_seen_twice(tid);
+      }
       at += entry->size;
     }
   }

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <set>
 
 #include "fake_collector.h"
@@ -8,6 +9,8 @@
 namespace sampan::preload::test {
 namespace {
 
+// What is asked of sampled CPU is well below what the target burns: on a busy machine, the tick
+// misses the last milliseconds of a thread.
 constexpr uint64_t kMs = 1'000'000;
 
 RunResult run(std::vector<std::string> words, const RunOptions& options = {}) {
@@ -32,7 +35,7 @@ TEST(Shim, SamplesTheMainThread) {
   ASSERT_NE(main, nullptr);
   EXPECT_EQ(main->first_name, "shim_target");
   EXPECT_GT(main->samples.size(), 50u);
-  EXPECT_GT(main->sampled_cpu_ns(), 380 * kMs);
+  EXPECT_GT(main->sampled_cpu_ns(), 350 * kMs);
   size_t complete = 0;
   for (const SampleRecord& sample : main->samples) {
     ASSERT_FALSE(sample.frames.empty());
@@ -72,7 +75,7 @@ TEST(Shim, SamplesNamedThreads) {
     ASSERT_NE(thread, process.threads.end());
     EXPECT_TRUE(thread->ended);
     EXPECT_GE(thread->end_cpu_ns, 200 * kMs);
-    EXPECT_GE(thread->sampled_cpu_ns(), 190 * kMs);
+    EXPECT_GE(thread->sampled_cpu_ns(), 150 * kMs);
   }
 }
 
@@ -125,6 +128,104 @@ TEST(Shim, CpuOfManyShortThreads) {
   for (const ThreadRecords& thread : process.threads) {
     EXPECT_EQ(thread.ended, thread.tid != process.pid);
   }
+}
+
+const ProcessRecords* forked_process(const RunResult& result) {
+  for (const ProcessRecords& process : result.processes) {
+    if (process.forked) return &process;
+  }
+  return nullptr;
+}
+
+TEST(Shim, GoesOnInAForkedChild) {
+  const RunResult result = run({"fork"});
+  EXPECT_EQ(result.output, "3\n");
+  ASSERT_EQ(result.processes.size(), 2u);
+  const ProcessRecords* child = forked_process(result);
+  ASSERT_NE(child, nullptr);
+  EXPECT_EQ(child->parent_pid, result.processes[0].pid);
+  ASSERT_NE(child->main_thread(), nullptr);
+  EXPECT_GE(child->main_thread()->sampled_cpu_ns(), 60 * kMs);
+  EXPECT_EQ(child->exits, std::vector<int32_t>{3});
+  EXPECT_GE(child->modules.size(), 3u);
+  EXPECT_EQ(child->corrupt, 0u);
+  // The parent's own records are not mixed with the child's.
+  EXPECT_LT(result.processes[0].main_thread()->sampled_cpu_ns(), 110 * kMs);
+}
+
+TEST(Shim, FindsOutThatItWasForkedByARawCall) {
+  const RunResult result = run({"raw_fork"});
+  const ProcessRecords* child = forked_process(result);
+  ASSERT_NE(child, nullptr);
+  ASSERT_NE(child->main_thread(), nullptr);
+  EXPECT_GE(child->main_thread()->sampled_cpu_ns(), 60 * kMs);
+}
+
+TEST(Shim, FindsThreadsOfRawClone) {
+  for (const char* word : {"clone", "raw_clone"}) {
+    const RunResult result = run({word});
+    ASSERT_EQ(result.processes.size(), 1u);
+    const ProcessRecords& process = result.processes[0];
+    ASSERT_EQ(process.threads.size(), 2u) << word;
+    EXPECT_GE(process.threads[1].samples.size(), 20u) << word;
+    EXPECT_TRUE(process.threads[1].ended) << word;
+  }
+}
+
+TEST(Shim, HandsTheSessionOnWhateverTheEnvironment) {
+  const RunResult result = run({"exec"});
+  ASSERT_EQ(result.status, 0);
+  ASSERT_EQ(result.processes.size(), 2u);
+  EXPECT_EQ(result.processes[0].execs.size(), 2u);
+  EXPECT_EQ(result.processes[0].failed_execs, 1u);
+  EXPECT_EQ(result.processes[0].pid, result.processes[1].pid);
+  EXPECT_FALSE(result.processes[1].forked);
+  EXPECT_GE(result.processes[1].main_thread()->sampled_cpu_ns(), 60 * kMs);
+}
+
+TEST(Shim, ExecUnderThePerfClock) {
+  for (int i = 0; i < 10; ++i) {
+    const RunResult result = run({"exec"}, {.rate_hz = 4000, .environment = {}});
+    ASSERT_EQ(result.status, 0);
+    ASSERT_EQ(result.processes.size(), 2u);
+  }
+}
+
+TEST(Shim, LeavesTheParentAloneInAVforkChild) {
+  for (const char* word : {"vfork", "spawn"}) {
+    const RunResult result = run({word});
+    ASSERT_EQ(result.status, 0);
+    ASSERT_EQ(result.processes.size(), 2u) << word;
+    EXPECT_TRUE(result.processes[0].execs.empty());
+    EXPECT_EQ(result.processes[0].exits.size(), 1u);
+    EXPECT_GE(result.processes[1].main_thread()->sampled_cpu_ns(), 60 * kMs);
+  }
+}
+
+TEST(Shim, RecordsTheStatusOfEveryOrdinaryExit) {
+  const struct {
+    const char* word;
+    int status;
+  } cases[] = {{"exit", 7}, {"_exit", 8}, {"quick_exit", 9}, {"main_pthread_exit", 0}};
+  for (const auto& [word, status] : cases) {
+    const RunResult result = run({word});
+    EXPECT_EQ(WEXITSTATUS(result.status), status) << word;
+    ASSERT_EQ(result.processes.size(), 1u);
+    EXPECT_EQ(result.processes[0].exits, std::vector<int32_t>{status}) << word;
+    EXPECT_GE(result.processes[0].main_thread()->sampled_cpu_ns(), 25 * kMs) << word;
+  }
+}
+
+TEST(Shim, FollowsLibrariesThatComeAndGo) {
+  const RunResult result = run({"dlopen", SAMPAN_LIBRARY});
+  ASSERT_EQ(result.status, 0) << result.output;
+  ASSERT_EQ(result.processes.size(), 1u);
+  const ProcessRecords& process = result.processes[0];
+  const auto loads =
+      std::count_if(process.modules.begin(), process.modules.end(),
+                    [](const ModuleRecord& module) { return module.path == SAMPAN_LIBRARY; });
+  EXPECT_EQ(loads, 5);
+  EXPECT_EQ(process.unloads, 5u);
 }
 
 }  // namespace

@@ -19,6 +19,8 @@
 #include <thread>
 #include <vector>
 
+extern "C" decltype(clone) __clone;  // the same function, by a name that is not interposed
+
 namespace {
 
 char* self;
@@ -72,22 +74,22 @@ void thread_ends() {
   pthread_join(thread, nullptr);
 }
 
-int raw_thread(void*) {
-  burn(500);
+int raw_thread(void* milliseconds) {
+  burn(*static_cast<unsigned*>(milliseconds));
   syscall(SYS_exit, 0);
   return 0;
 }
 
-// A thread that no pthread function knows, while the main thread burns too.
-void raw_clone() {
+// A thread that no pthread function knows, made by `make`, while the main thread burns too.
+void clone_by(decltype(clone)* make, unsigned milliseconds) {
   static char stack[1 << 16] __attribute__((aligned(16)));
   static int tid;
   tid = 1;
-  clone(raw_thread, stack + sizeof stack,
-        CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
-            CLONE_CHILD_CLEARTID,
-        nullptr, nullptr, nullptr, &tid);
-  burn(500);
+  make(raw_thread, stack + sizeof stack,
+       CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+           CLONE_CHILD_CLEARTID,
+       &milliseconds, nullptr, nullptr, &tid);
+  burn(milliseconds);
   while (__atomic_load_n(&tid, __ATOMIC_ACQUIRE) != 0) sched_yield();
 }
 
@@ -188,7 +190,8 @@ int main(int count, char** arguments) {
       {"burn", [] { burn(static_cast<unsigned>(atoi(words[0]))); }},
       {"threads", threads},
       {"thread_ends", thread_ends},
-      {"raw_clone", raw_clone},
+      {"clone", [] { clone_by(clone, 200); }},
+      {"raw_clone", [] { clone_by(__clone, 800); }},
       {"fork", fork_and_wait},
       {"raw_fork", raw_fork},
       {"exec", exec_with_empty_environment},

@@ -90,7 +90,7 @@ void clone_by(decltype(clone)* make, unsigned milliseconds) {
            CLONE_CHILD_CLEARTID,
        &milliseconds, nullptr, nullptr, &tid);
   burn(milliseconds);
-  while (__atomic_load_n(&tid, __ATOMIC_ACQUIRE) != 0) sched_yield();
+  while (__atomic_load_n(&tid, __ATOMIC_ACQUIRE) != 0) usleep(1000);
 }
 
 void fork_and_wait() {

@@ -39,7 +39,7 @@ size_t leading_underscores(const char* name) {
 
 }  // namespace
 
-void ElfSymbols::add(const ElfFile& file) {
+bool ElfSymbols::add(const ElfFile& file) {
   Elf* elf = file.handle();
   const std::vector<uint64_t> code_ends = ends_of_code_sections(elf);
   Elf_Scn* symtab = nullptr;
@@ -50,8 +50,8 @@ void ElfSymbols::add(const ElfFile& file) {
     if (header.sh_type == SHT_SYMTAB) symtab = section;
     if (header.sh_type == SHT_DYNSYM) dynsym = section;
   }
-  // .symtab holds all of .dynsym.
   if (Elf_Scn* table = symtab != nullptr ? symtab : dynsym) add_table(elf, table, code_ends);
+  return symtab != nullptr;
 }
 
 void ElfSymbols::add_table(Elf* elf, Elf_Scn* table, const std::vector<uint64_t>& code_ends) {
@@ -74,7 +74,7 @@ void ElfSymbols::add_table(Elf* elf, Elf_Scn* table, const std::vector<uint64_t>
     if (symbol.st_value >= section_end || *name == '\0' || !names_code(symbol)) continue;
     const uint64_t size = std::min(symbol.st_size, section_end - symbol.st_value);
     symbols_.push_back({symbol.st_value, symbol.st_value + size, section_end, 0, name,
-                        GELF_ST_BIND(symbol.st_info) == STB_LOCAL});
+                        GELF_ST_BIND(symbol.st_info) == STB_LOCAL, size != 0});
   }
 }
 
@@ -94,6 +94,7 @@ void ElfSymbols::sort() {
   for (size_t i = 0; i < symbols_.size();) {
     Symbol symbol = symbols_[i];
     for (; i < symbols_.size() && symbols_[i].begin == symbol.begin; ++i) {
+      symbol.has_size = symbol.has_size || symbols_[i].has_size;
       symbol.end = std::max(symbol.end, symbols_[i].end);  // an alias may lack the size
     }
     if (symbol.end == symbol.begin) {
@@ -108,17 +109,17 @@ void ElfSymbols::sort() {
   symbols_.resize(kept);
 }
 
-const char* ElfSymbols::find(uint64_t svma) const {
+ElfSymbols::Found ElfSymbols::find(uint64_t svma) const {
   auto after =
       std::upper_bound(symbols_.begin(), symbols_.end(), svma,
                        [](uint64_t address, const Symbol& s) { return address < s.begin; });
   // Mostly the last one that begins before; else a longer one around it.
   while (after != symbols_.begin()) {
     const Symbol& symbol = *--after;
-    if (svma < symbol.end) return symbol.name;
-    if (svma >= symbol.max_end) return nullptr;
+    if (svma < symbol.end) return {symbol.name, symbol.begin, symbol.has_size};
+    if (svma >= symbol.max_end) break;
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace sampan::symbolizer

@@ -14,11 +14,17 @@ namespace sampan::symbolizer {
 class ElfSymbols {
  public:
   // The names are those of the ELF image: `file` must outlive this object.
-  void add(const ElfFile& file);
+  // True when the file had a .symtab, which holds all that there is.
+  bool add(const ElfFile& file);
   // Call once, after the last add.
   void sort();
-  // The name as it is in the table, mangled; null when no function holds the address.
-  const char* find(uint64_t svma) const;
+  struct Found {
+    const char* name =
+        nullptr;  // as it is in the table, mangled; null: no function holds the address
+    uint64_t begin = 0;
+    bool has_size = false;  // else the function may have ended before
+  };
+  Found find(uint64_t svma) const;
 
  private:
   struct Symbol {
@@ -28,6 +34,7 @@ class ElfSymbols {
     uint64_t max_end;  // of all symbols up to this one: how far back find() must look
     const char* name;
     bool local;
+    bool has_size;
   };
 
   void add_table(Elf* elf, Elf_Scn* table, const std::vector<uint64_t>& code_ends);

@@ -3,7 +3,7 @@
 #include <dwarf.h>
 
 #include <algorithm>
-#include <string_view>
+#include <string>
 
 #include "symbolizer/dwarf_units.h"
 
@@ -12,40 +12,42 @@ namespace sampan::symbolizer {
 namespace {
 
 constexpr int kMaxDepth = 256;  // of nested DIEs: a bound for the stack, far above real programs
-constexpr std::string_view kAnonymousNamespace = "(anonymous namespace)";
-
 using Addresses = std::span<const uint64_t>;
 
-// In C and C++ no function is compiled within a class, and those of a class have linkage names,
-// unless it is in an anonymous namespace. To pass classes over is to pass most of a unit over.
-bool has_functions_in_classes(Dwarf_Die& unit) {
+enum class Language { kC, kCpp, kOther };
+
+Language language_of(Dwarf_Die& unit) {
   switch (dwarf_srclang(&unit)) {
     case DW_LANG_C89:
     case DW_LANG_C:
     case DW_LANG_C99:
     case DW_LANG_C11:
+    case DW_LANG_Mips_Assembler: return Language::kC;
     case DW_LANG_C_plus_plus:
     case DW_LANG_C_plus_plus_03:
     case DW_LANG_C_plus_plus_11:
-    case DW_LANG_C_plus_plus_14: return false;
-    default: return true;
+    case DW_LANG_C_plus_plus_14: return Language::kCpp;
+    default: return Language::kOther;
   }
 }
 
 // Where a DIE is: what encloses it.
 struct Place {
-  std::string scope;
+  std::string scope;        // namespaces and classes
+  size_t scope_number = 0;  // the same, in Scopes
   int depth = 0;            // of DIEs
   size_t inline_depth = 0;  // of functions
 
-  Place inner() const { return {scope, depth + 1, inline_depth}; }
+  Place inner() const { return {scope, scope_number, depth + 1, inline_depth}; }
 };
 
 class UnitWalk {
  public:
   // `thorough`: enter functions that hold no address too, for functions nested in them.
-  UnitWalk(UnitFunctions& result, bool enters_classes, bool thorough)
-      : result_(result), enters_classes_(enters_classes), thorough_(thorough) {}
+  UnitWalk(UnitFunctions& result, Language language, bool thorough)
+      : result_(result), language_(language), thorough_(thorough) {
+    result.scopes.open("");
+  }
 
   void children(Dwarf_Die& parent, Addresses svmas, const Place& place) {
     Dwarf_Die die;
@@ -65,15 +67,18 @@ class UnitWalk {
   void visit(Dwarf_Die& die, Addresses svmas, const Place& place) {
     switch (dwarf_tag(&die)) {
       case DW_TAG_namespace:
-      case DW_TAG_module: return named_scope(die, svmas, place, kAnonymousNamespace);
+      case DW_TAG_module: return named_scope(die, svmas, place);
       case DW_TAG_class_type:
       case DW_TAG_structure_type:
       case DW_TAG_union_type:
-        if (enters_classes_ || place.scope.find(kAnonymousNamespace) != std::string::npos) {
-          named_scope(die, svmas, place, "(anonymous class)");
-        }
+        // In C++ no function is compiled within a class; to pass classes over is to pass over most
+        // of a unit.
+        if (language_ == Language::kOther) return named_scope(die, svmas, place);
+        if (language_ == Language::kCpp && place.inline_depth == 0) note(die, place);
         return;
-      case DW_TAG_subprogram: return function(die, svmas, {place.scope, place.depth, 0});
+      case DW_TAG_subprogram:
+        if (language_ != Language::kC && place.inline_depth == 0) note(die, place);
+        return function(die, svmas, {place.scope, place.scope_number, place.depth, 0});
       case DW_TAG_inlined_subroutine: return function(die, svmas, place);
       case DW_TAG_lexical_block:
       case DW_TAG_try_block:
@@ -87,17 +92,17 @@ class UnitWalk {
     }
   }
 
-  void named_scope(Dwarf_Die& die, Addresses svmas, const Place& place,
-                   std::string_view without_name) {
+  void note(const Dwarf_Die& die, const Place& place) {
+    result_.scopes.add(die, place.scope_number);
+  }
+
+  void named_scope(Dwarf_Die& die, Addresses svmas, const Place& place) {
     if (dwarf_haschildren(&die) != 1) return;
     const char* name = dwarf_diename(&die);
     Place inner = place.inner();
-    if (!inner.scope.empty()) inner.scope += "::";
-    inner.scope += name != nullptr ? name : without_name;
-    const size_t index = result_.scopes.size();
-    result_.scopes.push_back({dwarf_dieoffset(&die), 0, inner.scope});
+    inner.scope = joined(place.scope, name != nullptr ? name : "(anonymous namespace)");
+    inner.scope_number = result_.scopes.open(inner.scope);
     children(die, svmas, inner);
-    result_.scopes[index].end = last_offset_ + 1;
   }
 
   void function(Dwarf_Die& die, Addresses svmas, const Place& place) {
@@ -115,7 +120,7 @@ class UnitWalk {
   }
 
   UnitFunctions& result_;
-  bool enters_classes_;
+  Language language_;
   bool thorough_;
   Dwarf_Off last_offset_ = 0;
 };
@@ -124,8 +129,8 @@ class UnitWalk {
 
 UnitFunctions find_functions(Dwarf_Die& unit, std::span<const uint64_t> svmas) {
   UnitFunctions result;
-  const bool enters_classes = has_functions_in_classes(unit);
-  UnitWalk(result, enters_classes, false).children(unit, svmas, {});
+  const Language language = language_of(unit);
+  UnitWalk(result, language, false).children(unit, svmas, {});
   if (result.chains.size() < svmas.size() && !result.damaged) {
     // Functions nested in others, but compiled elsewhere: Fortran, Ada, nested functions of gcc.
     std::vector<uint64_t> rest;
@@ -133,7 +138,7 @@ UnitFunctions find_functions(Dwarf_Die& unit, std::span<const uint64_t> svmas) {
       if (!result.chains.contains(svma)) rest.push_back(svma);
     }
     UnitFunctions nested;
-    UnitWalk(nested, enters_classes, true).children(unit, rest, {});
+    UnitWalk(nested, language, true).children(unit, rest, {});
     result.chains.merge(nested.chains);
   }
   return result;

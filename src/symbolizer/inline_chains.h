@@ -10,25 +10,19 @@
 #include <cstdint>
 #include <map>
 #include <span>
-#include <string>
 #include <vector>
+
+#include "symbolizer/scopes.h"
 
 namespace sampan::symbolizer {
 
 // DW_TAG_subprogram or, but for the outermost, DW_TAG_inlined_subroutine.
 using InlineChain = std::vector<Dwarf_Die>;  // outermost first
 
-// A namespace or class, by the offsets of what it encloses: libdw knows no parent of a DIE.
-struct Scope {
-  Dwarf_Off begin = 0;
-  Dwarf_Off end = 0;
-  std::string name;  // full, "a::(anonymous namespace)::B"
-};
-
 struct UnitFunctions {
   std::map<uint64_t, InlineChain> chains;  // by SVMA; none for an address without a function
-  std::vector<Scope> scopes;               // by begin
-  bool damaged = false;                    // the DIEs could not all be read
+  Scopes scopes;
+  bool damaged = false;  // the DIEs could not all be read
 };
 
 // `svmas` ascending. `unit` is the DIE that has the functions: of split DWARF, the .dwo file's.

@@ -31,17 +31,24 @@ bool ModuleSource::resolve(const UnitAddresses& unit, Names& names, LinesByAddre
   return dwarf_ != nullptr && resolve_unit(dwarf_.get(), unit, names, lines);
 }
 
+const char* ModuleSource::symbol_at(uint64_t svma) {
+  if (!symbols_read_) {
+    symbols_read_ = true;
+    const bool is_all = files_.debug && symbols_.add(*files_.debug);
+    if (files_.main && !is_all) symbols_.add(*files_.main);
+    symbols_.sort();
+  }
+  const ElfSymbols::Found found = symbols_.find(svma);
+  // Behind a function whose size is not known there may be others, with no symbol.
+  if (!found.has_size && function_start(svma).value_or(0) > found.begin) return nullptr;
+  return found.name;
+}
+
 void ModuleSource::improve(SourceLine& line, uint64_t svma, Names& names) {
   const SourceFunction* known = line.function;
   const bool is_named = known != nullptr && !known->name.empty();
   if (is_named && !known->name.starts_with("__")) return;
-  if (!symbols_read_) {
-    symbols_read_ = true;
-    if (files_.main) symbols_.add(*files_.main);
-    if (files_.debug) symbols_.add(*files_.debug);
-    symbols_.sort();
-  }
-  const char* symbol = symbols_.find(svma);
+  const char* symbol = symbol_at(svma);
   if (symbol == nullptr || (is_named && (symbol[0] == '_' || strchr(symbol, '.') != nullptr)))
     return;
   const SourceFunction*& function = improved_[{symbol, known}];
@@ -54,6 +61,12 @@ void ModuleSource::improve(SourceLine& line, uint64_t svma, Names& names) {
                    known != nullptr ? known->line : 0});
   }
   line.function = function;
+}
+
+std::optional<uint64_t> ModuleSource::function_start(uint64_t svma) {
+  if (!files_.main) return std::nullopt;
+  if (!starts_) starts_.emplace(*files_.main);
+  return starts_->find(svma);
 }
 
 }  // namespace sampan::symbolizer

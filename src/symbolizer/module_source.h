@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 
 #include "symbolizer/dwarf_units.h"
 #include "symbolizer/elf_symbols.h"
+#include "symbolizer/function_starts.h"
 #include "symbolizer/module_files.h"
 #include "symbolizer/source_lines.h"
 #include "symbolizer/unit_lines.h"
@@ -34,12 +36,16 @@ class ModuleSource {
   // Asks the symbol tables for the function that was compiled at an address, where `line` has none,
   // or has a C library's internal name for what a table knows as "malloc".
   void improve(SourceLine& line, uint64_t svma, Names& names);
+  // By the unwind table, see function_starts.h.
+  std::optional<uint64_t> function_start(uint64_t svma);
 
   // Whether another ModuleSource of the same module costs little.
   bool is_cheap_to_open() const { return cheap_; }
   const std::string& problem() const { return problem_; }
 
  private:
+  const char* symbol_at(uint64_t svma);
+
   struct EndDwarf {
     void operator()(Dwarf* dwarf) const { dwarf_end(dwarf); }
   };
@@ -48,6 +54,7 @@ class ModuleSource {
   std::unique_ptr<Dwarf, EndDwarf> dwarf_;  // after files_: it ends before them
   ElfSymbols symbols_;
   bool symbols_read_ = false;
+  std::optional<FunctionStarts> starts_;
   // By the symbol's name and by the function that it improves.
   std::map<std::pair<const char*, const SourceFunction*>, const SourceFunction*> improved_;
   bool cheap_ = true;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <string_view>
 #include <utility>
 
 namespace sampan::symbolizer {
@@ -53,18 +54,38 @@ void ModuleWork::resolve(size_t index, const Options& options, std::atomic<size_
 
 void ModuleWork::complete() {
   for (Chunk& chunk : chunks_) lines_.merge(chunk.lines);
-  guarded(problem_, [&] {
-    for (const uint64_t svma : svmas_) {
-      SourceLines& lines = lines_[svma];
-      if (lines.empty()) lines.emplace_back();
+  for (const uint64_t svma : svmas_) {
+    SourceLines& lines = lines_[svma];
+    if (lines.empty()) lines.emplace_back();
+    guarded(problem_, [&] {
       if (source_) source_->improve(lines.back(), svma, names_);
+    });
+    for (SourceLine& line : lines) {
+      if (line.function == nullptr || line.function->name.empty()) line.function = place(svma);
     }
-  });
+  }
 }
 
-const SourceLines* ModuleWork::lines(uint64_t svma) const {
+// One function for all addresses of what has no name.
+const SourceFunction* ModuleWork::place(uint64_t svma) {
+  const uint64_t start = source_ ? source_->function_start(svma).value_or(svma) : svma;
+  const SourceFunction*& function = places_[start];
+  if (function == nullptr) {
+    std::string_view name = module_.path;
+    name.remove_prefix(name.rfind('/') + 1);
+    if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
+    SourceFunction entry;
+    entry.name = fmt::format("[{}+{:#x}]", name, start);
+    entry.is_place = true;
+    function = names_.add(std::move(entry));
+  }
+  return function;
+}
+
+const SourceLines& ModuleWork::lines(uint64_t svma) const {
+  static const SourceLines kNone;
   const auto found = lines_.find(svma);
-  return found != lines_.end() ? &found->second : nullptr;
+  return found != lines_.end() ? found->second : kNone;
 }
 
 std::string ModuleWork::problem() const {

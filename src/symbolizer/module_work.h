@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "symbolizer/module_source.h"
@@ -29,11 +30,13 @@ class ModuleWork {
   void complete();
 
   const profile::Module& module() const { return module_; }
-  // Null, or lines whose functions may be null: what no source knows.
-  const SourceLines* lines(uint64_t svma) const;
+  // None of an address that was not added; else at least one, each with a function.
+  const SourceLines& lines(uint64_t svma) const;
   std::string problem() const;
 
  private:
+  const SourceFunction* place(uint64_t svma);
+
   // Some units, and what one thread with one handle finds out about them.
   struct Chunk {
     std::vector<UnitAddresses> units;
@@ -48,6 +51,7 @@ class ModuleWork {
   std::optional<ModuleSource> source_;
   std::vector<Chunk> chunks_;
   Names names_;  // of the symbol tables
+  std::unordered_map<uint64_t, const SourceFunction*> places_;
   LinesByAddress lines_;
   std::string problem_;
 };

@@ -15,9 +15,10 @@ class ProfileNames {
   // Clears what an earlier run entered.
   explicit ProfileNames(profile::Profile& profile);
 
-  // True when a source knew the function's name. `found` may be null; a name that is missing
-  // becomes "[module+0x1234]", or "[unknown 0x7f12]" where there is no module.
-  bool enter(profile::Location& location, const SourceLines* found);
+  // `lines` has at least one, and each a function. True when all have names that a source knew.
+  bool enter(profile::Location& location, const SourceLines& lines);
+  // A location without a module: "[unknown 0x7f12]". False.
+  bool enter_unknown(profile::Location& location);
 
  private:
   struct Hash {
@@ -27,7 +28,6 @@ class ProfileNames {
   uint32_t function(const profile::Function& function);
   uint32_t text(const std::string* text) { return text != nullptr ? intern(*text) : 0; }
   uint32_t intern(std::string_view text) { return profile_.strings.intern(text); }
-  uint32_t place_name(const profile::Location& location);
 
   profile::Profile& profile_;
   std::unordered_map<profile::Function, uint32_t, Hash> functions_;

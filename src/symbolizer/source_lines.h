@@ -19,6 +19,7 @@ struct SourceFunction {
   std::string name;                   // demangled
   const std::string* file = nullptr;  // of its definition
   uint32_t line = 0;                  // 0 unknown
+  bool is_place = false;              // no source knows the name: it is "[module+0x1234]"
 };
 
 struct SourceLine {

@@ -80,8 +80,9 @@ Report symbolize(profile::Profile& profile, const Options& options) {
   ProfileNames names(profile);
   for (profile::Location& location : profile.locations) {
     const auto work = works.find(location.module);
-    const SourceLines* lines = work != works.end() ? work->second.lines(location.address) : nullptr;
-    report.named += names.enter(location, lines);
+    report.named += work != works.end()
+                        ? names.enter(location, work->second.lines(location.address))
+                        : names.enter_unknown(location);
   }
   for (const auto& [index, work] : works) {
     const std::string problem = work.problem();

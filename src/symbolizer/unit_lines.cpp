@@ -2,9 +2,7 @@
 
 #include <dwarf.h>
 
-#include <algorithm>
 #include <string>
-#include <string_view>
 
 #include "symbolizer/line_table.h"
 
@@ -14,8 +12,7 @@ namespace {
 
 class UnitFunctionNames {
  public:
-  UnitFunctionNames(Names& names, const std::vector<Scope>& scopes)
-      : names_(names), scopes_(scopes) {}
+  UnitFunctionNames(Names& names, const Scopes& scopes) : names_(names), scopes_(scopes) {}
 
   const SourceFunction* function(Dwarf_Die& die) {
     Dwarf_Die origin = origin_of(die);
@@ -40,19 +37,23 @@ class UnitFunctionNames {
   }
 
   std::string name(Dwarf_Die& die, Dwarf_Die& origin) {
+    if (std::string full = linkage_name(die); !full.empty()) return full;
+    const char* plain = dwarf_diename(&die);  // follows the origin
+    if (plain == nullptr) return "";
+    return joined(origin.cu == die.cu ? scope_of(origin) : "", plain);
+  }
+
+  std::string linkage_name(Dwarf_Die& die) {
     for (const unsigned which : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
       Dwarf_Attribute attribute;
       if (dwarf_attr_integrate(&die, which, &attribute) == nullptr) continue;
       const char* mangled = dwarf_formstring(&attribute);
       if (mangled != nullptr && *mangled != '\0') return names_.demangled(mangled);
     }
-    const char* plain = dwarf_diename(&die);  // follows the origin
-    if (plain == nullptr) return "";
-    const std::string scope = origin.cu == die.cu ? scope_of(origin) : "";
-    return scope.empty() ? plain : scope + "::" + plain;
+    return "";
   }
 
-  // A function without a linkage name: its namespace, and its class, as far as the unit tells.
+  // A member function is declared where it belongs, and defined elsewhere.
   std::string scope_of(Dwarf_Die origin) {
     Dwarf_Attribute attribute;
     Dwarf_Die specification;
@@ -60,17 +61,12 @@ class UnitFunctionNames {
         dwarf_formref_die(&attribute, &specification) != nullptr) {
       origin = specification;
     }
-    const Dwarf_Off offset = dwarf_dieoffset(&origin);
-    auto scope = std::ranges::upper_bound(scopes_, offset, {}, &Scope::begin);
-    while (scope != scopes_.begin()) {
-      --scope;
-      if (offset < scope->end) return scope->name;  // the innermost begins last
-    }
-    return "";
+    return scopes_.enclosing(dwarf_dieoffset(&origin),
+                             [this](Dwarf_Die& function) { return linkage_name(function); });
   }
 
   Names& names_;
-  const std::vector<Scope>& scopes_;
+  const Scopes& scopes_;
   std::unordered_map<const void*, const SourceFunction*> known_;
 };
 

@@ -128,6 +128,19 @@ CfiResult find_row(const Image& image, uint64_t fde_avma, uint64_t pc, CfiRow& r
   return row.cfa_kind == CfiRow::kCfaUnknown ? CfiResult::kDamaged : CfiResult::kFound;
 }
 
+CfiResult read_coverage(const Image& image, uint64_t fde_avma, uint64_t& start, uint64_t& end) {
+  Entry entry;
+  Cie cie;
+  Fde fde;
+  if (read_entry(image, fde_avma, entry) != CfiResult::kFound || entry.cie == 0 ||
+      !read_cie(image, entry.cie, cie) || !read_fde(entry, cie, fde)) {
+    return CfiResult::kDamaged;
+  }
+  start = fde.start;
+  end = fde.start + fde.size;
+  return CfiResult::kFound;
+}
+
 CfiResult scan_for_fde(const Image& image, uint64_t eh_frame, uint64_t pc, uint64_t& found) {
   uint64_t cie_avma = 0;
   Cie cie;

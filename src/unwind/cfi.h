@@ -22,6 +22,9 @@ enum class CfiResult : uint8_t {
 // The row for `pc` (a lookup AVMA) by the FDE at AVMA `fde`.
 CfiResult find_row(const Image& image, uint64_t fde, uint64_t pc, CfiRow& row);
 
+// The code that the FDE at AVMA `fde` covers, [start, end): in most cases one function.
+CfiResult read_coverage(const Image& image, uint64_t fde, uint64_t& start, uint64_t& end);
+
 // The FDE that covers `pc` by reading the entries from AVMA `eh_frame` on, one by one; for modules
 // whose .eh_frame_hdr has no table. Gives up (kNotCovered) after kMaxScan entries.
 inline constexpr unsigned kMaxScan = 1 << 14;

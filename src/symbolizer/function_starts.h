@@ -1,0 +1,26 @@
+// Where the function around an address begins, by the unwind table, which even stripped files have.
+//
+// Without a name it still says which addresses are of one function: "[xz+0x5230]" is the function
+// that begins there, and all its samples are in one row.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "symbolizer/elf_file.h"
+#include "unwind/image.h"
+
+namespace sampan::symbolizer {
+
+class FunctionStarts {
+ public:
+  // The table is read in place: `file` must outlive this object.
+  explicit FunctionStarts(const ElfFile& file);
+  // None where no FDE covers the address.
+  std::optional<uint64_t> find(uint64_t svma) const;
+
+ private:
+  unwind::Module module_{};  // SVMAs for AVMAs: as if loaded without a bias
+};
+
+}  // namespace sampan::symbolizer

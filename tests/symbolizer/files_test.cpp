@@ -1,0 +1,218 @@
+// Which file the names come from: the module, separate debug files, symbol tables, none.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/auxv.h>
+
+#include <filesystem>
+
+#include "support.h"
+#include "target.h"
+
+namespace sampan::symbolizer::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+uint64_t exported() {
+  return target_svma(reinterpret_cast<const void*>(&target::use_templates));
+}
+
+// In a function that only .symtab knows.
+uint64_t not_exported() {
+  return target_svma(target::inlined_call().return_avma) - 1;
+}
+
+Line innermost(const std::string& path, uint64_t svma, const Options& options = {},
+               const std::vector<uint8_t>& build_id = {}) {
+  profile::Profile profile = profile_of(path, {svma}, build_id);
+  symbolize(profile, options);
+  const std::vector<Line> lines = lines_of(profile, 0);
+  return lines.empty() ? Line{} : lines.front();
+}
+
+bool has_source(const Line& line) {
+  return line.file.ends_with("target.cpp") && line.line != 0;
+}
+
+class SeparateFiles : public testing::Test {
+ protected:
+  SeparateFiles() {
+    run("objcopy --only-keep-debug " + target_path() + " " + debug_);
+    run("objcopy --strip-all " + target_path() + " " + stripped_);
+  }
+  void link(const std::string& debug_file) {
+    run("objcopy --add-gnu-debuglink=" + debug_file + " " + stripped_);
+  }
+
+  TemporaryDirectory directory_;
+  std::string stripped_ = directory_ / "target.so";
+  std::string debug_ = directory_ / "target.debug";
+};
+
+TEST_F(SeparateFiles, AreFoundByBuildId) {
+  const std::vector<uint8_t> id = build_id_of(target_path());
+  ASSERT_FALSE(id.empty());
+  std::string name = "debug/.build-id/" + fmt::format("{:02x}/", id[0]);
+  fs::create_directories(directory_ / name);
+  for (size_t i = 1; i < id.size(); ++i) name += fmt::format("{:02x}", id[i]);
+  fs::rename(debug_, directory_ / (name + ".debug"));
+  Options options;
+  EXPECT_FALSE(has_source(innermost(stripped_, not_exported(), options)));
+  options.debug_directories = {directory_ / "debug"};
+  EXPECT_TRUE(has_source(innermost(stripped_, not_exported(), options)));
+  // Even when the module itself is gone, or another one by now.
+  EXPECT_TRUE(has_source(innermost(directory_ / "gone.so", not_exported(), options, id)));
+  EXPECT_TRUE(has_source(innermost("/bin/true", not_exported(), options, id)));
+}
+
+TEST_F(SeparateFiles, AreFoundByDebugLinkBesideTheModule) {
+  link(debug_);
+  EXPECT_TRUE(has_source(innermost(stripped_, not_exported())));
+}
+
+TEST_F(SeparateFiles, AreFoundByDebugLinkInItsDebugDirectory) {
+  link(debug_);
+  fs::create_directory(directory_ / ".debug");
+  fs::rename(debug_, directory_ / ".debug/target.debug");
+  EXPECT_TRUE(has_source(innermost(stripped_, not_exported())));
+}
+
+TEST_F(SeparateFiles, AreFoundByDebugLinkInTheGlobalDirectory) {
+  link(debug_);
+  const std::string place = (directory_ / "global") + fs::path(stripped_).parent_path().string();
+  fs::create_directories(place);
+  fs::rename(debug_, place + "/target.debug");
+  Options options;
+  options.debug_directories = {directory_ / "global"};
+  EXPECT_TRUE(has_source(innermost(stripped_, not_exported(), options)));
+}
+
+// Without build-ids, the checksum in the module decides.
+TEST_F(SeparateFiles, AreNotUsedWithAnotherChecksum) {
+  for (const std::string& file : {stripped_, debug_}) {
+    run("objcopy --remove-section .note.gnu.build-id " + file);
+  }
+  link(debug_);
+  EXPECT_TRUE(has_source(innermost(stripped_, not_exported())));
+  run("objcopy --remove-section .comment --add-section other=/bin/true " + debug_);
+  EXPECT_FALSE(has_source(innermost(stripped_, not_exported())));
+}
+
+TEST_F(SeparateFiles, AreNotUsedWithAnotherBuildId) {
+  run("objcopy --only-keep-debug /proc/self/exe " + debug_);
+  link(debug_);
+  EXPECT_FALSE(has_source(innermost(stripped_, not_exported())));
+}
+
+TEST(SymbolTables, NameWhatIsWithoutDebugInformation) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "target.so";
+  run("objcopy --strip-debug " + target_path() + " " + path);
+  EXPECT_EQ(name_at(path, exported()), "target::use_templates(int)");
+  EXPECT_EQ(name_at(path, not_exported()), "target::inlined_call()");
+}
+
+TEST(SymbolTables, NameWhatIsExportedOfAStrippedFile) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "target.so";
+  run("objcopy --strip-all " + target_path() + " " + path);
+  EXPECT_EQ(name_at(path, exported()), "target::use_templates(int)");
+}
+
+TEST(SymbolTables, PreferTheNameThatAProgrammerWrites) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "target.so";
+  run("objcopy --strip-all " + target_path() + " " + path);
+  EXPECT_EQ(name_at(path, target_svma(reinterpret_cast<const void*>(&target_alias))),
+            "target_alias");
+}
+
+TEST(SymbolTables, KnowSymbolsWithAndWithoutSize) {
+  const uint64_t sized = target_svma(reinterpret_cast<const void*>(&target_asm_sized));
+  const uint64_t unsized = target_svma(reinterpret_cast<const void*>(&target_asm_without_size));
+  EXPECT_EQ(name_at(target_path(), sized), "target_asm_sized");
+  EXPECT_EQ(name_at(target_path(), sized + 2), "target_asm_sized");  // behind a label within it
+  EXPECT_EQ(name_at(target_path(), sized + 3),
+            fmt::format("[{}+{:#x}]", fs::path(target_path()).filename().string(),
+                        sized + 3));  // between the two
+  EXPECT_EQ(name_at(target_path(), unsized), "target_asm_without_size");
+  EXPECT_EQ(name_at(target_path(), unsized + 2), "target_asm_without_size");
+}
+
+// One function, whatever the addresses in it: where it begins is in .eh_frame.
+TEST(SymbolTables, LeaveFunctionsWithoutANameTheirStart) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "target.so";
+  run("objcopy --strip-all " + target_path() + " " + path);
+  // return_address() is local: the only local function that the target calls through.
+  const std::string table = run("nm " + target_path() + " | grep return_address");
+  const uint64_t start = std::strtoull(table.c_str(), nullptr, 16);
+  ASSERT_NE(start, 0u);
+  const std::string expected = fmt::format("[target.so+{:#x}]", start);
+  EXPECT_EQ(name_at(path, start), expected);
+  EXPECT_EQ(name_at(path, start + 3), expected);
+}
+
+TEST(Module, ThatIsAnotherFileByNowIsNotUsed) {
+  std::vector<uint8_t> id = build_id_of(target_path());
+  id[0] ^= 1;
+  profile::Profile profile = profile_of(target_path(), {exported()}, id);
+  const Report report = symbolize(profile);
+  EXPECT_EQ(report.named, 0u);
+  ASSERT_EQ(report.problems.size(), 1u);
+  EXPECT_TRUE(
+      report.problems[0].starts_with(target_path() + ": another file than the one that ran"))
+      << report.problems[0];
+  EXPECT_EQ(lines_of(profile, 0).front().function,
+            fmt::format("[{}+{:#x}]", fs::path(target_path()).filename().string(), exported()));
+}
+
+TEST(Module, ThatIsNotThereIsSaidAndConcernsNoOther) {
+  profile::Profile profile = profile_of("/nowhere/libgone.so", {0x1234});
+  profile.modules.push_back({target_path(), {}, 0, 0});
+  profile.locations.push_back({1, exported(), 0, 0});
+  profile.locations.push_back({recording::kNone, 0x7f00, 0, 0});
+  profile.modules.push_back({"/dev/zero", {}, 0, 0});
+  profile.locations.push_back({2, 0x10, 0, 0});
+  const Report report = symbolize(profile);
+  EXPECT_EQ(report.locations, 4u);
+  EXPECT_EQ(report.named, 1u);
+  EXPECT_EQ(report.problems, (std::vector<std::string>{"/nowhere/libgone.so: file not found",
+                                                       "/dev/zero: not a regular file"}));
+  EXPECT_EQ(lines_of(profile, 0), (std::vector<Line>{{"[libgone.so+0x1234]", "", 0}}));
+  EXPECT_EQ(lines_of(profile, 1).back().function, "target::use_templates(int)");
+  EXPECT_EQ(lines_of(profile, 2), (std::vector<Line>{{"[unknown 0x7f00]", "", 0}}));
+  EXPECT_EQ(lines_of(profile, 3), (std::vector<Line>{{"[zero+0x10]", "", 0}}));
+}
+
+TEST(Module, VdsoIsOurOwn) {
+  void* vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (vdso == nullptr) GTEST_SKIP() << "the loader does not hand out the vdso";
+  const auto function = reinterpret_cast<uint64_t>(dlsym(vdso, "__vdso_clock_gettime"));
+  ASSERT_NE(function, 0u);
+  EXPECT_EQ(name_at("[vdso]", function - getauxval(AT_SYSINFO_EHDR)), "clock_gettime");
+}
+
+TEST(Symbolize, IsIdempotentAndTheSameInParallel) {
+  const std::string self = fs::canonical("/proc/self/exe");
+  profile::Profile profile = profile_of(self, addresses_in_text(self, 2000));
+  profile.modules.push_back({target_path(), {}, 0, 0});
+  for (const uint64_t svma : addresses_in_text(target_path(), 500)) {
+    profile.locations.push_back({1, svma, 0, 0});
+  }
+  Options options;
+  options.jobs = 1;
+  symbolize(profile, options);
+  const std::string first = text_of(profile);
+  const size_t functions = profile.functions.size(), lines = profile.lines.size();
+  options.jobs = 4;
+  const Report report = symbolize(profile, options);
+  EXPECT_EQ(text_of(profile), first);
+  EXPECT_EQ(profile.functions.size(), functions);
+  EXPECT_EQ(profile.lines.size(), lines);
+  EXPECT_GT(report.named, 2000u);
+}
+
+}  // namespace
+}  // namespace sampan::symbolizer::test

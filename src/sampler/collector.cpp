@@ -1,0 +1,213 @@
+#include "sampler/collector.h"
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+namespace sampan::sampler {
+namespace {
+
+constexpr uint64_t kMillisecond = 1'000'000;
+constexpr uint64_t kSecond = 1'000'000'000;
+constexpr uint64_t kShortestPeriod = 5 * kMillisecond;
+// A thread ring holds some hundred samples: so many may gather between two rounds.
+constexpr uint64_t kSamplesPerRound = 12;
+
+uint64_t usual_period(uint32_t rate_hz) {
+  return std::clamp(kSamplesPerRound * kSecond / std::max(rate_hz, 1u), kShortestPeriod,
+                    50 * kMillisecond);
+}
+
+FileDescriptor open_pidfd(pid_t pid) {
+  return FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+}
+
+bool has_ended(const FileDescriptor& pidfd) {
+  pollfd wait{pidfd.get(), POLLIN, 0};
+  return poll(&wait, 1, 0) == 1;
+}
+
+std::string executable_of(pid_t pid) {
+  char path[4096];
+  const ssize_t size =
+      readlink(fmt::format("/proc/{}/exe", pid).c_str(), path, sizeof path);
+  return size > 0 ? std::string(path, static_cast<size_t>(size)) : fmt::format("pid {}", pid);
+}
+
+}  // namespace
+
+Collector::Collector(EventLoop& loop, recording::Writer& writer, const Options& options)
+    : loop_(loop),
+      writer_(writer),
+      options_(options),
+      socket_(options.session),
+      period_ns_(usual_period(options.rate_hz)) {
+  loop_.watch(socket_.fd(), [this] { accept_all(); });
+}
+
+Collector::~Collector() {
+  for (const auto& [fd, peer] : guests_) loop_.forget(fd);
+  for (const auto& [pid, entry] : processes_) loop_.forget(entry.pidfd.get());
+  loop_.forget(socket_.fd());
+}
+
+void Collector::step() {
+  uint64_t now = monotonic_ns();
+  if (processes_.empty()) {
+    loop_.wait(-1);
+  } else {
+    const uint64_t left = next_drain_ns_ > now ? next_drain_ns_ - now : 0;
+    loop_.wait(static_cast<int>((left + kMillisecond - 1) / kMillisecond));
+  }
+  now = monotonic_ns();
+  if (now >= next_drain_ns_) drain_all(now);
+}
+
+void Collector::accept_all() {
+  while (std::optional<Peer> peer = socket_.accept()) {
+    const int connection = peer->connection.get();
+    guests_.emplace(connection, std::move(*peer));
+    loop_.watch(connection, [this, connection] { greet(connection); });
+  }
+  if (errno == EMFILE || errno == ENFILE) {
+    // The rest waits until a process has ended: else the loop would spin.
+    loop_.forget(socket_.fd());
+    listening_ = false;
+  }
+}
+
+void Collector::greet(int connection) {
+  Peer peer = std::move(guests_.at(connection));
+  guests_.erase(connection);
+  loop_.forget(connection);
+  const std::optional<wire::Hello> hello = receive_hello(peer);
+  if (!hello) return;
+  const bool wanted = failure_.empty() && (options_.follow || peer.pid == root_);
+  if (wanted) {
+    take_in(std::move(peer), *hello);
+  } else {
+    send_welcome(peer, {wire::kWireVersion, 0, 0, 0}, -1);
+  }
+}
+
+void Collector::take_in(Peer peer, const wire::Hello& hello) {
+  const bool is_exec = processes_.contains(peer.pid) && hello.forked == 0;
+  if (processes_.contains(peer.pid)) process_ended(peer.pid, is_exec);
+  guarded([&] {
+    Entry entry;
+    entry.pidfd = open_pidfd(peer.pid);
+    if (!entry.pidfd) throw Error("following process {}: {}", peer.pid, std::strerror(errno));
+    TargetProcess::Origin origin{};
+    origin.pid = peer.pid;
+    origin.parent_pid = hello.parent_pid;
+    origin.executable = executable_of(peer.pid);
+    origin.session_start_ns = options_.start_ns;
+    origin.start_ns = monotonic_ns();
+    origin.start_clock_ns = is_exec ? process_cpu_ns(peer.pid).value_or(0) : 0;
+    origin.tick_ns = kSecond / std::max(options_.rate_hz, 1u);
+    SharedMemory memory;
+    wire::control_block(memory.base())->enabled.store(1, std::memory_order_relaxed);
+    if (!send_welcome(peer, {wire::kWireVersion, 1, options_.rate_hz, options_.follow ? 1u : 0u},
+                      memory.fd())) {
+      return;  // it did not wait
+    }
+    memory.close_fd();
+    entry.process = std::make_unique<TargetProcess>(writer_, origin, std::move(memory));
+    loop_.watch(entry.pidfd.get(), [this, pid = peer.pid] { process_ended(pid, false); });
+    if (processes_.empty()) next_drain_ns_ = origin.start_ns + period_ns_;
+    processes_[peer.pid] = std::move(entry);
+    ++joined_;
+  });
+}
+
+void Collector::process_ended(pid_t pid, bool replaced) {
+  const auto found = processes_.find(pid);
+  if (found == processes_.end()) return;
+  Entry entry = std::move(found->second);
+  processes_.erase(found);
+  loop_.forget(entry.pidfd.get());
+  last_end_ns_ = monotonic_ns();
+  guarded([&] {
+    TargetProcess::End end{};
+    end.time_ns = last_end_ns_;
+    end.cpu_clock_ns = process_cpu_ns(pid);
+    if (!end.cpu_clock_ns) end.cpu_clock_ns = entry.cpu_clock_ns;
+    if (!replaced) end.exit = exit_state(entry.pidfd.get());
+    end.replaced = replaced;
+    entry.process->finish(end);
+  });
+  if (!listening_) {
+    loop_.watch(socket_.fd(), [this] { accept_all(); });
+    listening_ = true;
+  }
+}
+
+void Collector::drain_all(uint64_t now_ns) {
+  guarded([&] {
+    TargetProcess::Drained all;
+    for (auto& [pid, entry] : processes_) {
+      const TargetProcess::Drained drained = entry.process->drain();
+      all.records += drained.records;
+      all.fullest = std::max(all.fullest, drained.fullest);
+    }
+    adapt_period(all);
+    if (now_ns >= next_slow_ns_) read_slow_counters(now_ns);
+    writer_.tick(now_ns);
+  });
+  next_drain_ns_ = now_ns + period_ns_;
+}
+
+void Collector::adapt_period(const TargetProcess::Drained& drained) {
+  const uint64_t usual = usual_period(options_.rate_hz);
+  if (drained.fullest > 0.25) {
+    period_ns_ = std::max(period_ns_ / 2, kShortestPeriod);
+  } else if (drained.fullest < 0.1) {
+    // Nothing at all happens: waking up half as often will do.
+    const uint64_t longest = drained.records == 0 ? 2 * usual : usual;
+    period_ns_ = std::min(period_ns_ + period_ns_ / 4, longest);
+  }
+}
+
+void Collector::read_slow_counters(uint64_t now_ns) {
+  next_slow_ns_ = now_ns + kSecond;
+  for (auto& [pid, entry] : processes_) {
+    if (const auto cpu = process_cpu_ns(pid)) entry.cpu_clock_ns = cpu;
+    entry.process->write_losses();
+  }
+}
+
+size_t Collector::finish() {
+  std::vector<pid_t> ended;
+  for (const auto& [pid, entry] : processes_) {
+    if (has_ended(entry.pidfd)) ended.push_back(pid);
+  }
+  for (const pid_t pid : ended) process_ended(pid, false);
+  guarded([&] {
+    for (auto& [pid, entry] : processes_) {
+      entry.process->disable();
+      entry.process->drain();
+      entry.process->write_losses();
+    }
+  });
+  return processes_.size();
+}
+
+template <typename F>
+void Collector::guarded(F&& write) {
+  if (!failure_.empty()) return;
+  try {
+    write();
+  } catch (const std::exception& error) {
+    failure_ = error.what();
+    for (auto& [pid, entry] : processes_) entry.process->disable();
+  }
+}
+
+}  // namespace sampan::sampler

@@ -1,0 +1,84 @@
+// Gathers what the processes of a session record, and writes it into one recording: takes processes
+// in as they join, drains their rings, notices their ends. One thread, woken by an EventLoop.
+//
+// A process that joins again has replaced itself by exec: its old image ends, a new one begins.
+//
+// Errors: what goes wrong while recording (disk full) must not harm the program that runs. It is
+// kept in `failure`, sampling is switched off, and everything else goes on.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "recording/writer.h"
+#include "sampler/event_loop.h"
+#include "sampler/session_socket.h"
+#include "sampler/target_process.h"
+
+namespace sampan::sampler {
+
+class Collector {
+ public:
+  struct Options {
+    std::string session;       // the socket's name
+    uint64_t start_ns;         // of the session, CLOCK_MONOTONIC
+    uint32_t rate_hz;
+    bool follow;               // children too
+  };
+  // Listens from now on. Throws Error when the socket cannot be opened.
+  Collector(EventLoop& loop, recording::Writer& writer, const Options& options);
+  ~Collector();
+
+  // The first process: without `follow` the only one that is let in.
+  void set_root(pid_t pid) { root_ = pid; }
+
+  // Waits for events, and drains when that is due. Once.
+  void step();
+  // Drains everything a last time, writes the ends of the processes that have ended, and switches
+  // sampling off in those that have not. Returns how many those are.
+  size_t finish();
+
+  size_t processes() const { return processes_.size(); }
+  // Processes that have joined in all.
+  size_t joined() const { return joined_; }
+  // When the latest of them ended; CLOCK_MONOTONIC.
+  uint64_t last_end_ns() const { return last_end_ns_; }
+  const std::string& failure() const { return failure_; }
+
+ private:
+  struct Entry {
+    FileDescriptor pidfd;
+    std::unique_ptr<TargetProcess> process;
+    std::optional<uint64_t> cpu_clock_ns;  // when it could be read last
+  };
+
+  void accept_all();
+  void greet(int connection);
+  void take_in(Peer peer, const wire::Hello& hello);
+  void process_ended(pid_t pid, bool replaced);
+  void drain_all(uint64_t now_ns);
+  void adapt_period(const TargetProcess::Drained& drained);
+  void read_slow_counters(uint64_t now_ns);
+  template <typename F>
+  void guarded(F&& write);
+
+  EventLoop& loop_;
+  recording::Writer& writer_;
+  Options options_;
+  SessionSocket socket_;
+  pid_t root_ = 0;
+  std::map<int, Peer> guests_;          // connected, silent so far; by descriptor
+  std::map<pid_t, Entry> processes_;
+  size_t joined_ = 0;
+  uint64_t last_end_ns_ = 0;
+  uint64_t period_ns_;
+  uint64_t next_drain_ns_ = 0;
+  uint64_t next_slow_ns_ = 0;
+  bool listening_ = true;
+  std::string failure_;
+};
+
+}  // namespace sampan::sampler

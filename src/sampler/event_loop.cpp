@@ -1,0 +1,41 @@
+#include "sampler/event_loop.h"
+
+#include <sys/epoll.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace sampan::sampler {
+
+EventLoop::EventLoop() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+  if (!epoll_) throw Error("waiting for the program: epoll_create1: {}", std::strerror(errno));
+}
+
+void EventLoop::watch(int fd, std::function<void()> on_readable) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = fd;
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
+    throw Error("waiting for the program: epoll_ctl: {}", std::strerror(errno));
+  }
+  handlers_[fd] = std::move(on_readable);
+}
+
+void EventLoop::forget(int fd) {
+  if (handlers_.erase(fd) != 0) epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+}
+
+void EventLoop::wait(int timeout_ms) {
+  epoll_event events[64];
+  const int count = epoll_wait(epoll_.get(), events, 64, timeout_ms);
+  for (int i = 0; i < count; ++i) {
+    const auto found = handlers_.find(events[i].data.fd);
+    if (found == handlers_.end()) continue;  // forgotten by an earlier call of this round
+    const std::function<void()> handler = found->second;  // the call may forget itself
+    handler();
+  }
+}
+
+}  // namespace sampan::sampler

@@ -1,0 +1,95 @@
+#include "sampler/preloadable.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "sampler/file_descriptor.h"
+#include "sampler/program.h"
+
+namespace sampan::sampler {
+namespace {
+
+constexpr size_t kMaxSegments = 4096;
+
+// The path in PT_INTERP, the loader that the program asks for; "" for a static program.
+std::string loader_of(int file, const Elf64_Ehdr& header) {
+  const size_t count = std::min<size_t>(header.e_phnum, kMaxSegments);
+  std::vector<Elf64_Phdr> segments(count);
+  const auto bytes = static_cast<ssize_t>(count * sizeof(Elf64_Phdr));
+  if (header.e_phentsize != sizeof(Elf64_Phdr) ||
+      pread(file, segments.data(), static_cast<size_t>(bytes),
+            static_cast<off_t>(header.e_phoff)) != bytes) {
+    return "";
+  }
+  for (const Elf64_Phdr& segment : segments) {
+    if (segment.p_type != PT_INTERP) continue;
+    char path[256] = {};
+    const size_t size = std::min<size_t>(segment.p_filesz, sizeof path - 1);
+    if (pread(file, path, size, static_cast<off_t>(segment.p_offset)) <= 0) return "";
+    return path;
+  }
+  return "";
+}
+
+// Where the loader ignores LD_PRELOAD for safety (AT_SECURE), unless we have the rights anyway.
+bool changes_rights(int file, const struct stat& info) {
+  const bool other_user = (info.st_mode & S_ISUID) != 0 && info.st_uid != geteuid();
+  const bool other_group = (info.st_mode & S_ISGID) != 0 && info.st_gid != getegid();
+  const bool capabilities =
+      geteuid() != 0 && fgetxattr(file, "security.capability", nullptr, 0) > 0;
+  return other_user || other_group || capabilities;
+}
+
+std::string why_not_elf(int file, const std::string& path) {
+  Elf64_Ehdr header{};
+  if (pread(file, &header, sizeof header, 0) < static_cast<ssize_t>(sizeof header) ||
+      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
+    return "";  // no ELF file: the kernel, or the shell, knows what to do with it
+  }
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64) {
+    return fmt::format("{} is not an x86-64 program, and the shim is. Profile a 64-bit build of it.",
+                       path);
+  }
+  const std::string loader = loader_of(file, header);
+  const bool is_loader = path.find("/ld-linux") != std::string::npos;
+  if (loader.empty() && !is_loader) {
+    return fmt::format(
+        "{} is statically linked, so nothing can be preloaded into it. Profile a dynamically "
+        "linked build of it, or use perf.",
+        path);
+  }
+  if (loader.find("musl") != std::string::npos) {
+    return fmt::format(
+        "{} is linked with musl, and the shim needs glibc. Profile a build of it for glibc, or "
+        "use perf.",
+        path);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string why_not_preloadable(const std::string& path) {
+  std::string missing;
+  const std::string program = resolve_interpreter(path, missing);
+  struct stat info{};
+  if (program.empty() || stat(program.c_str(), &info) != 0) return "";
+  const FileDescriptor file(open(program.c_str(), O_RDONLY | O_CLOEXEC));
+  if (changes_rights(file.get(), info)) {
+    return fmt::format(
+        "{} runs with other rights than yours (setuid, setgid or capabilities), so the loader "
+        "ignores the shim. Run sampan as that user, or profile a copy without those rights.",
+        program);
+  }
+  return file ? why_not_elf(file.get(), program) : "";
+}
+
+}  // namespace sampan::sampler

@@ -1,0 +1,123 @@
+#include "sampler/record_decoder.h"
+
+#include <algorithm>
+
+#include "wire/record.h"
+
+namespace sampan::sampler {
+namespace {
+
+std::string text(Payload bytes) {
+  return {bytes.begin(), std::find(bytes.begin(), bytes.end(), uint8_t{0})};
+}
+
+// The record, if the payload was exactly that long.
+template <typename Record>
+std::optional<Record> whole(const ByteCursor& cursor, Record record) {
+  if (!cursor.ok() || !cursor.at_end()) return std::nullopt;
+  return record;
+}
+
+}  // namespace
+
+std::optional<ThreadStartRecord> decode_thread_start(Payload payload) {
+  ByteCursor cursor(payload);
+  ThreadStartRecord record{};
+  record.tid = cursor.fixed<int32_t>();
+  record.time_ns = cursor.u64();
+  record.cpu_ns = cursor.u64();
+  record.name = text(cursor.take(wire::kThreadNameSize));
+  if (record.tid <= 0) return std::nullopt;
+  return whole(cursor, std::move(record));
+}
+
+std::optional<ThreadEndRecord> decode_thread_end(Payload payload) {
+  ByteCursor cursor(payload);
+  ThreadEndRecord record{};
+  record.time_ns = cursor.u64();
+  record.cpu_ns = cursor.u64();
+  return whole(cursor, record);
+}
+
+std::optional<ModuleLoadRecord> decode_module_load(Payload payload) {
+  ByteCursor cursor(payload);
+  ModuleLoadRecord record{};
+  record.time_ns = cursor.u64();
+  record.bias = cursor.u64();
+  record.start_avma = cursor.u64();
+  record.end_avma = cursor.u64();
+  const Payload build_id = cursor.take(cursor.u8());
+  record.build_id.assign(build_id.begin(), build_id.end());
+  if (!cursor.ok() || cursor.remaining() > wire::kMaxPath) return std::nullopt;
+  record.path = text(cursor.take(cursor.remaining()));
+  if (record.start_avma >= record.end_avma) return std::nullopt;
+  return record;
+}
+
+std::optional<ModuleUnloadRecord> decode_module_unload(Payload payload) {
+  ByteCursor cursor(payload);
+  ModuleUnloadRecord record{};
+  record.time_ns = cursor.u64();
+  record.bias = cursor.u64();
+  record.start_avma = cursor.u64();
+  return whole(cursor, record);
+}
+
+std::optional<ThreadNameRecord> decode_thread_name(Payload payload) {
+  ByteCursor cursor(payload);
+  ThreadNameRecord record{};
+  record.time_ns = cursor.u64();
+  record.tid = cursor.fixed<int32_t>();
+  record.name = text(cursor.take(wire::kThreadNameSize));
+  return whole(cursor, std::move(record));
+}
+
+std::optional<ThreadCpuRecord> decode_thread_cpu(Payload payload) {
+  ByteCursor cursor(payload);
+  ThreadCpuRecord record{};
+  record.time_ns = cursor.u64();
+  record.tid = cursor.fixed<int32_t>();
+  record.cpu_ns = cursor.u64();
+  return whole(cursor, record);
+}
+
+std::optional<ExitRecord> decode_exit(Payload payload) {
+  ByteCursor cursor(payload);
+  ExitRecord record{};
+  record.time_ns = cursor.u64();
+  record.status = cursor.fixed<int32_t>();
+  return whole(cursor, record);
+}
+
+std::optional<SampleRecord> SampleDecoder::decode(Payload payload) {
+  ByteCursor cursor(payload);
+  SampleRecord record{};
+  record.time_ns = cursor.u64();
+  record.cpu_ns = cursor.u64();
+  record.ticks = cursor.u16();
+  const uint8_t stop = cursor.u8();
+  cursor.skip(1);  // flags
+  known_ = cursor.ok() && stop < wire::kStopReasonCount && decode_stack(cursor);
+  if (!known_) return std::nullopt;
+  record.stop = static_cast<wire::StopReason>(stop);
+  return record;
+}
+
+bool SampleDecoder::decode_stack(ByteCursor& cursor) {
+  const uint64_t shared = cursor.uleb();
+  const uint64_t fresh = cursor.uleb();
+  if (shared > (known_ ? stack_.size() : 0) || fresh > wire::kMaxFrames ||
+      shared + fresh > wire::kMaxFrames) {
+    return false;
+  }
+  shared_ = shared;
+  stack_.resize(shared + fresh);
+  uint64_t frame = 0;
+  for (size_t i = stack_.size(); i > shared; --i) {  // the leaf comes first
+    frame += static_cast<uint64_t>(cursor.zigzag());
+    stack_[i - 1] = frame;
+  }
+  return cursor.ok() && cursor.at_end();
+}
+
+}  // namespace sampan::sampler

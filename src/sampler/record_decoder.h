@@ -1,0 +1,96 @@
+// Payloads of wire/record.h as structs. The payloads lie in memory that the target can write at any
+// moment: the caller copies them first, and everything in them is checked here.
+//
+// Every decode returns nothing for a payload that makes no sense. Names and paths are cut at the
+// first zero byte.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/byte_cursor.h"
+#include "wire/stop_reason.h"
+
+namespace sampan::sampler {
+
+using Payload = std::span<const uint8_t>;
+
+struct ThreadStartRecord {
+  int32_t tid;
+  uint64_t time_ns;
+  uint64_t cpu_ns;
+  std::string name;
+};
+struct ThreadEndRecord {
+  uint64_t time_ns;
+  uint64_t cpu_ns;  // 0: not known
+};
+struct ModuleLoadRecord {
+  uint64_t time_ns;
+  uint64_t bias;
+  uint64_t start_avma;
+  uint64_t end_avma;
+  std::vector<uint8_t> build_id;
+  std::string path;
+};
+struct ModuleUnloadRecord {
+  uint64_t time_ns;
+  uint64_t bias;
+  uint64_t start_avma;
+};
+struct ThreadNameRecord {
+  uint64_t time_ns;
+  int32_t tid;
+  std::string name;
+};
+struct ThreadCpuRecord {
+  uint64_t time_ns;
+  int32_t tid;
+  uint64_t cpu_ns;
+};
+struct ExitRecord {
+  uint64_t time_ns;
+  int32_t status;
+};
+
+std::optional<ThreadStartRecord> decode_thread_start(Payload payload);
+std::optional<ThreadEndRecord> decode_thread_end(Payload payload);
+std::optional<ModuleLoadRecord> decode_module_load(Payload payload);
+std::optional<ModuleUnloadRecord> decode_module_unload(Payload payload);
+std::optional<ThreadNameRecord> decode_thread_name(Payload payload);
+std::optional<ThreadCpuRecord> decode_thread_cpu(Payload payload);
+std::optional<ExitRecord> decode_exit(Payload payload);
+
+struct SampleRecord {
+  uint64_t time_ns;
+  uint64_t cpu_ns;  // of the thread's clock; 0: not known
+  uint16_t ticks;
+  wire::StopReason stop;
+};
+
+// The samples of one slot: each may share the root side of its stack with the one before.
+class SampleDecoder {
+ public:
+  // On success `stack()` is the sample's. After a failure samples are refused up to the next one
+  // that shares nothing: what they would share is not known.
+  std::optional<SampleRecord> decode(Payload payload);
+  // Another thread begins, or records were lost.
+  void forget() { known_ = false; }
+
+  // Lookup AVMAs, root first.
+  const std::vector<uint64_t>& stack() const { return stack_; }
+  // How many frames at the root side the sample shares with the one before.
+  size_t shared() const { return shared_; }
+
+ private:
+  bool decode_stack(ByteCursor& cursor);
+
+  std::vector<uint64_t> stack_;
+  size_t shared_ = 0;
+  bool known_ = false;
+};
+
+}  // namespace sampan::sampler

@@ -1,0 +1,17 @@
+// What a recording says about the circumstances: the machine, the kernel, the command.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "recording/tables.h"
+
+namespace sampan::sampler {
+
+// The session of `command`, starting now. `name` stands for the program; empty: the command's file
+// name.
+recording::Session describe_session(const std::vector<std::string>& command,
+                                    const std::string& name, uint32_t rate_hz,
+                                    const std::string& version);
+
+}  // namespace sampan::sampler

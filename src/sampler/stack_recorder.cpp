@@ -1,0 +1,45 @@
+#include "sampler/stack_recorder.h"
+
+#include <algorithm>
+
+namespace sampan::sampler {
+
+void StackRecorder::load(const ModuleLoadRecord& record) {
+  recording::Module module;
+  module.path = record.path;
+  module.build_id = record.build_id;
+  module.svma_begin = record.start_avma - record.bias;
+  module.svma_end = record.end_avma - record.bias;
+  modules_.load(record, writer_.add(module));
+  frames_.clear();
+}
+
+void StackRecorder::unload(const ModuleUnloadRecord& record) {
+  modules_.unload(record);
+  frames_.clear();
+}
+
+uint32_t StackRecorder::row(Previous& previous, std::span<const uint64_t> stack, size_t shared,
+                            uint64_t time_ns) {
+  // A sample from before the latest change may see other modules than those that follow it.
+  const bool settled = time_ns >= modules_.last_change_ns();
+  if (!settled || previous.changes != modules_.changes()) shared = 0;
+  shared = std::min({shared, previous.rows.size(), stack.size()});
+  previous.rows.resize(shared);
+  previous.changes = settled ? modules_.changes() : 0;
+  uint32_t row = shared > 0 ? previous.rows.back() : recording::kNone;
+  for (const uint64_t avma : stack.subspan(shared)) {
+    row = writer_.stack(row, frame_row(avma, time_ns));
+    previous.rows.push_back(row);
+  }
+  return row;
+}
+
+uint32_t StackRecorder::frame_row(uint64_t avma, uint64_t time_ns) {
+  if (time_ns < modules_.last_change_ns()) return writer_.frame(modules_.lookup(avma, time_ns));
+  const auto [found, is_new] = frames_.try_emplace(avma);
+  if (is_new) found->second = writer_.frame(modules_.lookup(avma, time_ns));
+  return found->second;
+}
+
+}  // namespace sampan::sampler

@@ -1,9 +1,103 @@
+// sampan collect --session NAME --parent-pid PID: what the shim starts when a program is profiled
+// without the launcher (LD_PRELOAD and SAMPAN=1 alone). Gathers until all processes of the program
+// are gone. Options come from the environment.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include "base/clock.h"
 #include "cli/command.h"
+#include "cli/output_directory.h"
+#include "cli/results.h"
+#include "cli/run_options.h"
+#include "recording/writer.h"
+#include "sampler/collector.h"
+#include "sampler/event_loop.h"
+#include "sampler/limits.h"
+#include "sampler/session_info.h"
 
 namespace sampan::cli {
+namespace {
+
+struct CollectOptions {
+  RunOptions run;
+  std::string session;
+  pid_t parent = 0;
+};
+
+// Between the end of one process and the first sign of the child that it left.
+constexpr int kGraceMs = 300;
+// For the program to join after it has started us.
+constexpr uint64_t kPatienceNs = 5'000'000'000;
+
+std::vector<std::string> command_line_of(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/cmdline", pid), std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  if (words.empty()) words.push_back(fmt::format("pid-{}", pid));
+  return words;
+}
+
+// Nobody waits for this process, and it outlives the terminal.
+void become_daemon() {
+  setsid();
+  for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGPIPE}) {
+    std::signal(signal, SIG_IGN);
+  }
+}
+
+bool is_over(const sampler::Collector& collector, uint64_t start_ns) {
+  if (collector.processes() > 0) return false;
+  const uint64_t now = monotonic_ns();
+  if (collector.joined() == 0) return now > start_ns + kPatienceNs;
+  return now > collector.last_end_ns() + kGraceMs * 1'000'000ull;
+}
+
+int collect(const CollectOptions& options) {
+  become_daemon();
+  const std::vector<const exporters::Format*> formats = chosen_formats(options.run);
+  sampler::raise_descriptor_limit();
+  const recording::Session session = sampler::describe_session(
+      command_line_of(options.parent), options.run.name, options.run.rate_hz, SAMPAN_VERSION);
+  OutputDirectory directory(options.run.output, session.program);
+  {
+    sampler::EventLoop loop;
+    const uint64_t start_ns = monotonic_ns();
+    recording::Writer writer(directory.recording(), session);
+    sampler::Collector collector(
+        loop, writer, {options.session, start_ns, options.run.rate_hz, options.run.follow});
+    collector.set_root(options.parent);
+    while (!is_over(collector, start_ns)) collector.step(kGraceMs);
+    if (collector.joined() == 0) {
+      directory.remove();
+      return kExitFailure;
+    }
+    if (!collector.failure().empty()) throw Error("{}", collector.failure());
+    recording::SessionEnd end;
+    end.time_ns = collector.last_end_ns() - start_ns;
+    end.exit_status = collector.root_exit().status;
+    end.exit_signal = collector.root_exit().signal;
+    writer.finish(end);
+  }
+  write_results(directory.path(), {formats, !options.run.quiet});
+  return 0;
+}
+
+}  // namespace
 
 void add_collect(CLI::App& app, Commands& commands) {
-  commands.actions[app.add_subcommand("collect")] = [] { return 0; };
+  CLI::App* command = app.add_subcommand("collect", "Gather what a program records");
+  command->group("");  // hidden
+  const auto options = std::make_shared<CollectOptions>();
+  add_run_options(*command, options->run);
+  command->add_option("--session", options->session)->required();
+  command->add_option("--parent-pid", options->parent)->required();
+  commands.actions[command] = [options] { return collect(*options); };
 }
 
 }  // namespace sampan::cli

@@ -1,9 +1,124 @@
+// sampan run [options] -- COMMAND [ARG...]
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "base/clock.h"
 #include "cli/command.h"
+#include "cli/output_directory.h"
+#include "cli/results.h"
+#include "cli/run_options.h"
+#include "cli/shim.h"
+#include "recording/writer.h"
+#include "sampler/collector.h"
+#include "sampler/event_loop.h"
+#include "sampler/launch.h"
+#include "sampler/limits.h"
+#include "sampler/preloadable.h"
+#include "sampler/program.h"
+#include "sampler/session_info.h"
+#include "sampler/signal_relay.h"
 
 namespace sampan::cli {
+namespace {
+
+// Why there may be nothing to see, and what to do; "" when all is well.
+std::string note_about(const std::string& command, size_t joined, size_t still_running) {
+  if (still_running > 0) {
+    return fmt::format("{} {} still running: sampling ended with the command.", still_running,
+                       still_running == 1 ? "process is" : "processes are");
+  }
+  const std::string reason =
+      sampler::why_not_preloadable(sampler::find_program(command));
+  if (!reason.empty()) return reason;
+  if (joined > 0) return "";
+  return "The program did not take the shim in, so nothing was sampled. Does it clear its "
+         "environment, or end before main?";
+}
+
+// Runs the command to its end; the recording in `directory` is complete then.
+sampler::ExitState record(const std::vector<std::string>& command, const RunOptions& options,
+                          const std::string& shim, const recording::Session& session,
+                          OutputDirectory& directory) {
+  sampler::SignalRelay signals;
+  sampler::EventLoop loop;
+  const uint64_t start_ns = monotonic_ns();
+  recording::Writer writer(directory.recording(), session);
+  const std::string name = sampler::SessionSocket::random_name();
+  sampler::Collector collector(loop, writer, {name, start_ns, options.rate_hz, options.follow});
+
+  const sampler::LaunchedProgram program =
+      sampler::launch({command, shim, name, options.follow}, signals);
+  sampler::raise_descriptor_limit();
+  collector.set_root(program.pid);
+  bool ended = false;
+  loop.watch(program.pidfd.get(), [&ended] { ended = true; });
+  loop.watch(signals.fd(), [&] { signals.pass_on(program.pid); });
+  while (!ended) collector.step();
+
+  const size_t still_running = collector.finish();
+  const uint64_t end_ns = monotonic_ns();
+  const sampler::ProgramEnd end = sampler::wait_for(program);
+  try {
+    if (!collector.failure().empty()) throw Error("{}", collector.failure());
+    writer.finish({end_ns - start_ns, end.exit.status, end.exit.signal, end.user_cpu_ns,
+                   end.system_cpu_ns, note_about(command[0], collector.joined(), still_running)});
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "sampan: the recording is incomplete: {}\n", error.what());
+  }
+  return end.exit;
+}
+
+sampler::ExitState launch_and_record(const std::vector<std::string>& command,
+                                     const RunOptions& options) {
+  const std::string shim = find_shim();
+  const recording::Session session =
+      sampler::describe_session(command, options.name, options.rate_hz, SAMPAN_VERSION);
+  OutputDirectory directory(options.output, session.program);
+  sampler::ExitState exit;
+  try {
+    exit = record(command, options, shim, session, directory);
+  } catch (const std::exception&) {
+    directory.remove();  // the program did not start
+    throw;
+  }
+  try {
+    write_results(directory.path(), {chosen_formats(options), !options.quiet});
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "sampan: {}\nsampan: the recording is {}\n", error.what(),
+               directory.recording());
+  }
+  return exit;
+}
+
+int run(const std::vector<std::string>& command, const RunOptions& options) {
+  if (command.empty()) throw UsageError("run: no program given\nsampan run [options] -- COMMAND");
+  chosen_formats(options);  // a wrong one is said before the program starts
+  try {
+    return sampler::exit_like(launch_and_record(command, options));
+  } catch (const sampler::LaunchError& error) {
+    fmt::print(stderr, "sampan: {}\n", error.what());
+    return error.exit_status;
+  } catch (const Error& error) {
+    fmt::print(stderr, "sampan: {}\n", error.what());
+    return kExitRunFailure;
+  }
+}
+
+void add(CLI::App& app, Commands& commands, const char* name, const char* description) {
+  CLI::App* command = app.add_subcommand(name, description);
+  command->usage(fmt::format("Usage: sampan {} [OPTIONS] [--] COMMAND [ARG...]", name));
+  const auto options = std::make_shared<RunOptions>();
+  add_run_options(*command, *options);
+  commands.actions[command] = [options, &commands] { return run(commands.program, *options); };
+}
+
+}  // namespace
 
 void add_run(CLI::App& app, Commands& commands) {
-  commands.actions[app.add_subcommand("run")] = [] { return 0; };
+  add(app, commands, "run", "Launch a program and profile it");
+  add(app, commands, "record", "The same as run");
 }
 
 }  // namespace sampan::cli

@@ -36,8 +36,7 @@ bool has_ended(const FileDescriptor& pidfd) {
 
 std::string executable_of(pid_t pid) {
   char path[4096];
-  const ssize_t size =
-      readlink(fmt::format("/proc/{}/exe", pid).c_str(), path, sizeof path);
+  const ssize_t size = readlink(fmt::format("/proc/{}/exe", pid).c_str(), path, sizeof path);
   return size > 0 ? std::string(path, static_cast<size_t>(size)) : fmt::format("pid {}", pid);
 }
 
@@ -58,10 +57,10 @@ Collector::~Collector() {
   loop_.forget(socket_.fd());
 }
 
-void Collector::step() {
+void Collector::step(int idle_ms) {
   uint64_t now = monotonic_ns();
   if (processes_.empty()) {
-    loop_.wait(-1);
+    loop_.wait(idle_ms);
   } else {
     const uint64_t left = next_drain_ns_ > now ? next_drain_ns_ - now : 0;
     loop_.wait(static_cast<int>((left + kMillisecond - 1) / kMillisecond));
@@ -141,7 +140,8 @@ void Collector::process_ended(pid_t pid, bool replaced) {
     if (!end.cpu_clock_ns) end.cpu_clock_ns = entry.cpu_clock_ns;
     if (!replaced) end.exit = exit_state(entry.pidfd.get());
     end.replaced = replaced;
-    entry.process->finish(end);
+    const ExitState exit = entry.process->finish(end);
+    if (pid == root_) root_exit_ = exit;
   });
   if (!listening_) {
     loop_.watch(socket_.fd(), [this] { accept_all(); });

@@ -23,10 +23,10 @@ namespace sampan::sampler {
 class Collector {
  public:
   struct Options {
-    std::string session;       // the socket's name
-    uint64_t start_ns;         // of the session, CLOCK_MONOTONIC
+    std::string session;  // the socket's name
+    uint64_t start_ns;    // of the session, CLOCK_MONOTONIC
     uint32_t rate_hz;
-    bool follow;               // children too
+    bool follow;  // children too
   };
   // Listens from now on. Throws Error when the socket cannot be opened.
   Collector(EventLoop& loop, recording::Writer& writer, const Options& options);
@@ -35,8 +35,9 @@ class Collector {
   // The first process: without `follow` the only one that is let in.
   void set_root(pid_t pid) { root_ = pid; }
 
-  // Waits for events, and drains when that is due. Once.
-  void step();
+  // Waits for events, and drains when that is due. Once. Without processes it waits at most
+  // `idle_ms`; -1: for ever.
+  void step(int idle_ms = -1);
   // Drains everything a last time, writes the ends of the processes that have ended, and switches
   // sampling off in those that have not. Returns how many those are.
   size_t finish();
@@ -46,6 +47,8 @@ class Collector {
   size_t joined() const { return joined_; }
   // When the latest of them ended; CLOCK_MONOTONIC.
   uint64_t last_end_ns() const { return last_end_ns_; }
+  // How the root ended, as far as that is known.
+  const ExitState& root_exit() const { return root_exit_; }
   const std::string& failure() const { return failure_; }
 
  private:
@@ -70,10 +73,11 @@ class Collector {
   Options options_;
   SessionSocket socket_;
   pid_t root_ = 0;
-  std::map<int, Peer> guests_;          // connected, silent so far; by descriptor
+  std::map<int, Peer> guests_;  // connected, silent so far; by descriptor
   std::map<pid_t, Entry> processes_;
   size_t joined_ = 0;
   uint64_t last_end_ns_ = 0;
+  ExitState root_exit_;
   uint64_t period_ns_;
   uint64_t next_drain_ns_ = 0;
   uint64_t next_slow_ns_ = 0;

@@ -74,9 +74,10 @@ uint64_t nanoseconds(const timeval& time) {
 
 LaunchedProgram launch(const LaunchOptions& options, const SignalRelay& signals) {
   if (options.shim.find_first_of(": \t\n") != std::string::npos) {
-    throw Error("{}: the loader cannot preload from a path with spaces or colons; install sampan "
-                "elsewhere",
-                options.shim);
+    throw Error(
+        "{}: the loader cannot preload from a path with spaces or colons; install sampan "
+        "elsewhere",
+        options.shim);
   }
   const std::vector<std::string> environment = environment_for(options);
   const std::vector<char*> arguments = pointers_to(options.command);

@@ -21,10 +21,9 @@ void ModuleMap::load(const ModuleLoadRecord& record, uint32_t module) {
   }
   const Mapping mapping{record.start_avma, record.end_avma, record.bias,
                         record.time_ns,    kStillLoaded,    module};
-  const auto place = std::upper_bound(mappings_.begin(), mappings_.end(), mapping,
-                                      [](const Mapping& a, const Mapping& b) {
-                                        return a.start_avma < b.start_avma;
-                                      });
+  const auto place = std::upper_bound(
+      mappings_.begin(), mappings_.end(), mapping,
+      [](const Mapping& a, const Mapping& b) { return a.start_avma < b.start_avma; });
   mappings_.insert(place, mapping);
   longest_ = std::max(longest_, record.end_avma - record.start_avma);
   changed(record.time_ns);

@@ -55,8 +55,8 @@ std::string why_not_elf(int file, const std::string& path) {
     return "";  // no ELF file: the kernel, or the shell, knows what to do with it
   }
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64) {
-    return fmt::format("{} is not an x86-64 program, and the shim is. Profile a 64-bit build of it.",
-                       path);
+    return fmt::format(
+        "{} is not an x86-64 program, and the shim is. Profile a 64-bit build of it.", path);
   }
   const std::string loader = loader_of(file, header);
   const bool is_loader = path.find("/ld-linux") != std::string::npos;
@@ -80,7 +80,7 @@ std::string why_not_elf(int file, const std::string& path) {
 std::string why_not_preloadable(const std::string& path) {
   std::string missing;
   const std::string program = resolve_interpreter(path, missing);
-  struct stat info{};
+  struct stat info {};
   if (program.empty() || stat(program.c_str(), &info) != 0) return "";
   const FileDescriptor file(open(program.c_str(), O_RDONLY | O_CLOEXEC));
   if (changes_rights(file.get(), info)) {

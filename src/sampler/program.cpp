@@ -17,9 +17,8 @@ constexpr size_t kLongestFirstLine = 256;  // BINPRM_BUF_SIZE of the kernel
 constexpr int kDeepestScript = 5;          // as the kernel
 
 bool is_executable_file(const std::string& path) {
-  struct stat info{};
-  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
-         access(path.c_str(), X_OK) == 0;
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
 std::vector<std::string> words_of(std::string_view line) {

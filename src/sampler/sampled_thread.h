@@ -11,10 +11,10 @@
 namespace sampan::sampler {
 
 struct SampledThread {
-  uint32_t row = recording::kNone;   // in the recording's table of threads
+  uint32_t row = recording::kNone;  // in the recording's table of threads
   int32_t tid = 0;
-  uint64_t start_clock_ns = 0;       // the thread's CPU clock when sampling began
-  uint64_t clock_ns = 0;             // and at its latest sample
+  uint64_t start_clock_ns = 0;  // the thread's CPU clock when sampling began
+  uint64_t clock_ns = 0;        // and at its latest sample
   StackRecorder::Previous previous;
 
   // The weight of a sample: the CPU since the one before. The clock is moved on. A clock that could

@@ -45,12 +45,11 @@ SessionSocket::SessionSocket(const std::string& name)
 
 std::optional<Peer> SessionSocket::accept() {
   errno = 0;
-  FileDescriptor connection(
-      accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  FileDescriptor connection(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   ucred who{};
   socklen_t size = sizeof who;
-  if (!connection ||
-      getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0 || who.pid <= 0) {
+  if (!connection || getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0 ||
+      who.pid <= 0) {
     return std::nullopt;
   }
   // A server that root started may have given up its rights meanwhile, so root takes anybody.

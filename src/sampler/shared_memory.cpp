@@ -11,8 +11,7 @@
 
 namespace sampan::sampler {
 
-SharedMemory::SharedMemory()
-    : fd_(memfd_create("sampan", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
+SharedMemory::SharedMemory() : fd_(memfd_create("sampan", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
   const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
   if (!fd_ || ftruncate(fd_.get(), wire::kSharedSize) != 0 ||
       fcntl(fd_.get(), F_ADD_SEALS, seals) != 0) {

@@ -30,7 +30,9 @@ SignalRelay::SignalRelay() {
   }
 }
 
-SignalRelay::~SignalRelay() { restore(); }
+SignalRelay::~SignalRelay() {
+  restore();
+}
 
 void SignalRelay::restore() const {
   sigaction(SIGPIPE, &inherited_pipe_, nullptr);

@@ -42,9 +42,9 @@ TargetProcess::Drained TargetProcess::drain() {
 }
 
 void TargetProcess::note_heads(Drained& drained) {
-  const uint32_t used = std::min(
-      wire::control_block(memory_.base())->slots_used.load(std::memory_order_acquire),
-      wire::kSlotCount);
+  const uint32_t used =
+      std::min(wire::control_block(memory_.base())->slots_used.load(std::memory_order_acquire),
+               wire::kSlotCount);
   while (slots_.size() < used) {
     const auto index = static_cast<uint32_t>(slots_.size());
     slots_.emplace_back().ring = {&wire::thread_slot(memory_.base(), index)->ring,
@@ -52,16 +52,14 @@ void TargetProcess::note_heads(Drained& drained) {
   }
   for (Slot& slot : slots_) {
     const uint64_t head = slot.ring.head();
-    drained.fullest =
-        std::max(drained.fullest, share(head - slot.limit, wire::kThreadRingSize));
+    drained.fullest = std::max(drained.fullest, share(head - slot.limit, wire::kThreadRingSize));
     slot.limit = head;
   }
 }
 
 void TargetProcess::drain_process_ring(Drained& drained) {
   const uint64_t head = process_ring_.head();
-  drained.fullest =
-      std::max(drained.fullest, share(head - process_limit_, wire::kProcessRingSize));
+  drained.fullest = std::max(drained.fullest, share(head - process_limit_, wire::kProcessRingSize));
   process_limit_ = head;
   wire::RingReader::Record record;
   while (process_ring_.next(head, record)) {
@@ -106,14 +104,10 @@ bool TargetProcess::read_process_record(uint8_t type, Payload payload) {
         return true;
       }
       return false;
-    case wire::RecordType::kExit:
-      exit_ = decode_exit(payload);
-      return exit_.has_value();
+    case wire::RecordType::kExit: exit_ = decode_exit(payload); return exit_.has_value();
     case wire::RecordType::kExec:
-    case wire::RecordType::kExecFailed:
-      return true;  // the next Hello of this pid tells better
-    default:
-      return false;
+    case wire::RecordType::kExecFailed: return true;  // the next Hello of this pid tells better
+    default: return false;
   }
 }
 
@@ -122,8 +116,7 @@ bool TargetProcess::read_thread_record(Slot& slot, uint8_t type, Payload payload
     case wire::RecordType::kThreadStart:
       if (const auto record = decode_thread_start(payload)) return start_thread(slot, *record);
       return false;
-    case wire::RecordType::kSample:
-      return add_sample(slot, payload);
+    case wire::RecordType::kSample: return add_sample(slot, payload);
     case wire::RecordType::kThreadEnd:
       if (const auto record = decode_thread_end(payload); record && slot.thread) {
         const bool known = record->cpu_ns != 0;
@@ -131,8 +124,7 @@ bool TargetProcess::read_thread_record(Slot& slot, uint8_t type, Payload payload
         return true;
       }
       return false;
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -162,8 +154,8 @@ bool TargetProcess::add_sample(Slot& slot, Payload payload) {
   sample.time_ns = session_time(record->time_ns);
   sample.cpu_ns = thread.weigh(*record, origin_.tick_ns);
   sample.stop = record->stop;
-  sample.stack = stacks_.row(thread.previous, slot.samples.stack(), slot.samples.shared(),
-                             record->time_ns);
+  sample.stack =
+      stacks_.row(thread.previous, slot.samples.stack(), slot.samples.shared(), record->time_ns);
   writer_.add(sample);
   return true;
 }
@@ -204,7 +196,7 @@ uint64_t TargetProcess::recorded_cpu_ns() const {
   return sum;
 }
 
-void TargetProcess::finish(const End& end) {
+ExitState TargetProcess::finish(const End& end) {
   drain();
   // What the kernel last said may be a while ago; the threads' own clocks may know more.
   const uint64_t clock = std::max(end.cpu_clock_ns.value_or(0), recorded_cpu_ns());
@@ -223,13 +215,13 @@ void TargetProcess::finish(const End& end) {
   row.process = row_;
   row.time_ns = session_time(end.time_ns);
   row.cpu_ns = clock - std::min(clock, origin_.start_clock_ns);
-  row.exit_status = end.exit.status;
-  row.exit_signal = end.exit.signal;
-  if (!row.exit_status && !row.exit_signal && exit_ && !end.replaced) {
-    row.exit_status = exit_->status & 0xff;
-  }
+  ExitState exit = end.exit;
+  if (!exit.status && !exit.signal && exit_ && !end.replaced) exit.status = exit_->status & 0xff;
+  row.exit_status = exit.status;
+  row.exit_signal = exit.signal;
   row.replaced = end.replaced;
   writer_.add(row);
+  return exit;
 }
 
 void TargetProcess::write_losses() {

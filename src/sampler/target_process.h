@@ -46,13 +46,14 @@ class TargetProcess {
   Drained drain();
 
   struct End {
-    uint64_t time_ns;                        // CLOCK_MONOTONIC
-    std::optional<uint64_t> cpu_clock_ns;    // the process's CPU clock, if it could still be read
+    uint64_t time_ns;                      // CLOCK_MONOTONIC
+    std::optional<uint64_t> cpu_clock_ns;  // the process's CPU clock, if it could still be read
     ExitState exit;
-    bool replaced;                           // by exec
+    bool replaced;  // by exec
   };
-  // Drains for the last time and writes the ends of the threads and of the process.
-  void finish(const End& end);
+  // Drains for the last time and writes the ends of the threads and of the process. Returns how it
+  // ended, from what it said itself where the kernel did not.
+  ExitState finish(const End& end);
 
   // Writes the losses if they have grown since they were written last.
   void write_losses();
@@ -99,7 +100,7 @@ class TargetProcess {
   std::unordered_map<int32_t, uint64_t> clocks_at_exit_;  // by tid, from kThreadCpu
   std::vector<ThreadNameRecord> names_;                   // whose threads may not be known yet
   std::optional<ExitRecord> exit_;
-  uint64_t ended_clocks_ns_ = 0;                          // sum over the threads that ended
+  uint64_t ended_clocks_ns_ = 0;  // sum over the threads that ended
   size_t threads_seen_ = 0;
   uint64_t own_losses_[wire::kLossCount] = {};
   recording::Losses written_losses_;

@@ -18,7 +18,7 @@
 #include "recording/writer.h"
 #include "sampler/collector.h"
 #include "sampler/event_loop.h"
-#include "sampler/limits.h"
+#include "sampler/descriptor_limit.h"
 #include "sampler/session_info.h"
 
 namespace sampan::cli {

@@ -31,7 +31,9 @@ void Progress::show(const std::string& what) {
   if (is_due()) print(what);
 }
 
-bool Progress::is_due() { return terminal_ && monotonic_ns() >= next_ns_; }
+bool Progress::is_due() {
+  return terminal_ && monotonic_ns() >= next_ns_;
+}
 
 void Progress::print(const std::string& line) {
   fmt::print(stderr, "{}{}", kClearLine, line);

@@ -1,5 +1,5 @@
-// What happens when a recording is complete: names for its addresses, the files that were asked for,
-// the page.
+// What happens when a recording is complete: names for its addresses, the files that were asked
+// for, the page.
 #pragma once
 
 #include <string>

@@ -14,7 +14,7 @@
 #include "sampler/collector.h"
 #include "sampler/event_loop.h"
 #include "sampler/launch.h"
-#include "sampler/limits.h"
+#include "sampler/descriptor_limit.h"
 #include "sampler/preloadable.h"
 #include "sampler/program.h"
 #include "sampler/session_info.h"
@@ -29,8 +29,7 @@ std::string note_about(const std::string& command, size_t joined, size_t still_r
     return fmt::format("{} {} still running: sampling ended with the command.", still_running,
                        still_running == 1 ? "process is" : "processes are");
   }
-  const std::string reason =
-      sampler::why_not_preloadable(sampler::find_program(command));
+  const std::string reason = sampler::why_not_preloadable(sampler::find_program(command));
   if (!reason.empty()) return reason;
   if (joined > 0) return "";
   return "The program did not take the shim in, so nothing was sampled. Does it clear its "
@@ -108,7 +107,7 @@ int run(const std::vector<std::string>& command, const RunOptions& options) {
 
 void add(CLI::App& app, Commands& commands, const char* name, const char* description) {
   CLI::App* command = app.add_subcommand(name, description);
-  command->usage(fmt::format("Usage: sampan {} [OPTIONS] [--] COMMAND [ARG...]", name));
+  command->footer(fmt::format("sampan {} [OPTIONS] -- COMMAND [ARG...]", name));
   const auto options = std::make_shared<RunOptions>();
   add_run_options(*command, *options);
   commands.actions[command] = [options, &commands] { return run(commands.program, *options); };

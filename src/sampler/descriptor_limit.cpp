@@ -1,4 +1,4 @@
-#include "sampler/limits.h"
+#include "sampler/descriptor_limit.h"
 
 #include <sys/resource.h>
 

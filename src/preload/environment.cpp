@@ -87,7 +87,13 @@ void write_preload(const char* given, bool profiled, std::span<char> text) {
 }  // namespace
 
 void read_environment(const char* shim) {
-  if (strlen(shim) < sizeof path) strcpy(path, shim);
+  // Children may begin in another directory.
+  size_t used = 0;
+  if (shim[0] != '/' && getcwd(path, sizeof path - 1) != nullptr) {
+    used = strlen(path);
+    path[used++] = '/';
+  }
+  if (used + strlen(shim) < sizeof path) strcpy(path + used, shim);
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     if (is_ours(*variable)) keep(*variable);
   }

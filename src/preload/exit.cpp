@@ -25,7 +25,9 @@ void write_cpu(const ThreadState& thread) {
 }
 
 void before_exit(int status) {
-  if (!active() || in_vfork_child()) return;
+  if (!active()) return;
+  const bool filtered = this_process.seccomp_filtered.load(std::memory_order_relaxed);
+  if (!filtered && in_vfork_child()) return;
   record_live_threads();
   uint8_t buffer[sizeof status];
   ByteWriter fields(buffer);

@@ -21,17 +21,24 @@ namespace {
 
 constexpr size_t kMaxModules = 8192;
 constexpr size_t kMaxBuildId = 64;
+constexpr size_t kRecordsSize = size_t{4} << 20;
+constexpr unsigned kPatience = 10'000;
 
 struct Module {
   uint64_t bias;
   uint64_t start;
   uint64_t generation;  // of the renewal that has seen it last
   const char* name;     // the loader's own, to tell a file from another at the same place
+  size_t record_size;   // of its kModuleLoad without the time, in `records`
 };
 
 SpinLock lock;
 Module* modules;
 size_t module_count;
+// The records of all modules, in their order: in a forked child, where the loader's lock may be
+// held for ever by a thread that is not there, they are written again without asking it.
+uint8_t* records;
+size_t records_size;
 uint64_t generation;
 // The loader's counts of modules added and removed when we looked last.
 unsigned long long seen_added;
@@ -104,17 +111,22 @@ std::span<const char> path_of(const dl_phdr_info& info, const Extent& extent,
   return buffer.first(used + length);
 }
 
-void write_load(const dl_phdr_info& info, const Extent& extent) {
-  uint8_t buffer[3 * sizeof(uint64_t) + 1 + kMaxBuildId];
-  ByteWriter fields(buffer);
-  fields.fixed(uint64_t{info.dlpi_addr});
-  fields.fixed(extent.start);
-  fields.fixed(extent.end);
-  fields.fixed(static_cast<uint8_t>(extent.build_id.size()));
-  fields.bytes(extent.build_id.data(), extent.build_id.size());
-  char path[wire::kMaxPath];
-  write_process_record(wire::RecordType::kModuleLoad, fields.written(), path_of(info, extent, path),
-                       wire::Loss::kModuleRecord);
+// Appends to `records`; the size, 0 when there is no room.
+size_t make_record(const dl_phdr_info& info, const Extent& extent) {
+  ByteWriter record({records + records_size, kRecordsSize - records_size});
+  record.fixed(uint64_t{info.dlpi_addr});
+  record.fixed(extent.start);
+  record.fixed(extent.end);
+  record.fixed(static_cast<uint8_t>(extent.build_id.size()));
+  record.bytes(extent.build_id.data(), extent.build_id.size());
+  char buffer[wire::kMaxPath];
+  const std::span<const char> path = path_of(info, extent, buffer);
+  record.bytes(path.data(), path.size());
+  return record.ok() ? record.size() : 0;
+}
+
+void write_load(std::span<const uint8_t> record) {
+  write_process_record(wire::RecordType::kModuleLoad, record, {}, wire::Loss::kModuleRecord);
 }
 
 void write_unload(const Module& module) {
@@ -151,35 +163,48 @@ int mark_known(dl_phdr_info* info, size_t, void*) {
 int add_new(dl_phdr_info* info, size_t, void*) {
   const Extent extent = extent_of(*info);
   if (extent.start >= extent.end || find_module(*info, extent.start) != nullptr) return 0;
-  if (module_count == kMaxModules) {
+  const size_t size = module_count < kMaxModules ? make_record(*info, extent) : 0;
+  if (size == 0) {
     count_loss(wire::Loss::kModuleRecord);
     return 0;
   }
-  modules[module_count++] = {info->dlpi_addr, extent.start, generation, info->dlpi_name};
-  write_load(*info, extent);
+  modules[module_count++] = {info->dlpi_addr, extent.start, generation, info->dlpi_name, size};
+  write_load({records + records_size, size});
+  records_size += size;
   return 0;
 }
 
 void drop_gone() {
   size_t kept = 0;
+  size_t kept_size = 0;
+  const uint8_t* record = records;
   for (const Module& module : std::span(modules, module_count)) {
+    const size_t size = module.record_size;
     if (module.generation == generation) {
+      memmove(records + kept_size, record, size);
+      kept_size += size;
       modules[kept++] = module;
     } else {
       write_unload(module);
     }
+    record += size;
   }
   module_count = kept;
+  records_size = kept_size;
+}
+
+void* map(size_t size) {
+  const long mapped = raw_syscall(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return mapped < 0 && mapped > -4096 ? nullptr : reinterpret_cast<void*>(mapped);
 }
 
 }  // namespace
 
 bool start_modules() {
-  const long mapped =
-      raw_syscall(SYS_mmap, nullptr, kMaxModules * sizeof(Module), PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapped < 0 && mapped > -4096) return false;
-  modules = reinterpret_cast<Module*>(mapped);
+  modules = static_cast<Module*>(map(kMaxModules * sizeof(Module)));
+  records = static_cast<uint8_t*>(map(kRecordsSize));
+  if (modules == nullptr || records == nullptr) return false;
   renew_modules();
   return true;
 }
@@ -200,11 +225,20 @@ void renew_modules() {
   lock.unlock();
 }
 
-void modules_after_fork() {
+bool lock_modules() {
+  return lock.lock_for(kPatience);
+}
+
+void unlock_modules() {
   lock.unlock();
-  module_count = 0;
-  seen_added = 0;
-  renew_modules();
+}
+
+void modules_after_fork() {
+  const uint8_t* record = records;
+  for (const Module& module : std::span(modules, module_count)) {
+    write_load({record, module.record_size});
+    record += module.record_size;
+  }
 }
 
 }  // namespace sampan::preload

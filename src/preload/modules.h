@@ -11,7 +11,11 @@ bool start_modules();
 
 // Writes the modules that are new and those that are gone. Cheap when nothing has changed.
 void renew_modules();
-// After fork: all modules are news to the child's new ring.
+
+// Around fork, so that the child finds the list whole. False when it was not to be had.
+bool lock_modules();
+void unlock_modules();
+// In the child, still locked: all modules are news to its new ring.
 void modules_after_fork();
 
 }  // namespace sampan::preload

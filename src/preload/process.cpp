@@ -1,5 +1,6 @@
 #include "preload/process.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -10,9 +11,11 @@
 #include "preload/modules.h"
 #include "preload/process_ring.h"
 #include "preload/sampling_signal.h"
+#include "preload/scan.h"
 #include "preload/session.h"
 #include "preload/spin_lock.h"
 #include "preload/threads.h"
+#include "preload/unloading.h"
 #include "wire/control_block.h"
 
 namespace sampan::preload {
@@ -22,43 +25,66 @@ constinit unwind::Walker walker;
 
 namespace {
 
-// Whatever is left of the session after a join that failed: nothing may write to it.
+// After a join that failed, or for a child that is not to be profiled.
 void leave() {
   this_process.started.store(false);
-  raw_syscall(SYS_munmap, this_process.shared, wire::kSharedSize);
+  if (!this_process.seccomp_filtered.load()) {
+    raw_syscall(SYS_munmap, this_process.shared, wire::kSharedSize);
+  }
 }
 
-// In the child. It has the calling thread alone, no timers and no perf events, and its parent's
-// shared memory, over which its own is mapped: all pointers into it stay good.
+// The child has its parent's shared memory still: its own is mapped over it, so that all pointers
+// into it stay good.
+bool join_in_child() {
+  if (!this_process.follow) return false;
+  if (!this_process.seccomp_filtered.load() &&
+      join_session(session_name(), true, this_process.shared).shared != nullptr) {
+    return true;
+  }
+  count_loss(wire::Loss::kProcessNotJoined);  // among the parent's
+  return false;
+}
+
+// In the child. It has the calling thread alone, no timers and no perf events. Locks may be held by
+// threads that are not there.
 void after_fork_in_child() {
   if (!this_process.started.load(std::memory_order_relaxed)) return;
-  ThreadState* survivor = thread_by_pthread(pthread_self());
+  ThreadState* thread = thread_by_pthread(pthread_self());
   sampling_signal_after_fork();
   this_process.pid = static_cast<int>(raw_syscall(SYS_getpid));
-  const_cast<char&>(*this_process.fork_marker) = 1;
-  if (!this_process.follow) return leave();
-  const Session session = join_session(session_name(), true, this_process.shared);
-  if (session.shared == nullptr) {
-    count_loss(wire::Loss::kProcessNotJoined);  // in the parent's count: still mapped
-    return leave();
-  }
+  *this_process.fork_marker = 1;
+  if (!join_in_child()) return leave();
   start_process_ring();
-  keep_only(survivor);
+  keep_only(thread);
+  scan_after_fork();
+  unloading_after_fork();
   modules_after_fork();
-  if (survivor != nullptr) begin_thread(*survivor, this_process.pid, 0);
+  unlock_modules();
+  if (thread == nullptr) thread = claim_slot();
+  if (thread != nullptr) begin_thread(*thread, this_process.pid, 0);
 }
 
-// Around fork: a timer could restart the system call for ever, and the child must not be
-// interrupted before it has its own memory. One thread forks at a time with each of these.
-thread_local uint64_t mask_before_fork;
+// Around fork all signals are blocked: a timer could restart the system call for ever, and the
+// child must not be interrupted before it has its own memory.
+struct ForkState {
+  uint64_t mask;
+  bool has_modules;
+};
+thread_local ForkState fork_state;
 
 void before_fork() {
   const uint64_t all = ~uint64_t{0};
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask_before_fork, sizeof all);
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &fork_state.mask, sizeof all);
+  fork_state.has_modules = active() && lock_modules();
 }
 
 void restore_mask() {
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask_before_fork, nullptr, sizeof mask_before_fork);
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &fork_state.mask, nullptr, sizeof fork_state.mask);
+}
+
+void in_parent() {
+  if (fork_state.has_modules) unlock_modules();
+  restore_mask();
 }
 
 void in_child() {
@@ -68,7 +94,7 @@ void in_child() {
 
 // A page that is zeroes in a forked child, however it was forked, and unchanged in a vfork child,
 // which runs in its parent's memory.
-const char* make_fork_marker() {
+char* make_fork_marker() {
   const long page = raw_syscall(SYS_mmap, nullptr, wire::kPage, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page < 0 && page > -4096) return nullptr;
@@ -104,7 +130,7 @@ bool start_process() {
   this_process.session_pid = this_process.pid;
   this_process.fork_marker = make_fork_marker();
   return this_process.fork_marker != nullptr &&
-         pthread_atfork(before_fork, restore_mask, in_child) == 0;
+         pthread_atfork(before_fork, in_parent, in_child) == 0;
 }
 
 }  // namespace sampan::preload
@@ -113,8 +139,10 @@ bool start_process() {
 SAMPAN_EXPORT pid_t _Fork() noexcept {
   using namespace sampan::preload;
   if (!active()) return SAMPAN_NEXT(_Fork)();
-  const SignalsBlocked blocked;
+  before_fork();
   const pid_t pid = SAMPAN_NEXT(_Fork)();
-  if (pid == 0) after_fork_in_child();
+  const int saved_errno = errno;
+  pid == 0 ? in_child() : in_parent();
+  errno = saved_errno;
   return pid;
 }

@@ -18,8 +18,8 @@ struct Process {
   int session_pid;  // of the process whose image joined, before any fork
   void* shared;     // control_block.h
   uint32_t rate_hz;
-  bool follow;              // children are to be profiled too
-  const char* fork_marker;  // a byte that reads 0 in a forked child, see process.cpp
+  bool follow;        // children are to be profiled too
+  char* fork_marker;  // a byte that reads 0 in a forked child, see process.cpp
 };
 extern Process this_process;
 extern unwind::Walker walker;

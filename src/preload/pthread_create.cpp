@@ -93,6 +93,10 @@ size_t stack_size_of(const pthread_attr_t* attributes) {
 // A slot that holds what the trampoline will need; null when the thread must go without.
 ThreadState* claim_for(void* entry, void* argument, const pthread_attr_t* attributes) {
   if (!active()) return nullptr;
+  if (this_process.seccomp_filtered.load(std::memory_order_relaxed)) {
+    count_loss(wire::Loss::kThreadSeccomp);
+    return nullptr;
+  }
   ThreadState* thread = claim_slot();
   if (thread == nullptr) return nullptr;
   thread->entry = reinterpret_cast<void* (*)(void*)>(entry);

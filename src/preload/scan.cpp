@@ -55,7 +55,7 @@ void adopt_when_seen_twice(int32_t tid) {
 }
 
 void adopt_unknown(int directory) {
-  alignas(DirectoryEntry) char buffer[1024];
+  alignas(DirectoryEntry) char buffer[512];
   for (;;) {
     const long size = raw_syscall(SYS_getdents64, directory, buffer, sizeof buffer);
     if (size <= 0) return;
@@ -106,6 +106,12 @@ void scan_when_due(uint64_t now_ns) {
     return;
   unexplained_ns.store(unexplained, std::memory_order_relaxed);
   scan_threads();
+}
+
+void scan_after_fork() {
+  lock.unlock();
+  next_look_ns.store(0, std::memory_order_relaxed);
+  unexplained_ns.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace sampan::preload

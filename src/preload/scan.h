@@ -13,5 +13,7 @@ void scan_threads();
 // The same, at most every 100 ms, and only when the process has used CPU that none of its known
 // threads has: for a moment, the look needs a descriptor, which the program might have wanted.
 void scan_when_due(uint64_t now_ns);
+// In a forked child: another thread may have been at it.
+void scan_after_fork();
 
 }  // namespace sampan::preload

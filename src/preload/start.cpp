@@ -22,7 +22,9 @@
 namespace sampan::preload {
 namespace {
 
-// Whether this process came to life under a seccomp filter: then none of what follows is safe.
+// Whether this process came to life under a seccomp filter (a container, a service). Such a filter
+// lets through what programs of all kinds call, and so what we call; but perf_event_open is what
+// it is there to forbid, and some kill for it.
 bool born_filtered() {
   const long fd = raw_syscall(SYS_open, "/proc/self/status", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
@@ -51,12 +53,10 @@ __attribute__((constructor)) void start() {
   read_environment(self.dli_fname);
   if (!enabled_by_environment() || !join()) return;
   start_process_ring();
-  if (!start_process() || !walker.start() || !start_threads() || !start_thread_life() ||
-      !start_modules()) {
+  if (!start_process() || !walker.start() || !start_thread_life() || !start_modules()) {
     return;
   }
-  start_clock(perf_allowed());
-  this_process.seccomp_filtered.store(born_filtered());
+  start_clock(perf_allowed() && !born_filtered());
   if (!start_sampling_signal()) return;
   this_process.started.store(true, std::memory_order_release);
   start_exit();

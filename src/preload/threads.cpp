@@ -17,12 +17,12 @@ namespace {
 
 using wire::RecordType;
 
-// A slot's private memory, reserved for all slots at once and made accessible when a slot is first
-// used: a guard page, the alternate stack, the two frame buffers.
+// A slot's private memory, mapped when the slot is first used and kept: a guard page, the alternate
+// stack, the two frame buffers.
 constexpr size_t kGuardSize = wire::kPage;
 constexpr size_t kAlternateStackSize = size_t{64} << 10;
 constexpr size_t kFramesSize = wire::kMaxFrames * sizeof(uint64_t);
-constexpr size_t kPrivateStride = kGuardSize + kAlternateStackSize + 2 * kFramesSize;
+constexpr size_t kPrivateSize = kGuardSize + kAlternateStackSize + 2 * kFramesSize;
 
 constexpr int32_t kFree = 0;
 constexpr int32_t kClaimed = -1;
@@ -32,19 +32,23 @@ constinit std::atomic<int32_t> tids[wire::kSlotCount];
 constinit std::atomic<uint32_t> used;
 // All zeroes: states that are never used are never touched.
 alignas(64) constinit ThreadState states[wire::kSlotCount]{};
-uint8_t* private_memory;
 std::atomic<uint64_t> ended_cpu_ns;
 
-bool prepare(ThreadState& thread, uint32_t slot) {
-  uint8_t* memory = private_memory + slot * kPrivateStride + kGuardSize;
-  if (thread.frames.empty() &&
-      raw_syscall(SYS_mprotect, memory, kPrivateStride - kGuardSize, PROT_READ | PROT_WRITE) != 0) {
-    return false;
-  }
+bool map_private_memory(ThreadState& thread) {
+  const long mapped = raw_syscall(SYS_mmap, nullptr, kPrivateSize, PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped < 0 && mapped > -4096) return false;
+  raw_syscall(SYS_mprotect, mapped, kGuardSize, PROT_NONE);
+  auto* memory = reinterpret_cast<uint8_t*>(mapped) + kGuardSize;
   auto* frames = reinterpret_cast<uint64_t*>(memory + kAlternateStackSize);
+  thread.alternate_stack = {memory, kAlternateStackSize};
   thread.frames = {frames, wire::kMaxFrames};
   thread.previous = {frames + wire::kMaxFrames, wire::kMaxFrames};
-  thread.alternate_stack = {memory, kAlternateStackSize};
+  return true;
+}
+
+bool prepare(ThreadState& thread, uint32_t slot) {
+  if (thread.frames.empty() && !map_private_memory(thread)) return false;
   thread.slot = slot;
   thread.tid = 0;
   thread.pthread = 0;
@@ -166,6 +170,11 @@ void begin_thread(ThreadState& thread, int32_t tid, uint64_t cpu_ns) {
 }
 
 void end_thread(ThreadState& thread, int32_t tid, uint64_t cpu_ns) {
+  if (this_process.seccomp_filtered.load(std::memory_order_relaxed)) {
+    // The slot stays taken, and the timer stays: to free them needs system calls.
+    write_end(thread, cpu_ns);
+    return;
+  }
   {
     const SignalsBlocked blocked;
     thread.clock_lock.lock();
@@ -201,14 +210,6 @@ uint64_t explained_cpu_ns() {
   return sum;
 }
 
-bool start_threads() {
-  const long mapped = raw_syscall(SYS_mmap, nullptr, wire::kSlotCount * kPrivateStride, PROT_NONE,
-                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapped < 0 && mapped > -4096) return false;
-  private_memory = reinterpret_cast<uint8_t*>(mapped);
-  return true;
-}
-
 void keep_only(ThreadState* survivor) {
   for (uint32_t slot = 0; slot < slots_used(); ++slot) {
     ThreadState& thread = states[slot];
@@ -216,6 +217,7 @@ void keep_only(ThreadState* survivor) {
     if (&thread == survivor) continue;
     tids[slot].store(kFree, std::memory_order_relaxed);
   }
+  ended_cpu_ns.store(0, std::memory_order_relaxed);
   if (survivor == nullptr) return;
   // Neither timers nor the mappings of perf events are inherited.
   survivor->timer = -1;

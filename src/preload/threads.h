@@ -82,8 +82,6 @@ void end_thread(ThreadState& thread, int32_t tid, uint64_t cpu_ns);
 // sample. What the process has used beyond it, threads have used that we do not know.
 uint64_t explained_cpu_ns();
 
-// Reserves the memory of the slots. False when there is none.
-bool start_threads();
 // In a forked child: forgets all threads but the calling one, which keeps its slot.
 void keep_only(ThreadState* survivor);
 

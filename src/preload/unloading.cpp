@@ -15,6 +15,9 @@ constexpr unsigned kYields = 100;
 constexpr unsigned kPauses = 2'000;
 constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 1'000'000};
 
+std::atomic<unsigned> under_way;
+thread_local unsigned under_way_here;
+
 void wait_for_walk(const ThreadState& thread) {
   for (unsigned i = 0; i < kYields + kPauses; ++i) {
     if (!thread.walking.load()) return;
@@ -29,12 +32,20 @@ void wait_for_walk(const ThreadState& thread) {
 }  // namespace
 
 Unloading::Unloading() {
+  ++under_way;
+  ++under_way_here;
   walker.begin_unload();
   for_each_thread([](ThreadState& thread) { wait_for_walk(thread); });
 }
 
 Unloading::~Unloading() {
   walker.end_unload();
+  --under_way_here;
+  --under_way;
+}
+
+void unloading_after_fork() {
+  for (; under_way.load() > under_way_here; --under_way) walker.end_unload();
 }
 
 }  // namespace sampan::preload

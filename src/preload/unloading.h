@@ -15,4 +15,7 @@ class Unloading {
   Unloading& operator=(const Unloading&) = delete;
 };
 
+// In a forked child: what other threads were unloading, nobody will end.
+void unloading_after_fork();
+
 }  // namespace sampan::preload

@@ -49,4 +49,12 @@ void disarm(ThreadState& thread) {
   disarm_cpu_timer(thread);
 }
 
+void postpone(ThreadState& thread) {
+  if (this_process.seccomp_filtered.load(std::memory_order_relaxed)) return;
+  postpone_cpu_timer(thread);
+  if (thread.perf_page == nullptr) return;
+  disarm_perf(thread);
+  arm_perf(thread);
+}
+
 }  // namespace sampan::preload

@@ -15,12 +15,17 @@ void start_clock(bool perf_allowed);
 // False when the thread stays without a clock (counted).
 bool arm(ThreadState& thread);
 void disarm(ThreadState& thread);
+// No signal during the next moments of the thread's CPU time (kMomentNs, or a period of perf).
+void postpone(ThreadState& thread);
+
+inline constexpr long kMomentNs = 100'000;
 
 bool uses_perf_clock();
 
 // One clock, one file.
 bool arm_cpu_timer(ThreadState& thread);  // cpu_timer.cpp
 void disarm_cpu_timer(ThreadState& thread);
+void postpone_cpu_timer(ThreadState& thread);
 bool start_perf_clock();  // perf_clock.cpp: false when the kernel refuses
 bool arm_perf(ThreadState& thread);
 void disarm_perf(ThreadState& thread);

@@ -22,6 +22,15 @@ struct KernelSigevent {
 };
 static_assert(sizeof(KernelSigevent) == sizeof(sigevent));
 
+bool start_timer(int timer, long first_ns) {
+  const uint64_t ns = 1'000'000'000 / this_process.rate_hz;
+  itimerspec expiry{};
+  expiry.it_value.tv_nsec = first_ns;
+  expiry.it_interval.tv_sec = static_cast<time_t>(ns / 1'000'000'000);
+  expiry.it_interval.tv_nsec = static_cast<long>(ns % 1'000'000'000);
+  return raw_syscall(SYS_timer_settime, timer, 0, &expiry, nullptr) == 0;
+}
+
 }  // namespace
 
 bool arm_cpu_timer(ThreadState& thread) {
@@ -37,17 +46,16 @@ bool arm_cpu_timer(ThreadState& thread) {
   }
   // The first expiry comes at the first tick, or threads that live for less than a period would
   // hardly ever be seen.
-  itimerspec period{};
-  period.it_value.tv_nsec = 1;
-  const uint64_t ns = 1'000'000'000 / this_process.rate_hz;
-  period.it_interval.tv_sec = static_cast<time_t>(ns / 1'000'000'000);
-  period.it_interval.tv_nsec = static_cast<long>(ns % 1'000'000'000);
-  if (raw_syscall(SYS_timer_settime, timer, 0, &period, nullptr) != 0) {
+  if (!start_timer(timer, 1)) {
     raw_syscall(SYS_timer_delete, timer);
     return false;
   }
   thread.timer = timer;
   return true;
+}
+
+void postpone_cpu_timer(ThreadState& thread) {
+  if (thread.timer >= 0) start_timer(thread.timer, kMomentNs);
 }
 
 void disarm_cpu_timer(ThreadState& thread) {

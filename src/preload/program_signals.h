@@ -53,6 +53,8 @@ uint64_t give_waited_to_program(uint64_t waited);
 SignalState* current_signals();
 // Blocks in the kernel what is stale in `hidden`, and throws away late signals of ours.
 void settle_hidden(SignalState& state);
+// Throws away pending signals of ours from among these, which are blocked.
+void drop_pending(uint64_t signals);
 // To call when the program may have unblocked the sampling signal: one that somebody else sent
 // while it was blocked is delivered now.
 void deliver_held(const SignalState* state);

@@ -192,10 +192,14 @@ void settle_hidden(SignalState& state) {
   if (stale == 0) return;
   change_kernel_mask(SIG_BLOCK, stale);
   state.hidden.fetch_and(~stale, std::memory_order_relaxed);
+  drop_pending(stale);
+}
+
+void drop_pending(uint64_t signals) {
   const timespec now{};
   siginfo_t info;
   for (;;) {
-    const long signo = raw_syscall(SYS_rt_sigtimedwait, &stale, &info, &now, kKernelSetSize);
+    const long signo = raw_syscall(SYS_rt_sigtimedwait, &signals, &info, &now, kKernelSetSize);
     if (signo < 0) return;
     if (is_sampling_signal(info)) continue;
     send_again(static_cast<int>(signo), &info);

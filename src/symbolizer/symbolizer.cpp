@@ -55,12 +55,14 @@ void find_names(const profile::Profile& profile, const Options& options, Works& 
   }
 
   Jobs open, resolve, complete;
-  for (auto& [index, work] : works) {
+  for (auto& entry : works) {
+    ModuleWork& work = entry.second;
     open.push_back([&] { work.open(options, limit, threads); });
     complete.push_back([&] { work.complete(); });
   }
   run_parallel(open, threads, tick);
-  for (auto& [index, work] : works) {
+  for (auto& entry : works) {
+    ModuleWork& work = entry.second;
     for (size_t chunk = 0; chunk < work.chunks(); ++chunk) {
       resolve.push_back([&, chunk] { work.resolve(chunk, options, done); });
     }

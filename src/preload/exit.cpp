@@ -38,7 +38,6 @@ void before_exit(int status) {
 }  // namespace
 
 void record_live_threads() {
-  renew_modules();
   if (this_process.seccomp_filtered.load(std::memory_order_relaxed)) return;
   scan_threads();
   for_each_thread(write_cpu);
@@ -46,7 +45,14 @@ void record_live_threads() {
 
 // Registered before the program's own handlers, and so called after them.
 void start_exit() {
-  on_exit([](int status, void*) { before_exit(status); }, nullptr);
+  on_exit(
+      [](int status, void*) {
+        // What glibc has loaded for itself. Not in _exit, nor in a forked child: a thread that is
+        // busy loading, or that did not come along, may have the loader's lock for ever.
+        if (active() && this_process.pid == this_process.session_pid) renew_modules();
+        before_exit(status);
+      },
+      nullptr);
 }
 
 }  // namespace sampan::preload

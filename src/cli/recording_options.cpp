@@ -1,0 +1,33 @@
+#include "cli/recording_options.h"
+
+#include <filesystem>
+
+namespace sampan::cli {
+
+std::string RecordingOptions::path() const {
+  const std::filesystem::path path(recording);
+  return std::filesystem::is_directory(path) ? path / "recording.sampan" : path;
+}
+
+std::string RecordingOptions::directory() const {
+  const std::filesystem::path directory = std::filesystem::path(path()).parent_path();
+  return directory.empty() ? "." : directory;
+}
+
+void add_recording_options(CLI::App& command, RecordingOptions& options) {
+  command.add_option("RECORDING", options.recording, "A recording.sampan, or its directory")
+      ->required();
+  command
+      .add_option("--thread", options.selection.threads,
+                  "Only threads of this name or tid (repeatable)")
+      ->type_name("NAME|TID")
+      ->allow_extra_args(false);
+  command.add_option("--process", options.selection.process, "Only the process with this pid")
+      ->type_name("PID");
+  command.add_option("--from", options.selection.from_s, "Only what is after this second")
+      ->type_name("S");
+  command.add_option("--to", options.selection.to_s, "Only what is before this second")
+      ->type_name("S");
+}
+
+}  // namespace sampan::cli

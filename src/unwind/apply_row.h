@@ -39,7 +39,7 @@ class RowApplication {
   // `file` is the frame's and becomes the caller's; its rsp is the CFA unless the row says else.
   // Expressions are read from `image`. When the result is not kCaller, `file` is unchanged.
   static Step apply(const CfiRow& row, const Image& image, Memory& memory, RegisterFile& file) {
-    if (row.registers[kRip].kind == RegisterRule::kUndefined) return Step::kRoot;
+    if (row.registers[kRip].kind() == RegisterRule::kUndefined) return Step::kRoot;
     RowApplication application{row, image, memory, file};
     if (Step step = application.compute_cfa(); step != Step::kCaller) return step;
     RegisterFile caller = file;
@@ -50,7 +50,7 @@ class RowApplication {
       if (number == kRip) return step;
       caller.known &= ~register_bit(number);
     }
-    if (row.registers[kRsp].kind == RegisterRule::kSame) caller.set(kRsp, application.cfa_);
+    if (row.registers[kRsp].kind() == RegisterRule::kSame) caller.set(kRsp, application.cfa_);
     file = caller;
     return Step::kCaller;
   }
@@ -71,8 +71,8 @@ class RowApplication {
 
   Step restore(unsigned number, RegisterFile& caller) {
     const RegisterRule rule = row_.registers[number];
-    uint64_t slot = cfa_ + plus(rule.value);
-    switch (rule.kind) {
+    uint64_t slot = cfa_ + plus(rule.value());
+    switch (rule.kind()) {
       case RegisterRule::kSame: return number == kRip ? Step::kDamaged : Step::kCaller;
       case RegisterRule::kUndefined: return Step::kNoRule;
       case RegisterRule::kOffset:
@@ -81,7 +81,7 @@ class RowApplication {
         return load(slot, number, caller);
       case RegisterRule::kValueOffset: caller.set(number, slot); return Step::kCaller;
       case RegisterRule::kRegister: {
-        const unsigned other = static_cast<unsigned>(rule.value);
+        const unsigned other = static_cast<unsigned>(rule.value());
         if (!file_.knows(other)) return Step::kLostRegister;
         caller.set(number, file_.registers.value[other]);
         return Step::kCaller;
@@ -92,9 +92,9 @@ class RowApplication {
     Expression<Memory> expression(file_, memory_);
     expression.push(cfa_);
     const ExpressionResult result =
-        expression.evaluate(image_, static_cast<uint32_t>(rule.value), slot);
+        expression.evaluate(image_, static_cast<uint32_t>(rule.value()), slot);
     if (result != ExpressionResult::kOk) return step_of(result);
-    if (rule.kind == RegisterRule::kExpression) return load(slot, number, caller);
+    if (rule.kind() == RegisterRule::kExpression) return load(slot, number, caller);
     caller.set(number, slot);
     return Step::kCaller;
   }

@@ -14,16 +14,18 @@ struct Entry {
 };
 
 struct Cie {
+  Entry entry;  // body: the program
   CfiProgram::Alignment alignment;
-  ImageCursor program;
   bool has_augmentation_data;
   bool signal_frame;
 };
 
-struct Fde {
-  uint64_t start;  // the code that it covers, AVMAs: [start, start + size)
+// The code that an FDE covers, AVMAs: [start, start + size).
+struct Code {
+  uint64_t start;
   uint64_t size;
-  ImageCursor program;
+
+  bool contains(uint64_t pc) const { return pc - start < size; }
 };
 
 // kNotCovered: the terminator of .eh_frame.
@@ -44,7 +46,7 @@ CfiResult read_entry(const Image& image, uint64_t avma, Entry& entry) {
 }
 
 // The augmentation string says what is in the augmentation data, letter by letter.
-bool read_augmentation(ImageCursor& cursor, ByteCursor letters, Cie& cie) {
+bool read_augmentation(ImageCursor& cursor, ByteCursor& letters, Cie& cie) {
   uint64_t data_end = 0;
   for (;;) {
     const uint8_t letter = letters.u8();
@@ -78,70 +80,65 @@ bool read_augmentation(ImageCursor& cursor, ByteCursor letters, Cie& cie) {
 }
 
 bool read_cie(const Image& image, uint64_t avma, Cie& cie) {
-  Entry entry;
-  if (read_entry(image, avma, entry) != CfiResult::kFound || entry.cie != 0) return false;
-  ImageCursor& cursor = entry.body;
+  cie = {};
+  if (read_entry(image, avma, cie.entry) != CfiResult::kFound || cie.entry.cie != 0) return false;
+  ImageCursor& cursor = cie.entry.body;
   const uint8_t version = cursor.bytes.u8();
   if (version != 1 && version != 3) return false;
-  const ByteCursor letters = cursor.bytes;
+  ByteCursor letters = cursor.bytes;
   while (cursor.bytes.u8() != 0) {
   }
-  cie = {};
   cie.alignment.code = cursor.bytes.uleb();
   cie.alignment.data = cursor.bytes.sleb();
   const uint64_t return_address = version == 1 ? cursor.bytes.u8() : cursor.bytes.uleb();
-  if (!cursor.ok() || return_address != kRip) return false;
-  if (!read_augmentation(cursor, letters, cie)) return false;
-  cie.program = cursor;
-  return true;
+  return cursor.ok() && return_address == kRip && read_augmentation(cursor, letters, cie);
 }
 
-// `cie` is of the CIE at `entry.cie`.
-bool read_fde(const Entry& entry, const Cie& cie, Fde& fde) {
-  ImageCursor cursor = entry.body;
-  fde.start = read_pointer(cursor, cie.alignment.pointer_encoding, 0);
-  fde.size = read_pointer_value(cursor.bytes, cie.alignment.pointer_encoding);
+// Moves the FDE's body on to its program. `cie` is the one at `entry.cie`.
+bool read_fde(Entry& entry, const Cie& cie, Code& code) {
+  ImageCursor& cursor = entry.body;
+  code.start = read_pointer(cursor, cie.alignment.pointer_encoding, 0);
+  code.size = read_pointer_value(cursor.bytes, cie.alignment.pointer_encoding);
   if (cie.has_augmentation_data) cursor.bytes.skip(cursor.bytes.uleb());
-  fde.program = cursor;
   return cursor.ok();
 }
 
 }  // namespace
 
-CfiResult find_row(const Image& image, uint64_t fde_avma, uint64_t pc, CfiRow& row) {
+CfiResult find_row(const Image& image, uint64_t fde, uint64_t pc, CfiRow& row) {
   Entry entry;
   Cie cie;
-  Fde fde;
-  if (read_entry(image, fde_avma, entry) != CfiResult::kFound || entry.cie == 0 ||
-      !read_cie(image, entry.cie, cie) || !read_fde(entry, cie, fde)) {
+  Code code;
+  if (read_entry(image, fde, entry) != CfiResult::kFound || entry.cie == 0 ||
+      !read_cie(image, entry.cie, cie) || !read_fde(entry, cie, code)) {
     return CfiResult::kDamaged;
   }
-  if (pc - fde.start >= fde.size) return CfiResult::kNotCovered;
+  if (!code.contains(pc)) return CfiResult::kNotCovered;
 
   row = {};
   row.signal_frame = cie.signal_frame;
-  CfiProgram preamble(image, cie.alignment, nullptr);
-  if (!preamble.run(cie.program, 0, UINT64_MAX, row)) return CfiResult::kDamaged;
+  CfiProgram program(image, cie.alignment);
+  if (!program.run(cie.entry.body, 0, UINT64_MAX, row)) return CfiResult::kDamaged;
   const CfiRow initial = row;
-  CfiProgram program(image, cie.alignment, &initial);
-  if (!program.run(fde.program, fde.start, pc, row)) return CfiResult::kDamaged;
+  program.set_initial(initial);
+  if (!program.run(entry.body, code.start, pc, row)) return CfiResult::kDamaged;
   return row.cfa_kind == CfiRow::kCfaUnknown ? CfiResult::kDamaged : CfiResult::kFound;
 }
 
-CfiResult read_coverage(const Image& image, uint64_t fde_avma, uint64_t& start, uint64_t& end) {
+CfiResult read_coverage(const Image& image, uint64_t fde, uint64_t& start, uint64_t& end) {
   Entry entry;
   Cie cie;
-  Fde fde;
-  if (read_entry(image, fde_avma, entry) != CfiResult::kFound || entry.cie == 0 ||
-      !read_cie(image, entry.cie, cie) || !read_fde(entry, cie, fde)) {
+  Code code;
+  if (read_entry(image, fde, entry) != CfiResult::kFound || entry.cie == 0 ||
+      !read_cie(image, entry.cie, cie) || !read_fde(entry, cie, code)) {
     return CfiResult::kDamaged;
   }
-  start = fde.start;
-  end = fde.start + fde.size;
+  start = code.start;
+  end = code.start + code.size;
   return CfiResult::kFound;
 }
 
-CfiResult scan_for_fde(const Image& image, uint64_t eh_frame, uint64_t pc, uint64_t& found) {
+CfiResult scan_for_fde(const Image& image, uint64_t eh_frame, uint64_t pc, uint64_t& fde) {
   uint64_t cie_avma = 0;
   Cie cie;
   uint64_t avma = eh_frame;
@@ -152,10 +149,10 @@ CfiResult scan_for_fde(const Image& image, uint64_t eh_frame, uint64_t pc, uint6
     if (entry.cie != 0) {
       if (entry.cie != cie_avma && !read_cie(image, entry.cie, cie)) return CfiResult::kDamaged;
       cie_avma = entry.cie;
-      Fde fde;
-      if (!read_fde(entry, cie, fde)) return CfiResult::kDamaged;
-      if (pc - fde.start < fde.size) {
-        found = avma;
+      Code code;
+      if (!read_fde(entry, cie, code)) return CfiResult::kDamaged;
+      if (code.contains(pc)) {
+        fde = avma;
         return CfiResult::kFound;
       }
     }

@@ -37,13 +37,6 @@ enum Opcode : uint8_t {
   kGnuNegativeOffsetExtended = 0x2f,
 };
 
-// Far more than any frame: keeps sums of offsets within 32 bits.
-constexpr int64_t kMaxOffset = int64_t{1} << 30;
-
-bool fits(int64_t offset) {
-  return offset > -kMaxOffset && offset < kMaxOffset;
-}
-
 }  // namespace
 
 // Offsets come out in bytes and locations as AVMAs or deltas in bytes, so that `execute` has few
@@ -57,7 +50,7 @@ bool CfiProgram::decode(ImageCursor& program, Instruction& instruction) {
     return static_cast<int64_t>(value * static_cast<uint64_t>(alignment_.data));
   };
   const auto expression = [&] {
-    instruction.position = static_cast<uint32_t>(program.avma() - image_.start);
+    instruction.offset = static_cast<int64_t>(program.avma() - image_.start);
     bytes.skip(bytes.uleb());
   };
 
@@ -75,22 +68,22 @@ bool CfiProgram::decode(ImageCursor& program, Instruction& instruction) {
     case kRememberState:
     case kRestoreState: break;
     case kSetLoc: instruction.number = read_pointer(program, alignment_.pointer_encoding, 0); break;
-    case kAdvanceLoc1: instruction = {kAdvanceLoc, bytes.u8() * alignment_.code, 0, 0}; break;
-    case kAdvanceLoc2: instruction = {kAdvanceLoc, bytes.u16() * alignment_.code, 0, 0}; break;
-    case kAdvanceLoc4: instruction = {kAdvanceLoc, bytes.u32() * alignment_.code, 0, 0}; break;
+    case kAdvanceLoc1: instruction = {kAdvanceLoc, bytes.u8() * alignment_.code, 0}; break;
+    case kAdvanceLoc2: instruction = {kAdvanceLoc, bytes.u16() * alignment_.code, 0}; break;
+    case kAdvanceLoc4: instruction = {kAdvanceLoc, bytes.u32() * alignment_.code, 0}; break;
     case kOffsetExtended:
-      instruction = {kOffset, bytes.uleb(), 0, 0};
+      instruction = {kOffset, bytes.uleb(), 0};
       instruction.offset = factored(bytes.uleb());
       break;
     case kOffsetExtendedSf:
-      instruction = {kOffset, bytes.uleb(), 0, 0};
+      instruction = {kOffset, bytes.uleb(), 0};
       instruction.offset = factored(static_cast<uint64_t>(bytes.sleb()));
       break;
     case kGnuNegativeOffsetExtended:
-      instruction = {kOffset, bytes.uleb(), 0, 0};
+      instruction = {kOffset, bytes.uleb(), 0};
       instruction.offset = factored(0 - bytes.uleb());
       break;
-    case kRestoreExtended: instruction = {kRestore, bytes.uleb(), 0, 0}; break;
+    case kRestoreExtended: instruction = {kRestore, bytes.uleb(), 0}; break;
     case kUndefined:
     case kSameValue:
     case kDefCfaRegister: instruction.number = bytes.uleb(); break;
@@ -103,12 +96,12 @@ bool CfiProgram::decode(ImageCursor& program, Instruction& instruction) {
       instruction.offset = static_cast<int64_t>(bytes.uleb());
       break;
     case kDefCfaSf:
-      instruction = {kDefCfa, bytes.uleb(), 0, 0};
+      instruction = {kDefCfa, bytes.uleb(), 0};
       instruction.offset = factored(static_cast<uint64_t>(bytes.sleb()));
       break;
     case kDefCfaOffset: instruction.offset = static_cast<int64_t>(bytes.uleb()); break;
     case kDefCfaOffsetSf:
-      instruction = {kDefCfaOffset, 0, factored(static_cast<uint64_t>(bytes.sleb())), 0};
+      instruction = {kDefCfaOffset, 0, factored(static_cast<uint64_t>(bytes.sleb()))};
       break;
     case kDefCfaExpression: expression(); break;
     case kExpression:
@@ -121,7 +114,7 @@ bool CfiProgram::decode(ImageCursor& program, Instruction& instruction) {
       instruction.offset = factored(bytes.uleb());
       break;
     case kValOffsetSf:
-      instruction = {kValOffset, bytes.uleb(), 0, 0};
+      instruction = {kValOffset, bytes.uleb(), 0};
       instruction.offset = factored(static_cast<uint64_t>(bytes.sleb()));
       break;
     case kGnuArgsSize:
@@ -134,38 +127,33 @@ bool CfiProgram::decode(ImageCursor& program, Instruction& instruction) {
 }
 
 // Rules of registers that we do not follow (xmm, segment and so on) are no error.
-bool CfiProgram::set(uint64_t number, RegisterRule::Kind kind, int64_t value, CfiRow& row) const {
-  if (!fits(value)) return false;
-  if (number < kRegisterCount) row.registers[number] = {static_cast<int32_t>(value), kind};
+bool CfiProgram::set(const Instruction& instruction, RegisterRule::Kind kind, CfiRow& row) {
+  if (!RegisterRule::fits(instruction.offset)) return false;
+  if (instruction.number < kRegisterCount) {
+    row.registers[instruction.number] = {kind, static_cast<int32_t>(instruction.offset)};
+  }
   return true;
 }
 
 bool CfiProgram::execute(const Instruction& instruction, CfiRow& row) const {
-  const auto set_expression = [&](RegisterRule::Kind kind) {
-    if (instruction.number < kRegisterCount) {
-      row.registers[instruction.number] = {static_cast<int32_t>(instruction.position), kind};
-    }
-    return true;
-  };
   switch (instruction.opcode) {
     case kNop: return true;
-    case kOffset: return set(instruction.number, RegisterRule::kOffset, instruction.offset, row);
+    case kOffset: return set(instruction, RegisterRule::kOffset, row);
     case kRestore:
       if (initial_ == nullptr) return false;
       if (instruction.number < kRegisterCount) {
         row.registers[instruction.number] = initial_->registers[instruction.number];
       }
       return true;
-    case kUndefined: return set(instruction.number, RegisterRule::kUndefined, 0, row);
-    case kSameValue: return set(instruction.number, RegisterRule::kSame, 0, row);
-    case kRegister:
-      return set(instruction.number, RegisterRule::kRegister, instruction.offset, row);
-    case kValOffset:
-      return set(instruction.number, RegisterRule::kValueOffset, instruction.offset, row);
-    case kExpression: return set_expression(RegisterRule::kExpression);
-    case kValExpression: return set_expression(RegisterRule::kValueExpression);
+    case kUndefined: return set(instruction, RegisterRule::kUndefined, row);
+    case kSameValue: return set(instruction, RegisterRule::kSame, row);
+    case kRegister: return set(instruction, RegisterRule::kRegister, row);
+    case kValOffset: return set(instruction, RegisterRule::kValueOffset, row);
+    case kExpression: return set(instruction, RegisterRule::kExpression, row);
+    case kValExpression: return set(instruction, RegisterRule::kValueExpression, row);
     case kDefCfa:
-      if (instruction.number >= kRegisterCount || !fits(instruction.offset)) return false;
+      if (instruction.number >= kRegisterCount || !RegisterRule::fits(instruction.offset))
+        return false;
       row.cfa_kind = CfiRow::kCfaRegister;
       row.cfa_register = static_cast<uint8_t>(instruction.number);
       row.cfa_value = static_cast<int32_t>(instruction.offset);
@@ -177,12 +165,14 @@ bool CfiProgram::execute(const Instruction& instruction, CfiRow& row) const {
       row.cfa_register = static_cast<uint8_t>(instruction.number);
       return true;
     case kDefCfaOffset:
-      if (row.cfa_kind != CfiRow::kCfaRegister || !fits(instruction.offset)) return false;
+      if (row.cfa_kind != CfiRow::kCfaRegister || !RegisterRule::fits(instruction.offset))
+        return false;
       row.cfa_value = static_cast<int32_t>(instruction.offset);
       return true;
     case kDefCfaExpression:
+      if (!RegisterRule::fits(instruction.offset)) return false;
       row.cfa_kind = CfiRow::kCfaExpression;
-      row.cfa_value = static_cast<int32_t>(instruction.position);
+      row.cfa_value = static_cast<int32_t>(instruction.offset);
       return true;
     default: return false;
   }
@@ -215,7 +205,7 @@ bool CfiProgram::skip_forgotten(ImageCursor& program, uint64_t& location, uint64
   return true;
 }
 
-bool CfiProgram::run(ImageCursor program, uint64_t location, uint64_t pc, CfiRow& row) {
+bool CfiProgram::run(ImageCursor& program, uint64_t location, uint64_t pc, CfiRow& row) {
   if (!program.ok()) return false;
   while (!program.bytes.at_end()) {
     Instruction instruction{};

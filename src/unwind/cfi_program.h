@@ -20,30 +20,30 @@ class CfiProgram {
     uint8_t pointer_encoding;  // of DW_CFA_set_loc
   };
 
-  // `initial` is the row that the CIE's program made: what DW_CFA_restore goes back to; null while
-  // that program runs itself.
-  CfiProgram(const Image& image, const Alignment& alignment, const CfiRow* initial)
-      : image_(image), alignment_(alignment), initial_(initial) {}
+  CfiProgram(const Image& image, const Alignment& alignment)
+      : image_(image), alignment_(alignment) {}
+
+  // What DW_CFA_restore goes back to: the row that the CIE's program made.
+  void set_initial(const CfiRow& initial) { initial_ = &initial; }
 
   // Runs the program from `location` on until it has made the row for `pc`. False when damaged.
-  bool run(ImageCursor program, uint64_t location, uint64_t pc, CfiRow& row);
+  bool run(ImageCursor& program, uint64_t location, uint64_t pc, CfiRow& row);
 
  private:
   struct Instruction {
-    uint8_t opcode;     // with the operand in its low bits taken out
-    uint64_t number;    // register, factored delta or offset
-    int64_t offset;     // second operand, in bytes
-    uint32_t position;  // of an expression, in the image
+    uint8_t opcode;   // with the operand in its low bits taken out
+    uint64_t number;  // register, factored delta or offset
+    int64_t offset;   // in bytes; a second register; of an expression, where it is in the image
   };
 
   bool decode(ImageCursor& program, Instruction& instruction);
   bool execute(const Instruction& instruction, CfiRow& row) const;
-  bool set(uint64_t number, RegisterRule::Kind kind, int64_t value, CfiRow& row) const;
+  static bool set(const Instruction& instruction, RegisterRule::Kind kind, CfiRow& row);
   bool skip_forgotten(ImageCursor& program, uint64_t& location, uint64_t pc);
 
   const Image& image_;
   const Alignment& alignment_;
-  const CfiRow* initial_;
+  const CfiRow* initial_ = nullptr;
   // A bound on the work: programs are short, and looking ahead may read a part of them again.
   unsigned budget_ = 1 << 16;
 };

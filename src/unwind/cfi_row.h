@@ -11,7 +11,9 @@
 
 namespace sampan::unwind {
 
-struct RegisterRule {
+// In 32 bits, because rows live on the stack of whatever thread a signal interrupts.
+class RegisterRule {
+ public:
   enum Kind : uint8_t {
     kSame,             // caller's = ours; also for registers that are not mentioned
     kUndefined,        // not restorable; of the return address: there is no caller
@@ -21,11 +23,23 @@ struct RegisterRule {
     kExpression,       // caller's = *(expression with CFA pushed)
     kValueExpression,  // caller's = expression with CFA pushed
   };
-  // A signed number of bytes, a register number, or, as unsigned, where in the image the
-  // expression is: its length as ULEB128, then its operations.
-  int32_t value;
-  Kind kind;
+
+  constexpr RegisterRule() = default;
+  constexpr RegisterRule(Kind kind, int32_t value) : bits_((value << kKindBits) | kind) {}
+  static constexpr bool fits(int64_t value) { return value >= -kLimit && value < kLimit; }
+
+  constexpr Kind kind() const { return static_cast<Kind>(bits_ & ((1 << kKindBits) - 1)); }
+  // A number of bytes, a register number, or where in the image the expression is: its length as
+  // ULEB128, then its operations.
+  constexpr int32_t value() const { return bits_ >> kKindBits; }
+
+ private:
+  static constexpr unsigned kKindBits = 3;
+  static constexpr int64_t kLimit = int64_t{1} << (31 - kKindBits);
+
+  int32_t bits_ = 0;
 };
+static_assert(sizeof(RegisterRule) == 4);
 
 struct CfiRow {
   enum CfaKind : uint8_t {

@@ -47,12 +47,13 @@ class PackedRow {
 
   // Units of eight bytes below the CFA, 0 for not saved; false when neither.
   static constexpr bool pack_slot(RegisterRule rule, uint64_t& units) {
-    if (rule.kind == RegisterRule::kSame) {
+    if (rule.kind() == RegisterRule::kSame) {
       units = 0;
       return true;
     }
-    if (rule.kind != RegisterRule::kOffset || rule.value >= 0 || rule.value % 8 != 0) return false;
-    units = static_cast<uint64_t>(-(rule.value / 8));
+    if (rule.kind() != RegisterRule::kOffset || rule.value() >= 0 || rule.value() % 8 != 0)
+      return false;
+    units = static_cast<uint64_t>(-(rule.value() / 8));
     return units <= kMaxSlot;
   }
 
@@ -61,13 +62,13 @@ class PackedRow {
 static_assert(sizeof(PackedRow) == 8);
 
 constexpr PackedRow PackedRow::pack(const CfiRow& row) {
-  if (row.registers[kRip].kind == RegisterRule::kUndefined) return {kRoot, 0, 0, 0};
+  if (row.registers[kRip].kind() == RegisterRule::kUndefined) return {kRoot, 0, 0, 0};
   uint64_t pc = 0;
   uint64_t p = 0;
   uint64_t b = 0;
   if (row.signal_frame || row.cfa_kind != CfiRow::kCfaRegister || row.cfa_value < 0 ||
       row.cfa_value % 8 != 0 || static_cast<uint64_t>(row.cfa_value / 8) > kMaxCfa ||
-      row.registers[kRsp].kind != RegisterRule::kSame || !pack_slot(row.registers[kRip], pc) ||
+      row.registers[kRsp].kind() != RegisterRule::kSame || !pack_slot(row.registers[kRip], pc) ||
       pc != 1 || !pack_slot(row.registers[kRbp], p) || !pack_slot(row.registers[kRbx], b)) {
     return {};
   }

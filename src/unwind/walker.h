@@ -1,6 +1,6 @@
 // Walks the stack of the calling process from a set of registers, by .eh_frame. This is what runs
 // inside the target's signal handler: no allocation, no lock, no errno, no call into the loader
-// but `_dl_find_object`, and no more than 1 KB of stack. See docs/unwinding.md.
+// but `_dl_find_object`, and no more than 1.4 KB of stack. See docs/unwinding.md.
 //
 // Freestanding: linked into the target.
 #pragma once

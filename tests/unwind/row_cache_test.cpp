@@ -1,0 +1,59 @@
+#include "unwind/row_cache.h"
+
+#include <gtest/gtest.h>
+
+namespace sampan::unwind {
+namespace {
+
+constexpr uint64_t kPc = 0x7f1234567890;
+const PackedRow kRow(PackedRow::kFromSp, 4, 2, 3);
+
+class RowCacheTest : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(cache.start()); }
+  uint64_t found(uint64_t pc) { return cache.find(pc, cache.generation()).bits(); }
+  void insert(uint64_t pc, PackedRow row) { cache.insert(pc, cache.generation(), row); }
+
+  RowCache cache;
+};
+
+TEST(RowCacheSizeTest, IsAQuarterOfAMegabyte) {
+  EXPECT_EQ(sizeof(RowCache::Entry) * RowCache::kEntries, 256u * 1024);
+}
+
+TEST_F(RowCacheTest, FindsWhatWasInserted) {
+  EXPECT_EQ(found(kPc), 0u);
+  insert(kPc, kRow);
+  EXPECT_EQ(found(kPc), kRow.bits());
+  EXPECT_EQ(found(kPc + 1), 0u);
+  EXPECT_EQ(found(0), 0u);
+}
+
+TEST_F(RowCacheTest, AnotherPcInTheSameEntryReplacesTheFirst) {
+  const uint64_t other = kPc ^ (uint64_t{1} << 14) ^ 1;  // the hash of both is the same
+  insert(kPc, kRow);
+  insert(other, PackedRow(PackedRow::kFromBp, 2, 2, 0));
+  EXPECT_EQ(found(kPc), 0u);
+  EXPECT_NE(found(other), 0u);
+}
+
+TEST_F(RowCacheTest, ForgettingMakesEverythingMiss) {
+  insert(kPc, kRow);
+  const uint64_t before = cache.generation();
+  cache.forget();
+  EXPECT_EQ(found(kPc), 0u);
+  cache.insert(kPc, before, kRow);  // by a walk that began before
+  EXPECT_EQ(found(kPc), 0u);
+}
+
+// The key has room for 2^15 generations: a row must not come back when the number does.
+TEST_F(RowCacheTest, AGenerationThatComesAgainFindsNothing) {
+  insert(kPc, kRow);
+  for (int i = 0; i < 1 << 15; ++i) {
+    cache.forget();
+    ASSERT_EQ(found(kPc), 0u) << i;
+  }
+}
+
+}  // namespace
+}  // namespace sampan::unwind

@@ -1,0 +1,154 @@
+// Whole walks over hand-written frames in a fake memory.
+#include "unwind/stack_walk.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "eh_frame_builder.h"
+
+namespace sampan::unwind {
+namespace {
+
+constexpr uint64_t kStack = 0x100000;
+
+class StackWalkTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(cache.start());
+    cie = frame.cie();
+    frame.fde(cie, 0x1000, 0x100, {kDefCfaOffset, 16});   // a: 16 bytes
+    frame.fde(cie, 0x1100, 0x100, {kUndefinedOp, kRip});  // the root
+    frame.fde(frame.cie("zRS"), 0x1200, 0x100,            // a signal trampoline
+              {kDefCfaExpression, 2, breg(kRsp), 0x20, kExpressionOp, kRip, 2, breg(kRsp), 0x08});
+    frame.fde(cie, 0x1300, 0x100, {kDefCfaOffset, 16, offset(12), 2});           // saves r12
+    frame.fde(cie, 0x1400, 0x100, {kDefCfa, 12, 8});                             // CFA = r12 + 8
+    frame.fde(cie, 0x1500, 0x100, {kRegisterOp, kRip, kRdi, kDefCfaOffset, 0});  // ra in rdi
+    frame.fde(cie, 0x1600, 0x100, {kDefCfa, kRbp, 16, offset(kRbp), 2});
+    modules.module.eh_frame_hdr = frame.header();
+    modules.module.image = frame.image();
+    modules.module.code_start = 0x1000;
+    modules.module.code_end = 0x2000;
+    registers.value[kRsp] = kStack;
+  }
+
+  WalkResult walk(bool may_read_modules = true) {
+    frames.assign(64, 0);
+    StackWalk<FakeMemory, FakeModules> walk(memory, modules, cache, may_read_modules);
+    const WalkResult result = walk.run(registers, frames);
+    frames.resize(result.depth);
+    return result;
+  }
+
+  EhFrame frame;
+  uint64_t cie = 0;
+  FakeMemory memory;
+  FakeModules modules{};
+  RowCache cache;
+  Registers registers{};
+  std::vector<uint64_t> frames;
+};
+
+using Frames = std::vector<uint64_t>;
+
+TEST_F(StackWalkTest, ReturnAddressesAreLookedUpAtMinusOne) {
+  registers.value[kRip] = 0x1010;
+  memory.words = {{kStack + 8, 0x1100}, {kStack + 24, 0x1150}};  // 0x1100 - 1 is in the first
+  for (int round = 0; round < 2; ++round) {                      // the second time from the cache
+    EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
+    EXPECT_EQ(frames, (Frames{0x1010, 0x10ff, 0x114f}));
+  }
+}
+
+TEST_F(StackWalkTest, AFrameThatASignalInterruptedIsLookedUpAsItIs) {
+  registers.value[kRip] = 0x1010;
+  // The interrupted pc is the first byte of the root: one before would be another function.
+  memory.words = {{kStack + 8, 0x1201}, {kStack + 24, 0x1100}};
+  EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
+  EXPECT_EQ(frames, (Frames{0x1010, 0x1200, 0x1100}));
+}
+
+TEST_F(StackWalkTest, AZeroReturnAddressIsTheRoot) {
+  registers.value[kRip] = 0x1010;
+  memory.words = {{kStack + 8, 0}};
+  EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
+  EXPECT_EQ(frames, (Frames{0x1010}));
+}
+
+TEST_F(StackWalkTest, ARegisterThatTheFastPathLostIsFollowedFromTheStart) {
+  registers.value[kRip] = 0x1310;
+  registers.value[12] = 0xbad;
+  memory.words = {{kStack, kStack + 0x100}, {kStack + 8, 0x1410}, {kStack + 0x100, 0x1110}};
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
+    EXPECT_EQ(frames, (Frames{0x1310, 0x140f, 0x110f}));
+  }
+}
+
+TEST_F(StackWalkTest, ALeafMayHaveItsReturnAddressInARegister) {
+  registers.value[kRip] = 0x1510;
+  registers.value[kRdi] = 0x1110;
+  EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
+  EXPECT_EQ(frames, (Frames{0x1510, 0x110f}));
+}
+
+TEST_F(StackWalkTest, FramesMustGrow) {
+  registers.value[kRip] = 0x1610;
+  registers.value[kRbp] = kStack - 0x40;
+  memory.words = {{kStack - 0x40, 0}, {kStack - 0x38, 0x1010}};
+  EXPECT_EQ(walk().stop, wire::StopReason::kNoProgress);
+  EXPECT_EQ(frames, (Frames{0x1610}));
+}
+
+TEST_F(StackWalkTest, AnUnreadableStackEndsTheWalk) {
+  registers.value[kRip] = 0x1010;
+  EXPECT_EQ(walk().stop, wire::StopReason::kBadAddress);
+}
+
+TEST_F(StackWalkTest, NoRoomIsADepthLimit) {
+  registers.value[kRip] = 0x1010;
+  for (uint64_t i = 0; i < 100; ++i) memory.words[kStack + 8 + 16 * i] = 0x1010;
+  EXPECT_EQ(walk().stop, wire::StopReason::kDepthLimit);
+  EXPECT_EQ(frames.size(), 64u);
+}
+
+TEST_F(StackWalkTest, CodeWithoutUnwindInformationHasAFramePointer) {
+  registers.value[kRip] = 0x9000;
+  registers.value[kRbp] = kStack + 0x20;
+  memory.words = {{0x9000, 0},
+                  {kStack + 0x20, kStack + 0x80},
+                  {kStack + 0x28, 0x9100},
+                  {kStack + 0x80, 0},
+                  {kStack + 0x88, 0x1110}};
+  EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
+  EXPECT_EQ(frames, (Frames{0x9000, 0x90ff, 0x110f}));
+  registers.value[kRbp] = kStack - 0x20;  // below the stack pointer
+  EXPECT_EQ(walk().stop, wire::StopReason::kNoRule);
+}
+
+TEST_F(StackWalkTest, ACallThroughABadPointerIsFollowedBack) {
+  registers.value[kRip] = 0x9000;  // not readable
+  memory.words = {{kStack, 0x1010}, {kStack + 16, 0x1110}};
+  EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
+  EXPECT_EQ(frames, (Frames{0x9000, 0x100f, 0x110f}));
+}
+
+TEST_F(StackWalkTest, WhileModulesAreUnloadedOnlyCachedRowsAreUsed) {
+  registers.value[kRip] = 0x1010;
+  memory.words = {{kStack + 8, 0x1100}, {kStack + 24, 0x1150}};
+  EXPECT_EQ(walk(false).stop, wire::StopReason::kUnloading);
+  EXPECT_EQ(walk(true).stop, wire::StopReason::kRoot);
+  EXPECT_EQ(walk(false).stop, wire::StopReason::kRoot);
+  cache.forget();
+  EXPECT_EQ(walk(false).stop, wire::StopReason::kUnloading);
+}
+
+TEST_F(StackWalkTest, DamagedUnwindInformationIsNamed) {
+  frame.bytes().assign(frame.bytes().size(), 0xff);
+  modules.module.image = frame.image();
+  registers.value[kRip] = 0x1010;
+  EXPECT_EQ(walk().stop, wire::StopReason::kBadCfi);
+}
+
+}  // namespace
+}  // namespace sampan::unwind

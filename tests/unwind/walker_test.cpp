@@ -1,0 +1,132 @@
+// The walker in this process, without an oracle: modules, unloading, use of stack.
+#include "unwind/walker.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "unwind/eh_frame_hdr.h"
+
+namespace sampan::unwind {
+namespace {
+
+int some_data = 1;
+
+uint64_t avma_of(const void* object) {
+  return reinterpret_cast<uint64_t>(object);
+}
+
+class ModuleFinderModeTest : public testing::TestWithParam<bool> {};
+
+TEST_P(ModuleFinderModeTest, FindsCodeAndOnlyCode) {
+  ModuleFinder finder;
+  finder.start(GetParam());
+  Module module{};
+  const uint64_t code[] = {avma_of(reinterpret_cast<void*>(&avma_of)),
+                           avma_of(reinterpret_cast<void*>(&std::qsort)),
+                           avma_of(dlsym(RTLD_DEFAULT, "__cxa_throw"))};
+  for (uint64_t pc : code) {
+    ASSERT_TRUE(finder.find(pc, module)) << std::hex << pc;
+    EXPECT_TRUE(module.contains_code(pc));
+    EXPECT_TRUE(module.image.contains(module.eh_frame_hdr));
+    uint64_t fde = 0;
+    EXPECT_EQ(find_fde(module, pc, fde), CfiResult::kFound) << std::hex << pc;
+  }
+  if (const uint64_t vdso = getauxval(AT_SYSINFO_EHDR); vdso != 0) {
+    ASSERT_TRUE(finder.find(vdso + 0x800, module));
+    EXPECT_TRUE(module.image.contains(module.eh_frame_hdr));
+  }
+  const std::vector<char> heap(100);
+  for (uint64_t pc : {uint64_t{0}, uint64_t{1}, avma_of(&some_data), avma_of(&module),
+                      avma_of(heap.data()), UINT64_MAX}) {
+    EXPECT_FALSE(finder.find(pc, module)) << std::hex << pc;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(LoaderOrSnapshot, ModuleFinderModeTest, testing::Bool());
+
+TEST(ModuleFinderTest, TheSnapshotFollowsTheLoader) {
+  ModuleFinder finder;
+  finder.start(true);
+  void* library = dlopen("libunwind-x86_64.so.8", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) GTEST_SKIP() << "no library to load";
+  const uint64_t pc = avma_of(dlsym(library, "_Ux86_64_init_remote"));
+  Module module{};
+  EXPECT_FALSE(finder.find(pc, module));
+  finder.refresh();
+  EXPECT_TRUE(finder.find(pc, module));
+  dlclose(library);
+  finder.refresh();
+  EXPECT_FALSE(finder.find(pc, module));
+}
+
+Walker walker;
+bool with_walk;
+WalkResult last_result;
+
+void on_signal(int, siginfo_t*, void* context) {
+  if (!with_walk) return;
+  static uint64_t frames[256];
+  const greg_t* from = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
+  static Registers registers;
+  registers.value[kRip] = static_cast<uint64_t>(from[REG_RIP]);
+  registers.value[kRsp] = static_cast<uint64_t>(from[REG_RSP]);
+  registers.value[kRbp] = static_cast<uint64_t>(from[REG_RBP]);
+  registers.value[kRbx] = static_cast<uint64_t>(from[REG_RBX]);
+  last_result = walker.walk(registers, {0, 0, true}, frames);
+}
+
+// How far a signal handler with or without a walk goes down on an alternate stack.
+size_t stack_use(bool walking) {
+  static unsigned char stack[64 * 1024];
+  std::memset(stack, 0xa5, sizeof(stack));
+  stack_t alternate{stack, 0, sizeof(stack)};
+  struct sigaction action {};
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  EXPECT_EQ(sigaltstack(&alternate, nullptr), 0);
+  EXPECT_EQ(sigaction(SIGUSR1, &action, nullptr), 0);
+  with_walk = walking;
+  raise(SIGUSR1);
+  stack_t none{nullptr, SS_DISABLE, 0};
+  EXPECT_EQ(sigaltstack(&none, nullptr), 0);
+  size_t untouched = 0;
+  while (untouched < sizeof(stack) && stack[untouched] == 0xa5) ++untouched;
+  return sizeof(stack) - untouched;
+}
+
+TEST(WalkerTest, NeedsLittleStack) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
+  GTEST_SKIP() << "only with optimization, without sanitizers";
+#endif
+  ASSERT_TRUE(walker.start());
+  walker.begin_unload();
+  walker.end_unload();  // empties the cache: every row by the slow path
+  const size_t empty = stack_use(false);
+  const size_t full = stack_use(true);
+  EXPECT_EQ(last_result.stop, wire::StopReason::kRoot);
+  RecordProperty("bytes", static_cast<int>(full - empty));
+  EXPECT_LE(full - empty, 1400u);
+}
+
+TEST(WalkerTest, WhileUnloadingOnlyCachedRows) {
+  ASSERT_TRUE(walker.start());
+  walker.begin_unload();
+  walker.begin_unload();
+  walker.end_unload();  // nests; forgets all rows
+  stack_use(true);
+  EXPECT_EQ(last_result.stop, wire::StopReason::kUnloading);
+  EXPECT_EQ(last_result.depth, 1u);
+  walker.end_unload();
+  stack_use(true);
+  EXPECT_EQ(last_result.stop, wire::StopReason::kRoot);
+}
+
+}  // namespace
+}  // namespace sampan::unwind

@@ -68,5 +68,46 @@ TEST_F(Damaged, NoiseForDebugInformation) {
   }
 }
 
+template <typename T>
+void append(std::string& bytes, T value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+// Each DIE's first child is its sibling too: who follows both walks 2^60 paths.
+TEST_F(Damaged, SiblingsThatAreChildren) {
+  const uint64_t svma = svmas_.front();
+  const std::string abbreviations(
+      "\x01\x11\x01\x11\x01\x12\x06\x00\x00"          // compile_unit: low_pc addr, high_pc data4
+      "\x02\x2e\x01\x01\x13\x11\x01\x12\x06\x00\x00"  // subprogram: sibling ref4, the same
+      "\x03\x0b\x01\x01\x13\x11\x01\x12\x06\x00\x00"  // lexical_block
+      "\x00",
+      9 + 11 + 11 + 1);
+  std::string unit;
+  append<uint16_t>(unit, 4);
+  append<uint32_t>(unit, 0);
+  append<uint8_t>(unit, 8);
+  append<uint8_t>(unit, 1);
+  append<uint64_t>(unit, svma);
+  append<uint32_t>(unit, 16);
+  for (int i = 0; i < 60; ++i) {
+    append<uint8_t>(unit, i == 0 ? 2 : 3);
+    append<uint32_t>(unit, static_cast<uint32_t>(sizeof(uint32_t) + unit.size() + 16));
+    append<uint64_t>(unit, svma);
+    append<uint32_t>(unit, 16);
+  }
+  unit.append(70, '\0');
+  std::string info;
+  append<uint32_t>(info, static_cast<uint32_t>(unit.size()));
+  info += unit;
+  std::ofstream(directory_ / "abbrev", std::ios::binary) << abbreviations;
+  std::ofstream(directory_ / "info", std::ios::binary) << info;
+  run("objcopy --remove-section .debug_aranges --update-section .debug_abbrev=" +
+      (directory_ / "abbrev") + " --update-section .debug_info=" + (directory_ / "info") + " " +
+      target_path() + " " + (directory_ / "loop.so"));
+  profile::Profile profile = profile_of(directory_ / "loop.so", {svma});
+  symbolize(profile);
+  EXPECT_EQ(lines_of(profile, 0).size(), 1u);
+}
+
 }  // namespace
 }  // namespace sampan::symbolizer::test

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <string_view>
+#include <string>
+#include <utility>
 
 namespace sampan::symbolizer {
 
@@ -48,19 +49,26 @@ void ModuleSource::improve(SourceLine& line, uint64_t svma, Names& names) {
   const SourceFunction* known = line.function;
   const bool is_named = known != nullptr && !known->name.empty();
   if (is_named && !known->name.starts_with("__")) return;
-  const char* symbol = symbol_at(svma);
-  if (symbol == nullptr || (is_named && (symbol[0] == '_' || strchr(symbol, '.') != nullptr)))
-    return;
-  const SourceFunction*& function = improved_[{symbol, known}];
-  if (function == nullptr) {
+  SourceFunction function;
+  if (const char* symbol = symbol_at(svma)) {
+    if (is_named && (symbol[0] == '_' || strchr(symbol, '.') != nullptr)) return;
     // "write@@GLIBC_2.2.5": the version is the linker's, not the programmer's.
-    const std::string_view text = symbol;
-    const std::string unversioned(text.substr(0, text.find('@')));
-    function =
-        names.add({names.demangled(unversioned.c_str()), known != nullptr ? known->file : line.file,
-                   known != nullptr ? known->line : 0});
+    const std::string text = symbol;
+    function.name = names.demangled(text.substr(0, text.find('@')).c_str());
+  } else if (const char* stub = is_named ? nullptr : stub_at(svma)) {
+    function.name = names.demangled(stub) + "@plt";
+  } else {
+    return;
   }
-  line.function = function;
+  function.file = known != nullptr ? known->file : line.file;
+  function.line = known != nullptr ? known->line : 0;
+  line.function = names.add(std::move(function));
+}
+
+const char* ModuleSource::stub_at(uint64_t svma) {
+  if (!files_.main) return nullptr;
+  if (!stubs_) stubs_.emplace(*files_.main);
+  return stubs_->find(svma);
 }
 
 std::optional<uint64_t> ModuleSource::function_start(uint64_t svma) {

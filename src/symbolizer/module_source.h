@@ -5,18 +5,18 @@
 
 #include <elfutils/libdw.h>
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
+
 #include <vector>
 
 #include "symbolizer/dwarf_units.h"
 #include "symbolizer/elf_symbols.h"
 #include "symbolizer/function_starts.h"
 #include "symbolizer/module_files.h"
+#include "symbolizer/plt_stubs.h"
 #include "symbolizer/source_lines.h"
 #include "symbolizer/unit_lines.h"
 
@@ -45,6 +45,7 @@ class ModuleSource {
 
  private:
   const char* symbol_at(uint64_t svma);
+  const char* stub_at(uint64_t svma);
 
   struct EndDwarf {
     void operator()(Dwarf* dwarf) const { dwarf_end(dwarf); }
@@ -55,8 +56,8 @@ class ModuleSource {
   ElfSymbols symbols_;
   bool symbols_read_ = false;
   std::optional<FunctionStarts> starts_;
-  // By the symbol's name and by the function that it improves.
-  std::map<std::pair<const char*, const SourceFunction*>, const SourceFunction*> improved_;
+  std::optional<PltStubs> stubs_;
+
   bool cheap_ = true;
   std::string problem_;
 };

@@ -5,6 +5,7 @@
 #include <sys/auxv.h>
 
 #include <filesystem>
+#include <sstream>
 
 #include "support.h"
 #include "target.h"
@@ -138,6 +139,18 @@ TEST(SymbolTables, KnowSymbolsWithAndWithoutSize) {
                         sized + 3));  // between the two
   EXPECT_EQ(name_at(target_path(), unsized), "target_asm_without_size");
   EXPECT_EQ(name_at(target_path(), unsized + 2), "target_asm_without_size");
+}
+
+TEST(SymbolTables, NameTheStubsOfOtherModulesFunctions) {
+  // objdump names them itself: "0000000000001040 <memcpy@plt>:".
+  std::istringstream stubs(run("objdump -d -C " + target_path() + " | grep '@plt>:$'"));
+  size_t count = 0;
+  for (std::string text; std::getline(stubs, text); ++count) {
+    const uint64_t svma = std::strtoull(text.c_str(), nullptr, 16);
+    const size_t begin = text.find('<') + 1;
+    EXPECT_EQ(name_at(target_path(), svma + 2), text.substr(begin, text.size() - 2 - begin));
+  }
+  EXPECT_GT(count, 3u);
 }
 
 // One function, whatever the addresses in it: where it begins is in .eh_frame.

@@ -8,6 +8,7 @@
 namespace sampan::preload {
 namespace {
 
+bool above_tick;  // the rate is beyond what CPU timers can do
 bool perf_clock;
 
 // The kernel's tick per second, from the clock that counts in ticks.
@@ -20,9 +21,12 @@ uint64_t kernel_hz() {
 }  // namespace
 
 void start_clock(bool perf_allowed) {
-  perf_clock = false;
-  if (this_process.rate_hz <= kernel_hz()) return;
-  perf_clock = perf_allowed && start_perf_clock();
+  above_tick = this_process.rate_hz > kernel_hz();
+  perf_clock = above_tick && perf_allowed && start_perf_clock();
+  publish_clock();
+}
+
+void publish_clock() {
   wire::control_block(this_process.shared)->perf_clock.store(perf_clock, std::memory_order_relaxed);
 }
 
@@ -37,7 +41,7 @@ bool arm(ThreadState& thread) {
     return false;
   }
   if (perf_clock && arm_perf(thread)) return true;
-  if (this_process.rate_hz > kernel_hz()) count_loss(wire::Loss::kPerfRefused);
+  if (above_tick) count_loss(wire::Loss::kPerfRefused);
   if (arm_cpu_timer(thread)) return true;
   count_loss(wire::Loss::kThreadNoTimer);
   return false;

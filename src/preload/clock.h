@@ -12,6 +12,9 @@ namespace sampan::preload {
 // perf clock, unless it is refused (or SAMPAN_PERF=0).
 void start_clock(bool perf_allowed);
 
+// Tells the collector which clock it is: at start, and in a forked child.
+void publish_clock();
+
 // False when the thread stays without a clock (counted).
 bool arm(ThreadState& thread);
 void disarm(ThreadState& thread);

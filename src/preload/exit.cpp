@@ -47,9 +47,9 @@ void record_live_threads() {
 void start_exit() {
   on_exit(
       [](int status, void*) {
-        // What glibc has loaded for itself. Not in _exit, nor in a forked child: a thread that is
-        // busy loading, or that did not come along, may have the loader's lock for ever.
-        if (active() && this_process.pid == this_process.session_pid) renew_modules();
+        // What glibc has loaded for itself. Not in _exit: a thread that is busy loading may have
+        // the loader's lock for ever.
+        if (active() && !this_process.loader_may_be_locked) renew_modules();
         before_exit(status);
       },
       nullptr);

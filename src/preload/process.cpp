@@ -54,8 +54,9 @@ void after_fork_in_child() {
   this_process.pid = static_cast<int>(raw_syscall(SYS_getpid));
   *this_process.fork_marker = 1;
   if (!join_in_child()) return leave();
+  publish_clock();
   start_process_ring();
-  keep_only(thread);
+  this_process.loader_may_be_locked |= keep_only(thread);
   scan_after_fork();
   unloading_after_fork();
   modules_after_fork();

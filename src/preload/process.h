@@ -18,8 +18,9 @@ struct Process {
   int session_pid;  // of the process whose image joined, before any fork
   void* shared;     // control_block.h
   uint32_t rate_hz;
-  bool follow;        // children are to be profiled too
-  char* fork_marker;  // a byte that reads 0 in a forked child, see process.cpp
+  bool loader_may_be_locked;  // for ever, by a thread that fork() has left behind
+  bool follow;                // children are to be profiled too
+  char* fork_marker;          // a byte that reads 0 in a forked child, see process.cpp
 };
 extern Process this_process;
 extern unwind::Walker walker;

@@ -210,15 +210,16 @@ uint64_t explained_cpu_ns() {
   return sum;
 }
 
-void keep_only(ThreadState* survivor) {
+bool keep_only(ThreadState* survivor) {
+  bool others = false;
   for (uint32_t slot = 0; slot < slots_used(); ++slot) {
     ThreadState& thread = states[slot];
     thread.clock_lock.unlock();
     if (&thread == survivor) continue;
-    tids[slot].store(kFree, std::memory_order_relaxed);
+    others |= tids[slot].exchange(kFree, std::memory_order_relaxed) != kFree;
   }
   ended_cpu_ns.store(0, std::memory_order_relaxed);
-  if (survivor == nullptr) return;
+  if (survivor == nullptr) return others;
   // Neither timers nor the mappings of perf events are inherited.
   survivor->timer = -1;
   survivor->perf_page = nullptr;
@@ -227,6 +228,7 @@ void keep_only(ThreadState* survivor) {
   survivor->previous_depth = 0;
   tids[survivor->slot].store(kClaimed, std::memory_order_relaxed);
   raise_to(wire::control_block(this_process.shared)->slots_used, survivor->slot + 1);
+  return others;
 }
 
 }  // namespace sampan::preload

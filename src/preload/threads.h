@@ -82,7 +82,8 @@ void end_thread(ThreadState& thread, int32_t tid, uint64_t cpu_ns);
 // sample. What the process has used beyond it, threads have used that we do not know.
 uint64_t explained_cpu_ns();
 
-// In a forked child: forgets all threads but the calling one, which keeps its slot.
-void keep_only(ThreadState* survivor);
+// In a forked child: forgets all threads but the calling one, which keeps its slot. Returns whether
+// there were others.
+bool keep_only(ThreadState* survivor);
 
 }  // namespace sampan::preload

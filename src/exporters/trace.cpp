@@ -30,12 +30,14 @@ using profile::Thread;
 // Events go out one by one, a comma before each but the first.
 class EventFile {
  public:
+  static constexpr std::string_view kSeparator = ",\n";
+
   explicit EventFile(OutputFile& file) : file_(file) { file_.write("[\n"); }
   void event(std::string_view text) {
-    if (!first_) file_.write(",\n");
+    if (!first_) file_.write(kSeparator);
     first_ = false;
     file_.write(text);
-    size_ += text.size() + 2;
+    size_ += text.size() + kSeparator.size();
   }
   void end() { file_.write("\n]\n"); }
   uint64_t size() const { return size_; }
@@ -136,7 +138,9 @@ Outcome write_trace_within(uint64_t bytes, const profile::View& view, const std:
   EventFile event_file(file);
   write_names(view, event_file);
 
-  TraceBudget budget([&](uint32_t function) { return events.slice_size(function); });
+  TraceBudget budget([&](uint32_t function, uint64_t begin_us, uint64_t end_us) {
+    return events.slice_size(function, begin_us, end_us) + EventFile::kSeparator.size();
+  });
   for_each_thread(budget);
   const auto cut = budget.cut(bytes - std::min(bytes, event_file.size()));
   SliceWriter writer(events, cut.first_kept, event_file);

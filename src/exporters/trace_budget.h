@@ -29,17 +29,18 @@ struct Rank {
   }
 };
 
-// Counts what the slices take by rank, for what a SizeOf (function to bytes) says of each.
+// Counts what the slices take by rank. SizeOf says the bytes of one: (function, begin_us, end_us).
 template <typename SizeOf>
 class TraceBudget : public SliceSink {
  public:
   explicit TraceBudget(SizeOf size_of) : size_of_(size_of) {}
 
   void open(uint32_t function, uint64_t begin_us) override {
-    open_.push_back({begin_us, size_of_(function)});
+    open_.push_back({begin_us, function});
   }
   void close(uint64_t end_us) override {
-    const auto [begin_us, bytes] = open_.back();
+    const auto [begin_us, function] = open_.back();
+    const uint64_t bytes = size_of_(function, begin_us, end_us);
     open_.pop_back();
     const Rank rank = Rank::of(end_us - begin_us, open_.size());
     if (by_length_.size() <= rank.length) by_length_.resize(rank.length + 1);
@@ -83,7 +84,8 @@ class TraceBudget : public SliceSink {
 
  private:
   struct Open {
-    uint64_t begin_us, bytes;
+    uint64_t begin_us;
+    uint32_t function;
   };
 
   SizeOf size_of_;

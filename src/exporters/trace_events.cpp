@@ -26,6 +26,12 @@ std::string metadata(std::string_view kind, int32_t pid, int32_t tid, std::strin
                      tid, key, value);
 }
 
+size_t digits(uint64_t number) {
+  size_t count = 1;
+  for (; number >= 10; number /= 10) ++count;
+  return count;
+}
+
 }  // namespace
 
 TraceEvents::TraceEvents(const profile::Profile& profile) : profile_(profile) {
@@ -52,9 +58,10 @@ void TraceEvents::append_slice(uint32_t function, uint64_t begin_us, uint64_t en
   *out += tail_;
 }
 
-uint64_t TraceEvents::slice_size(uint32_t function) const {
-  constexpr uint64_t kNumbers = 14 + 2 * 12 + 2;  // words, digits (11 days of us), separator
-  return head(function).size() + kNumbers + tail_.size();
+uint64_t TraceEvents::slice_size(uint32_t function, uint64_t begin_us, uint64_t end_us) const {
+  constexpr std::string_view kWords = R"(,"ts":,"dur":)";
+  return head(function).size() + kWords.size() + digits(begin_us) + digits(end_us - begin_us) +
+         tail_.size();
 }
 
 std::string metadata_event(std::string_view kind, int32_t pid, int32_t tid, std::string_view name) {

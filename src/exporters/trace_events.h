@@ -19,8 +19,8 @@ class TraceEvents {
   void set_thread(const profile::Thread& thread);
   // A slice, without the separator after it. `function` may be kNone.
   void append_slice(uint32_t function, uint64_t begin_us, uint64_t end_us, std::string* out) const;
-  // Bytes of a slice and a separator: an upper bound.
-  uint64_t slice_size(uint32_t function) const;
+  // What append_slice() would append.
+  uint64_t slice_size(uint32_t function, uint64_t begin_us, uint64_t end_us) const;
 
  private:
   const std::string& head(uint32_t function) const {

@@ -1,0 +1,167 @@
+// Files: complete or absent, and their names.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "exporters/exporter.h"
+#include "exporters/gzip_writer.h"
+#include "exporters/output_file.h"
+#include "exporters/thread_names.h"
+#include "support/scratch_directory.h"
+#include "support/text_profile.h"
+
+namespace sampan::exporters {
+namespace {
+
+using test::ScratchDirectory;
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(OutputFile, IsThereOnceCommitted) {
+  const ScratchDirectory directory;
+  const std::string path = directory.file("x");
+  {
+    OutputFile file(path);
+    file.write("some ");
+    file.write(std::string(1 << 20, 'x'));
+    EXPECT_FALSE(std::filesystem::exists(path));
+    file.commit();
+  }
+  EXPECT_EQ(contents(path), "some " + std::string(1 << 20, 'x'));
+  EXPECT_EQ(directory.names(), std::vector<std::string>{"x"});
+}
+
+TEST(OutputFile, LeavesWhatWasThereWhenNotCommitted) {
+  const ScratchDirectory directory;
+  const std::string path = directory.file("x");
+  std::ofstream(path) << "old";
+  {
+    OutputFile file(path);
+    file.write(std::string(1 << 20, 'x'));
+  }
+  EXPECT_EQ(contents(path), "old");
+  EXPECT_EQ(directory.names(), std::vector<std::string>{"x"});
+}
+
+TEST(OutputFile, GoesThroughALink) {
+  const ScratchDirectory directory;
+  std::ofstream(directory.file("x")) << "old";
+  std::filesystem::create_symlink(directory.file("x"), directory.file("link"));
+  OutputFile file(directory.file("link"));
+  file.write("new");
+  file.commit();
+  EXPECT_EQ(contents(directory.file("x")), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(directory.file("link")));
+}
+
+TEST(OutputFile, WritesIntoAPipeDirectly) {
+  const ScratchDirectory directory;
+  const std::string path = directory.file("pipe");
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  std::fstream reader(path, std::ios::in | std::ios::out);  // opening does not wait so
+  OutputFile file(path);
+  file.write("through\n");
+  file.commit();
+  std::string line;
+  std::getline(reader, line);
+  EXPECT_EQ(line, "through");
+  EXPECT_TRUE(std::filesystem::is_fifo(path));
+}
+
+TEST(OutputFile, NamesTheFileThatCannotBeWritten) {
+  try {
+    OutputFile file("/nonexistent/x");
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "writing /nonexistent/x: No such file or directory");
+  }
+  OutputFile full("/dev/full");
+  full.write("x");
+  EXPECT_THROW(full.commit(), Error);
+}
+
+TEST(GzipWriter, ComesBackWhole) {
+  const ScratchDirectory directory;
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += std::to_string(i * 7919);
+  {
+    OutputFile file(directory.file("x.gz"));
+    GzipWriter gzip(file);
+    for (size_t i = 0; i < text.size(); i += 1000) gzip.write(text.substr(i, 1000));
+    gzip.finish();
+    file.commit();
+  }
+  std::string back(text.size() + 1, '\0');
+  const gzFile file = gzopen(directory.file("x.gz").c_str(), "rb");
+  ASSERT_EQ(gzread(file, back.data(), static_cast<unsigned>(back.size())),
+            static_cast<int>(text.size()));
+  gzclose(file);
+  back.pop_back();
+  EXPECT_EQ(back, text);
+}
+
+TEST(ThreadNames, AreSafeInAFileName) {
+  EXPECT_EQ(file_name_part("worker 1/2"), "worker_1_2");
+  EXPECT_EQ(file_name_part("../../etc"), ".._.._etc");
+  EXPECT_EQ(file_name_part("a\n\xc3\xa9-B.c_+"), "a___-B.c_+");
+  EXPECT_EQ(file_name_part(""), "unnamed");
+  EXPECT_EQ(file_name_part(std::string(100, 'x')).size(), 64u);
+  profile::Thread thread;
+  thread.tid = 1234;
+  thread.name = "worker 1";
+  EXPECT_EQ(thread_file_name(thread, format("pprof")), "profile_thread_1234_worker_1.pb.gz");
+}
+
+TEST(ThreadNames, TellThreadsApart) {
+  const profile::Profile profile = test::profile_of(
+      "# thread 100 app\nmain 1\n# thread 101 w\nmain 2\n# thread 102 w\nmain 1\n"
+      "# thread 103 bad\xff\nmain 1\n");
+  EXPECT_EQ(thread_labels(select(profile)),
+            (std::vector<std::string>{"app", "w (101)", "w (102)", "bad\xef\xbf\xbd"}));
+}
+
+TEST(WriteAll, LeavesOneFilePerFormatAndThread) {
+  const profile::Profile profile = test::profile_of(
+      "# process 100 /bin/sh\n# thread 100 app\nmain 1\n# thread 101 idle\n"
+      "# process 100 /bin/app\n# thread 100 app\nmain 2\n");
+  const ScratchDirectory directory;
+  const std::vector<const Format*> formats = {&format("trace"), &format("folded")};
+  const std::vector<Written> written =
+      write_all(select(profile), formats, directory.file("made/for/this"), true);
+  std::vector<std::string> names;
+  for (const Written& file : written) {
+    EXPECT_TRUE(std::filesystem::exists(file.path)) << file.path;
+    names.push_back(std::filesystem::path(file.path).filename());
+  }
+  // An exec kept pid, tid and name, so a number has to tell the two threads' files apart.
+  EXPECT_EQ(names, (std::vector<std::string>{"profile_trace.json", "profile_overall.folded",
+                                             "profile_thread_100_app.folded",
+                                             "profile_thread_100_app_2.folded"}));
+  EXPECT_EQ(contents(written[2].path), "app;main 1\n");
+  EXPECT_EQ(contents(written[3].path), "app;main 2\n");
+}
+
+TEST(Formats, SuggestTheNearest) {
+  EXPECT_EQ(format("pstats").suffix, ".prof");
+  try {
+    format("pporf");
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("did you mean 'pprof'?"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace sampan::exporters

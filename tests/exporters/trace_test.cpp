@@ -1,0 +1,145 @@
+// The trace's slices: where they begin and end, and what goes when it gets too large.
+#include <gtest/gtest.h>
+#include <rapidjson/document.h>
+
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "exporters/formats.h"
+#include "exporters/trace_budget.h"
+#include "support/scratch_directory.h"
+#include "support/text_profile.h"
+
+namespace sampan::exporters {
+namespace {
+
+using profile::Profile;
+
+struct Trace {
+  std::string text;
+  rapidjson::Document events;
+  std::vector<std::string> notes;
+
+  // "name 0+4000" of each slice, times in us, in the order of the file.
+  std::vector<std::string> slices() const {
+    std::vector<std::string> result;
+    for (const auto& event : events.GetArray()) {
+      if (event["ph"] != "X") continue;
+      result.push_back(event["name"].GetString() + (" " + std::to_string(event["ts"].GetUint64())) +
+                       "+" + std::to_string(event["dur"].GetUint64()));
+    }
+    return result;
+  }
+};
+
+Trace trace_of(const Profile& profile, uint64_t limit = kTraceBytes) {
+  const test::ScratchDirectory directory;
+  Trace trace;
+  trace.notes = write_trace_within(limit, select(profile), directory.file("x")).notes;
+  std::ifstream file(directory.file("x"));
+  trace.text.assign(std::istreambuf_iterator<char>(file), {});
+  trace.events.Parse(trace.text.c_str());
+  EXPECT_FALSE(trace.events.HasParseError()) << trace.text;
+  return trace;
+}
+
+using Slices = std::vector<std::string>;
+
+TEST(Trace, MergesSamplesThatShareFrames) {
+  const Profile profile = test::profile_of("main;a;x 2\nmain;a;y 1\nmain;b=>x 1\nmain 1\n");
+  EXPECT_EQ(trace_of(profile).slices(), (Slices{"main 0+20000", "a 0+12000", "x 0+8000",
+                                                "y 8000+4000", "b 12000+4000", "x 12000+4000"}));
+}
+
+TEST(Trace, EndsSlicesWhereTheThreadDidNotRun) {
+  Profile profile = test::profile_of("main;a 4\n");
+  const auto at = [&](size_t i, uint64_t ms) { profile.samples[i].time_ns = ms * 1'000'000; };
+  at(0, 4);
+  at(1, 13);  // waited 5 ms for its CPU: less than one and a half ticks
+  at(2, 100);
+  at(3, 104);
+  EXPECT_EQ(trace_of(profile).slices(),
+            (Slices{"main 0+13000", "a 0+13000", "main 96000+8000", "a 96000+8000"}));
+}
+
+TEST(Trace, DoesNotOverlapWhenWeightsAreMoreThanTheTimeBetween) {
+  Profile profile = test::profile_of("a 1\nb 2\n");
+  profile.samples[1].cpu_ns = 9'000'000;
+  profile.samples[2].time_ns = profile.samples[1].time_ns + 500;  // shorter than a microsecond
+  EXPECT_EQ(trace_of(profile).slices(), (Slices{"a 0+4000", "b 4000+4000"}));
+}
+
+TEST(Trace, KeepsSlicesOfOneNameApart) {
+  const Profile profile = test::profile_of("main;a;b;c 1\nmain;b 1\n");
+  EXPECT_EQ(trace_of(profile).slices(),
+            (Slices{"main 0+8000", "a 0+4000", "b 0+4000", "c 0+4000", "b 4001+3999"}));
+}
+
+TEST(Trace, NamesAndOrdersProcessesAndThreads) {
+  const Trace trace = trace_of(test::profile_of(
+      "# process 100 /bin/app\n# thread 100 main \"1\"\nf 1\n# thread 101 idle\n"
+      "# thread 102 busy\nf 9\n# process 200 /bin/child\n# thread 200 main\nf 1\n"));
+  std::map<std::string, std::string> found;
+  for (const auto& event : trace.events.GetArray()) {
+    if (event["ph"] != "M") continue;
+    const auto& value = event["args"].MemberBegin()->value;
+    found[event["name"].GetString() + (" " + std::to_string(event["tid"].GetInt()))] =
+        value.IsString() ? value.GetString() : std::to_string(value.GetUint());
+  }
+  EXPECT_EQ(found, (std::map<std::string, std::string>{{"process_name 100", "app"},
+                                                       {"process_name 200", "child"},
+                                                       {"process_sort_index 100", "0"},
+                                                       {"process_sort_index 200", "1"},
+                                                       {"thread_name 100", "main \"1\""},
+                                                       {"thread_name 101", "idle"},
+                                                       {"thread_name 102", "busy"},
+                                                       {"thread_name 200", "main"},
+                                                       {"thread_sort_index 100", "0"},
+                                                       {"thread_sort_index 101", "2"},
+                                                       {"thread_sort_index 102", "1"},
+                                                       {"thread_sort_index 200", "3"}}));
+}
+
+TEST(Trace, MergesTheShortestSlicesWhenItGetsTooLarge) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "main;long;x 1\nmain;long;y 2\nmain;other 9\n";
+  const Profile profile = test::profile_of(text);
+  const Trace whole = trace_of(profile);
+  EXPECT_TRUE(whole.notes.empty());
+  ASSERT_EQ(whole.slices().size(), 401u);
+
+  // Room for a little more than half: the 100 of 4 ms go, then those of 8 ms.
+  const Trace cut = trace_of(profile, whole.text.size() * 6 / 10);
+  EXPECT_LE(cut.text.size(), whole.text.size() * 6 / 10);
+  EXPECT_EQ(cut.slices().size(), 201u);
+  EXPECT_EQ(cut.slices()[1], "long 0+12000");
+  EXPECT_EQ(cut.slices()[2], "other 12000+36000");
+  ASSERT_EQ(cut.notes.size(), 1u);
+  EXPECT_TRUE(cut.notes[0].starts_with("200 of 401 slices, the shortest (up to 8.0 ms)"))
+      << cut.notes[0];
+}
+
+TEST(Trace, NeverExceedsItsLimit) {
+  std::string text;
+  for (int i = 0; i < 50; ++i) text += "main;a;b;c;d 1\nmain;a;b;e 1\nmain;f;c 1\n";
+  const Profile profile = test::profile_of(text);
+  for (uint64_t limit = 500; limit < 20'000; limit += 777) {
+    const Trace trace = trace_of(profile, limit);
+    EXPECT_LE(trace.text.size(), limit);
+    EXPECT_EQ(trace.slices().size() < 351, !trace.notes.empty()) << limit;
+  }
+}
+
+TEST(Rank, MergesWhatIsInsideFirst) {
+  EXPECT_TRUE(Rank::of(4000, 3).before(Rank::of(8000, 9)));
+  EXPECT_TRUE(Rank::of(4000, 3).before(Rank::of(4000, 2)));
+  for (uint64_t inner = 1; inner < 5000; ++inner) {
+    EXPECT_TRUE(Rank::of(inner, 2).before(Rank::of(inner + 1, 1))) << inner;
+  }
+}
+
+}  // namespace
+}  // namespace sampan::exporters

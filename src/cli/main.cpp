@@ -15,6 +15,7 @@ int run(int argc, char** argv) {
   Commands commands;
   add_run(app, commands);
   add_collect(app, commands);
+  add_report(app, commands);
   add_export(app, commands);
   add_version(app, commands);
   return parse_arguments(app, commands, argc, argv)();

@@ -7,6 +7,7 @@
 #include "cli/progress.h"
 #include "profile/view.h"
 #include "recording/reader.h"
+#include "reports/report.h"
 #include "symbolizer/symbolizer.h"
 
 namespace sampan::cli {
@@ -20,15 +21,52 @@ symbolizer::Report give_names(profile::Profile& profile, Progress& progress) {
   return symbolizer::symbolize(profile, options);
 }
 
+// The merged files with what opens them; those of single threads are only counted.
+std::vector<reports::OutputFile> output_files(const std::string& directory,
+                                              const std::vector<exporters::Written>& written) {
+  std::vector<reports::OutputFile> files = {
+      {directory + "/recording.sampan", "sampan report " + directory}};
+  size_t of_threads = 0;
+  for (const exporters::Written& file : written) {
+    if (file.path.find("/profile_thread_") != std::string::npos) {
+      ++of_threads;
+    } else {
+      files.push_back({file.path, std::string(file.format->viewer)});
+    }
+  }
+  if (of_threads != 0) {
+    files.push_back({fmt::format("{}/profile_thread_*: {} of single threads", directory,
+                                 of_threads == 1 ? "1 file" : fmt::format("{} files", of_threads)),
+                     ""});
+  }
+  return files;
+}
+
+void print_page(const profile::View& view, const std::string& directory,
+                const std::vector<exporters::Written>& written, std::vector<std::string> notes) {
+  reports::PageOptions options = reports::page_options_for(stderr);
+  options.files = output_files(directory, written);
+  options.notes = std::move(notes);
+  for (const exporters::Written& file : written) {
+    options.notes.insert(options.notes.end(), file.notes.begin(), file.notes.end());
+  }
+  fmt::print(stderr, "{}", reports::page(view, options));
+}
+
 }  // namespace
 
 void write_results(const std::string& directory, const ResultOptions& options) {
   if (options.formats.empty() && !options.page) return;
   profile::Profile profile = profile::load(recording::read(directory + "/recording.sampan"));
-  Progress progress;
-  give_names(profile, progress);
-  progress.show("Writing the files");
-  exporters::write_all(profile::select(profile), options.formats, directory, true);
+  std::vector<std::string> notes;
+  std::vector<exporters::Written> written;
+  {
+    Progress progress;
+    notes = give_names(profile, progress).problems;
+    progress.show("Writing the files");
+    written = exporters::write_all(profile::select(profile), options.formats, directory, true);
+  }
+  if (options.page) print_page(profile::select(profile), directory, written, std::move(notes));
 }
 
 }  // namespace sampan::cli

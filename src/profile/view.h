@@ -11,9 +11,9 @@
 namespace sampan::profile {
 
 struct Selection {
-  std::vector<std::string> threads;    // names or tids; empty: all
-  std::optional<int32_t> process;      // pid
-  std::optional<double> from_s, to_s;  // seconds since the session's start
+  std::vector<std::string> threads = {};         // names or tids; empty: all
+  std::optional<int32_t> process = {};           // pid
+  std::optional<double> from_s = {}, to_s = {};  // seconds since the session's start
 };
 
 struct View {

@@ -20,19 +20,19 @@ using profile::By;
 // A file that a run has left behind, and the command that opens it ("" when there is none).
 struct OutputFile {
   std::string path;
-  std::string viewer;
+  std::string viewer = {};
 };
 
 struct PageOptions {
   Sort sort = Sort::kSelf;
   By by = By::kFunction;
-  unsigned top = 20;    // rows of the table; 0: all
-  bool tree = false;    // the call tree instead of the table
-  std::string callers;  // instead of the table: callers of functions with this in the name
-  unsigned width = 80;  // columns
+  unsigned top = 20;         // rows of the table; 0: all
+  bool tree = false;         // the call tree instead of the table
+  std::string callers = {};  // instead of the table: callers of functions with this in the name
+  unsigned width = 80;       // columns
   bool colour = false;
-  std::vector<OutputFile> files;   // named at the end of the page
-  std::vector<std::string> notes;  // said by others: symbolizer, exporters
+  std::vector<OutputFile> files = {};   // named at the end of the page
+  std::vector<std::string> notes = {};  // said by others: symbolizer, exporters
 };
 
 // Throws Error when no function's name contains `callers`.

@@ -1,0 +1,99 @@
+// sampan report: what a recording says, in the terminal or as JSON.
+#include "reports/report.h"
+
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <map>
+#include <memory>
+
+#include "base/nearest.h"
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/recording_options.h"
+#include "profile/view.h"
+#include "recording/reader.h"
+#include "symbolizer/symbolizer.h"
+
+namespace sampan::cli {
+namespace {
+
+const std::map<std::string, reports::Sort> kSorts = {{"self", reports::Sort::kSelf},
+                                                     {"total", reports::Sort::kTotal},
+                                                     {"samples", reports::Sort::kSamples},
+                                                     {"name", reports::Sort::kName},
+                                                     {"file", reports::Sort::kFile}};
+const std::map<std::string, reports::By> kKinds = {
+    {"function", reports::By::kFunction}, {"line", reports::By::kLine},
+    {"file", reports::By::kFile},         {"module", reports::By::kModule},
+    {"thread", reports::By::kThread},     {"process", reports::By::kProcess}};
+
+struct ReportOptions {
+  RecordingOptions recording;
+  std::string sort = "self";
+  std::string by = "function";
+  unsigned top = 20;
+  bool tree = false;
+  bool json = false;
+  std::string callers;
+};
+
+template <typename Value>
+Value chosen(const std::map<std::string, Value>& choices, const std::string& option,
+             const std::string& word) {
+  const auto found = choices.find(word);
+  if (found != choices.end()) return found->second;
+  std::vector<std::string> words;
+  std::string all;
+  for (const auto& [name, value] : choices) {
+    words.push_back(name);
+    all += (all.empty() ? "" : ", ") + name;
+  }
+  throw UsageError("report: {} takes one of {}; not '{}'{}", option, all, word,
+                   did_you_mean(word, words));
+}
+
+int report(const ReportOptions& options) {
+  reports::PageOptions page_options = reports::page_options_for(stdout);
+  page_options.sort = chosen(kSorts, "--sort", options.sort);
+  page_options.by = chosen(kKinds, "--by", options.by);
+  page_options.top = options.top;
+  page_options.tree = options.tree;
+  page_options.callers = options.callers;
+
+  profile::Profile profile = profile::load(recording::read(options.recording.path()));
+  const profile::View view = select(profile, options.recording.selection);
+  {
+    Progress progress;
+    symbolizer::Options symbolizing;
+    symbolizing.progress = [&](size_t done, size_t all) {
+      progress.show("Finding function names", done, all);
+    };
+    page_options.notes = symbolizer::symbolize(profile, symbolizing).problems;
+  }
+  fmt::print("{}", options.json ? reports::json(view, page_options.notes)
+                                : reports::page(view, page_options));
+  return 0;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Commands& commands) {
+  CLI::App* const command = app.add_subcommand("report", "Tables of a recording, in the terminal");
+  const auto options = std::make_shared<ReportOptions>();
+  add_recording_options(*command, options->recording);
+  command->add_option("--sort", options->sort, "self, total, samples, name or file")
+      ->envname("SAMPAN_SORT");
+  command
+      ->add_option("--by", options->by,
+                   "a row for each function, line, file, module, thread or process")
+      ->envname("SAMPAN_BY");
+  command->add_option("--top", options->top, "rows of the table (0: all)")->envname("SAMPAN_TOP");
+  command->add_flag("--tree", options->tree, "the call tree instead of the table");
+  command->add_option("--callers", options->callers,
+                      "who calls the functions with this in their name");
+  command->add_flag("--json", options->json, "the same as data: see docs/report-json.md");
+  commands.actions[command] = [options] { return report(*options); };
+}
+
+}  // namespace sampan::cli

@@ -1,0 +1,173 @@
+// The flat table: functions, or what else was asked for.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <functional>
+#include <tuple>
+
+#include "profile/flat.h"
+#include "profile/frames.h"
+#include "reports/sections.h"
+#include "reports/shorten.h"
+#include "reports/table.h"
+#include "reports/text.h"
+
+namespace sampan::reports {
+namespace {
+
+using profile::FlatRow;
+using profile::Profile;
+
+constexpr double kStrongShare = 0.1;  // rows of at least this much self time stand out
+
+std::string place(const Profile& profile, const FlatRow& row) {
+  const std::string file = printable(profile.strings[row.file]);
+  return file.empty() || row.line == 0 ? file : fmt::format("{}:{}", file, row.line);
+}
+
+std::string module_cell(const Profile& profile, const FlatRow& row) {
+  return printable(module_name(profile, row.module));
+}
+
+// What tells a row from others, for tables of one kind: its columns, and the cells of a row.
+struct Kind {
+  std::string_view noun;
+  std::vector<Column> columns;
+  std::function<std::vector<std::string>(const FlatRow&)> cells;
+};
+
+Kind kind_of(const Profile& profile, By by) {
+  const Column function = {.title = "function", .left = true, .minimum = 18, .cut = shorten};
+  const Column file = {.title = "file:line", .left = true, .minimum = 11, .cut = cut_path};
+  const Column module = {.title = "module", .left = true, .minimum = 8};
+  switch (by) {
+    case By::kFunction:
+    case By::kLine:
+      return {by == By::kLine ? "line" : "function",
+              {function, file, module},
+              [&profile](const FlatRow& row) -> std::vector<std::string> {
+                return {printable(function_name(profile, row.function)), place(profile, row),
+                        module_cell(profile, row)};
+              }};
+    case By::kFile:
+      return {"file",
+              {{.title = "file", .left = true, .minimum = 11, .cut = cut_path}},
+              [&profile](const FlatRow& row) -> std::vector<std::string> {
+                if (row.file != 0) return {place(profile, row)};
+                return {fmt::format("[{}]", module_cell(profile, row))};
+              }};
+    case By::kModule:
+      return {"module",
+              {{.title = "module", .left = true, .minimum = 11, .cut = cut_path}},
+              [&profile](const FlatRow& row) -> std::vector<std::string> {
+                if (row.module == profile::kNone) return {"[no module]"};
+                return {printable(profile.modules[row.module].path)};
+              }};
+    case By::kThread:
+      return {"thread",
+              {{.title = "tid"},
+               {.title = "thread", .left = true},
+               {.title = "process", .left = true, .minimum = 8}},
+              [&profile](const FlatRow& row) -> std::vector<std::string> {
+                const profile::Thread& thread = profile.threads[row.thread];
+                const profile::Process& process = profile.processes[row.process];
+                return {std::to_string(thread.tid), printable(thread.name),
+                        fmt::format("{} {}", process.pid, printable(process.name))};
+              }};
+    case By::kProcess:
+      return {
+          "process",
+          {{.title = "pid"},
+           {.title = "process", .left = true},
+           {.title = "path", .left = true, .minimum = 11, .cut = cut_path}},
+          [&profile](const FlatRow& row) -> std::vector<std::string> {
+            const profile::Process& process = profile.processes[row.process];
+            return {std::to_string(process.pid), printable(process.name), printable(process.path)};
+          }};
+  }
+  return {};
+}
+
+// By name: the first cell that is one.
+std::string_view name_of(const Profile& profile, const FlatRow& row) {
+  if (row.function != profile::kNone) return function_name(profile, row.function);
+  if (row.thread != profile::kNone) return profile.threads[row.thread].name;
+  if (row.process != profile::kNone) return profile.processes[row.process].name;
+  if (row.file != 0) return profile.strings[row.file];
+  return module_name(profile, row.module);
+}
+
+void sort_rows(const Profile& profile, Sort sort, std::vector<FlatRow>& rows) {
+  const auto by = [&](auto&& key) {
+    std::stable_sort(rows.begin(), rows.end(),
+                     [&](const FlatRow& a, const FlatRow& b) { return key(a) < key(b); });
+  };
+  switch (sort) {
+    case Sort::kSelf: break;  // that is how flat_table gives them
+    case Sort::kTotal: by([](const FlatRow& row) { return ~row.total.cpu_ns; }); break;
+    case Sort::kSamples: by([](const FlatRow& row) { return ~row.self.samples; }); break;
+    case Sort::kName: by([&](const FlatRow& row) { return name_of(profile, row); }); break;
+    case Sort::kFile:
+      by([&](const FlatRow& row) {
+        return std::tuple(row.file == 0, std::string_view(profile.strings[row.file]), row.line);
+      });
+      break;
+  }
+}
+
+std::string_view order_text(Sort sort) {
+  switch (sort) {
+    case Sort::kSelf: return "most self time first";
+    case Sort::kTotal: return "most total time first";
+    case Sort::kSamples: return "most samples first";
+    case Sort::kName: return "by name";
+    case Sort::kFile: return "by file";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string flat_section(const Context& context) {
+  if (context.summary.sampled.samples == 0) return "";
+  const Profile& profile = context.profile();
+  const PageOptions& options = context.options;
+  std::vector<FlatRow> rows = flat_table(context.view, options.by);
+  sort_rows(profile, options.sort, rows);
+
+  const Kind kind = kind_of(profile, options.by);
+  std::vector<Column> columns = {
+      {.title = "samples"}, {.title = "self"}, {.title = "%"}, {.title = "total"}, {.title = "%"}};
+  columns.insert(columns.end(), kind.columns.begin(), kind.columns.end());
+  Table table(std::move(columns));
+  const auto all_ns = static_cast<double>(context.summary.sampled.cpu_ns);
+  const size_t shown = options.top == 0 ? rows.size() : std::min<size_t>(options.top, rows.size());
+  uint64_t folded_ns = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const FlatRow& row = rows[i];
+    if (i >= shown) {
+      folded_ns += row.self.cpu_ns;
+      continue;
+    }
+    const auto self_ns = static_cast<double>(row.self.cpu_ns);
+    std::vector<std::string> cells = {count(row.self.samples), seconds(row.self.cpu_ns),
+                                      percent(self_ns, all_ns), seconds(row.total.cpu_ns),
+                                      percent(static_cast<double>(row.total.cpu_ns), all_ns)};
+    for (std::string& cell : kind.cells(row)) cells.push_back(std::move(cell));
+    table.add(std::move(cells), self_ns >= kStrongShare * all_ns);
+  }
+  std::string title = plural_of(2, kind.noun);
+  title[0] = static_cast<char>(title[0] - 'a' + 'A');
+  std::string text =
+      context.style.heading(fmt::format("{}, {} (seconds)", title, order_text(options.sort))) +
+      "\n" + table.text(options.width, context.style);
+  if (shown < rows.size()) {
+    text += context.style.faint(
+                fmt::format("  and {} more {}, {} s of self time", count(rows.size() - shown),
+                            plural_of(rows.size() - shown, kind.noun), seconds(folded_ns))) +
+            "\n";
+  }
+  return text;
+}
+
+}  // namespace sampan::reports

@@ -1,0 +1,168 @@
+// The first lines of the page.
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+
+#include <ctime>
+
+#include "reports/outcome.h"
+#include "reports/sections.h"
+#include "reports/text.h"
+#include "wire/loss.h"
+#include "wire/stop_reason.h"
+
+namespace sampan::reports {
+namespace {
+
+// Achieved rates within this of the rate asked need no explanation: the weights of so few samples
+// vary by as much.
+constexpr double kRateTolerance = 0.05;
+// Below this share, what a report says may be misleading, and it stands out.
+constexpr double kLowShare = 0.9;
+
+enum class Tone { kPlain, kWarning };
+
+// "  name      text", the text in lines that begin below each other.
+std::string item(const Context& context, std::string_view name, std::string_view text,
+                 Tone tone = Tone::kPlain) {
+  constexpr size_t kIndent = 12;
+  std::string result;
+  for (const std::string& line : wrap(text, context.options.width - kIndent)) {
+    result += fmt::format("  {:<9} {}\n", result.empty() ? name : "",
+                          tone == Tone::kWarning ? context.style.warning(line) : line);
+  }
+  return result;
+}
+
+std::string start_time(uint64_t unix_ns) {
+  const auto seconds = static_cast<std::time_t>(unix_ns / 1'000'000'000);
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(seconds));
+}
+
+std::string command_line(const profile::Session& session) {
+  std::string text;
+  for (const std::string& word : session.command) text += (text.empty() ? "" : " ") + word;
+  return printable(text.empty() ? session.program : text);
+}
+
+// The command, as much of it as fits beside the time.
+std::string title(const Context& context) {
+  const profile::Session& session = context.profile().session;
+  const std::string time = start_time(session.start_unix_ns);
+  const size_t width = context.options.width - columns(time) - 2;
+  const std::string command = cut_end(command_line(session), width);
+  const std::string gap(width - columns(command) + 2, ' ');
+  return context.style.heading(command) + gap + context.style.faint(time) + "\n";
+}
+
+std::string outcome(const Context& context) {
+  const profile::Profile& profile = context.profile();
+  std::string text = seconds(profile.duration_ns()) + " s wall";
+  if (context.summary.cpu_ns) text += ", " + seconds(*context.summary.cpu_ns) + " s CPU";
+  text += ", " + plural(context.summary.processes.size(), "process") + ", " +
+          plural(context.summary.threads.size(), "thread");
+  if (profile.end) {
+    const std::string how = ended(profile.end->exit_status, profile.end->exit_signal);
+    if (!how.empty()) text += ", " + how;
+  }
+  return item(context, "ran", text);
+}
+
+std::string why_slower(const Context& context) {
+  const profile::Profile& profile = context.profile();
+  const auto refused = profile.losses[static_cast<size_t>(wire::Loss::kPerfRefused)];
+  const std::string tick = fmt::format("the kernel's tick is {} Hz", profile.session.kernel_hz);
+  if (refused != 0) return "perf_event is refused here, and " + tick;
+  if (profile.losses[static_cast<size_t>(wire::Loss::kRingFull)] != 0) return "samples were lost";
+  return profile.session.kernel_hz != 0 ? tick : "";
+}
+
+std::string rate(const Context& context) {
+  const uint32_t asked = context.profile().session.rate_hz;
+  std::string text = fmt::format("{} Hz asked", asked);
+  if (context.summary.sampled.samples != 0) {
+    const double achieved = context.summary.achieved_rate_hz();
+    text += fmt::format(", {:.0f} Hz achieved", achieved);
+    const std::string why = achieved < asked * (1 - kRateTolerance) ? why_slower(context) : "";
+    if (!why.empty()) text += ": " + why;
+  }
+  return item(context, "rate", text);
+}
+
+std::string samples(const Context& context) {
+  const Summary& summary = context.summary;
+  if (summary.sampled.samples == 0) return item(context, "samples", "none");
+  std::string text = fmt::format("{}, carrying {} s of CPU", count(summary.sampled.samples),
+                                 seconds(summary.sampled.cpu_ns));
+  const auto coverage = summary.coverage();
+  if (!coverage) return item(context, "samples", text);
+  text += fmt::format("; coverage {} %", percent(*coverage, 1));
+  if (summary.sampled.cpu_ns < *summary.cpu_ns) {
+    text += fmt::format(", {} s unsampled", seconds(*summary.cpu_ns - summary.sampled.cpu_ns));
+  }
+  return item(context, "samples", text, *coverage < kLowShare ? Tone::kWarning : Tone::kPlain);
+}
+
+std::string stacks(const Context& context) {
+  const auto complete = context.summary.complete_share();
+  if (!complete) return "";
+  std::string text = fmt::format("{} % complete", percent(*complete, 1));
+  if (context.summary.whole()) {  // the reasons are counted over the whole profile
+    std::string reasons;
+    for (size_t i = 1; i < context.profile().stops.size(); ++i) {
+      const uint64_t n = context.profile().stops[i];
+      if (n == 0) continue;
+      reasons += reasons.empty() ? "; the others: " : ", ";
+      reasons += count(n) + " " + stop_reason_text(static_cast<wire::StopReason>(i));
+    }
+    text += reasons;
+  }
+  return item(context, "stacks", text, *complete < kLowShare ? Tone::kWarning : Tone::kPlain);
+}
+
+std::string losses(const Context& context) {
+  std::string text;
+  const std::vector<uint64_t>& counts = context.profile().losses;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    const std::string line = count(counts[i]) + " " + loss_text(static_cast<wire::Loss>(i));
+    text += item(context, text.empty() ? "lost" : "", line, Tone::kWarning);
+  }
+  return text.empty() ? item(context, "lost", "nothing") : text;
+}
+
+std::string selection(const Context& context) {
+  if (context.summary.whole()) return "";
+  std::string text;
+  if (!context.summary.all_threads) {
+    text = fmt::format("{} of {}", count(context.summary.threads.size()),
+                       plural(context.profile().threads.size(), "thread"));
+  }
+  if (!context.summary.all_time) text += text.empty() ? "a part of the time" : ", part of the time";
+  return item(context, "shown", text);
+}
+
+std::string notes(const Context& context) {
+  const profile::Profile& profile = context.profile();
+  std::vector<std::string> all;
+  if (profile.end && !profile.end->note.empty()) all.push_back(profile.end->note);
+  if (!profile.end) all.push_back("the recording ends early: sampan was killed or still runs");
+  for (const std::string& damage : profile.damage) all.push_back("damaged recording: " + damage);
+  for (const std::string& note : context.options.notes) all.push_back(note);
+  std::string text;
+  for (const std::string& note : all) {
+    text += item(context, "note", printable(note), Tone::kWarning);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string heading(const Context& context) {
+  std::string text = title(context);
+  for (const auto part : {outcome, selection, rate, samples, stacks, losses, notes}) {
+    text += part(context);
+  }
+  return text;
+}
+
+}  // namespace sampan::reports

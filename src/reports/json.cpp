@@ -1,0 +1,174 @@
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+#include <rapidjson/prettywriter.h>
+#include <rapidjson/stringbuffer.h>
+
+#include <ctime>
+
+#include "base/utf8.h"
+#include "profile/flat.h"
+#include "profile/frames.h"
+#include "reports/report.h"
+#include "reports/summary.h"
+#include "wire/loss.h"
+
+namespace sampan::reports {
+namespace {
+
+// RapidJSON's writer, with the values of a report: an absent value is null.
+class Json {
+ public:
+  Json() { writer_.SetIndent(' ', 1); }
+
+  void key(std::string_view key) {
+    writer_.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
+  }
+  void value(std::string_view text) {
+    const std::string valid = valid_utf8(text);
+    writer_.String(valid.data(), static_cast<rapidjson::SizeType>(valid.size()));
+  }
+  void value(uint64_t number) { writer_.Uint64(number); }
+  void value(uint32_t number) { writer_.Uint(number); }
+  void value(int number) { writer_.Int(number); }
+  void value(double number) { writer_.Double(number); }
+  template <typename T>
+  void value(const std::optional<T>& optional) {
+    optional ? value(*optional) : static_cast<void>(writer_.Null());
+  }
+  void value(const std::vector<std::string>& texts) {
+    array(texts, [this](const std::string& text) { value(text); });
+  }
+
+  template <typename T>
+  void member(std::string_view name, const T& of) {
+    key(name);
+    value(of);
+  }
+  template <typename Members>
+  void object(Members&& members) {
+    writer_.StartObject();
+    members();
+    writer_.EndObject();
+  }
+  template <typename Range, typename Element>
+  void array(const Range& range, Element&& element) {
+    writer_.StartArray();
+    for (const auto& each : range) element(each);
+    writer_.EndArray();
+  }
+  template <typename Range, typename Members>
+  void objects(std::string_view name, const Range& range, Members&& members) {
+    key(name);
+    array(range, [&](const auto& each) { object([&] { members(each); }); });
+  }
+
+  std::string text() const { return std::string(buffer_.GetString(), buffer_.GetSize()) + "\n"; }
+
+ private:
+  rapidjson::StringBuffer buffer_;
+  rapidjson::PrettyWriter<rapidjson::StringBuffer> writer_{buffer_};
+};
+
+// Nanoseconds to the last digit, as seconds.
+double in_seconds(uint64_t ns) {
+  return static_cast<double>(ns) / 1e9;
+}
+std::optional<double> in_seconds(std::optional<uint64_t> ns) {
+  return ns ? std::optional(in_seconds(*ns)) : std::nullopt;
+}
+
+std::string iso_8601(uint64_t unix_ns) {
+  const auto seconds = static_cast<std::time_t>(unix_ns / 1'000'000'000);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(seconds),
+                     unix_ns / 1'000'000 % 1000);
+}
+
+void write_session(Json& json, const profile::Profile& profile, const Summary& summary) {
+  json.member("program", profile.session.program);
+  json.member("command", profile.session.command);
+  json.member("start_time", iso_8601(profile.session.start_unix_ns));
+  json.member("duration_s", in_seconds(profile.duration_ns()));
+  json.member("clock", profile.session.clock);
+  json.member("rate_hz", profile.session.rate_hz);
+  json.member("achieved_rate_hz", summary.achieved_rate_hz());
+  json.member("cpu_s", in_seconds(summary.cpu_ns));
+  json.member("sampled_cpu_s", in_seconds(summary.sampled.cpu_ns));
+  json.member("coverage", summary.coverage());
+  json.member("samples", summary.sampled.samples);
+  json.member("complete_stacks", summary.complete_share());
+}
+
+void write_lost(Json& json, const profile::Profile& profile) {
+  json.key("lost");
+  json.object([&] {
+    for (size_t i = 0; i < profile.losses.size(); ++i) {
+      if (profile.losses[i] == 0) continue;
+      json.member(loss_key(static_cast<wire::Loss>(i)), profile.losses[i]);
+    }
+  });
+}
+
+void write_processes(Json& json, const profile::Profile& profile, const Summary& summary) {
+  json.objects("processes", summary.processes, [&](const ProcessSummary& row) {
+    const profile::Process& process = profile.processes[row.process];
+    json.member("pid", process.pid);
+    json.member("parent", process.parent_pid);
+    json.member("name", process.name);
+    json.member("cpu_s", in_seconds(row.cpu_ns));
+    json.member("samples", row.sampled.samples);
+    if (process.exit_status) json.member("exit_status", *process.exit_status);
+    if (process.exit_signal) json.member("exit_signal", *process.exit_signal);
+  });
+}
+
+void write_threads(Json& json, const profile::Profile& profile, const Summary& summary) {
+  json.objects("threads", summary.threads, [&](const ThreadSummary& row) {
+    const profile::Thread& thread = profile.threads[row.thread];
+    json.member("pid", profile.processes[thread.process].pid);
+    json.member("tid", thread.tid);
+    json.member("name", thread.name);
+    json.member("cpu_s", in_seconds(row.cpu_ns));
+    json.member("sampled_cpu_s", in_seconds(row.sampled.cpu_ns));
+    json.member("samples", row.sampled.samples);
+    json.member("complete_stacks", row.complete_share());
+  });
+}
+
+void write_functions(Json& json, const profile::View& view) {
+  const profile::Profile& profile = *view.profile;
+  json.objects("functions", flat_table(view), [&](const profile::FlatRow& row) {
+    const bool in_module = row.module != profile::kNone;
+    json.member("name", function_name(profile, row.function));
+    json.member("module", in_module ? std::string_view(profile.modules[row.module].path) : "");
+    json.member("file", profile.strings[row.file]);
+    json.member("line", row.line);
+    json.member("self_s", in_seconds(row.self.cpu_ns));
+    json.member("total_s", in_seconds(row.total.cpu_ns));
+    json.member("self_samples", row.self.samples);
+    json.member("total_samples", row.total.samples);
+  });
+}
+
+}  // namespace
+
+std::string json(const profile::View& view, const std::vector<std::string>& notes) {
+  const profile::Profile& profile = *view.profile;
+  const Summary summary = summarize(view);
+  std::vector<std::string> all_notes;
+  if (profile.end && !profile.end->note.empty()) all_notes.push_back(profile.end->note);
+  all_notes.insert(all_notes.end(), notes.begin(), notes.end());
+
+  Json json;
+  json.object([&] {
+    write_session(json, profile, summary);
+    write_lost(json, profile);
+    json.member("notes", all_notes);
+    json.member("damage", profile.damage);
+    write_processes(json, profile, summary);
+    write_threads(json, profile, summary);
+    write_functions(json, view);
+  });
+  return json.text();
+}
+
+}  // namespace sampan::reports

@@ -1,0 +1,34 @@
+// The parts of the page, each a text of whole lines, or empty when there is nothing to say.
+#pragma once
+
+#include <string>
+
+#include "reports/report.h"
+#include "reports/style.h"
+#include "reports/summary.h"
+
+namespace sampan::reports {
+
+// What a section is made of.
+struct Context {
+  const profile::View& view;
+  const Summary& summary;
+  const PageOptions& options;
+  Style style;
+
+  const profile::Profile& profile() const { return *view.profile; }
+};
+
+// heading.cpp: what ran, how long, how well it was sampled, what was lost.
+std::string heading(const Context& context);
+// threads.cpp
+std::string threads_section(const Context& context);
+std::string processes_section(const Context& context);  // empty for a single process
+// functions.cpp: the flat table, of functions or of what else options.by says.
+std::string flat_section(const Context& context);
+// tree.cpp
+std::string tree_section(const Context& context);
+// callers.cpp: throws Error when no function's name contains options.callers.
+std::string callers_section(const Context& context);
+
+}  // namespace sampan::reports

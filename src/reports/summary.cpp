@@ -1,0 +1,114 @@
+#include "reports/summary.h"
+
+#include <algorithm>
+
+namespace sampan::reports {
+namespace {
+
+using profile::kNone;
+using profile::Profile;
+
+std::vector<ThreadSummary> summarize_threads(const profile::View& view) {
+  const Profile& profile = *view.profile;
+  std::vector<ThreadSummary> all(profile.threads.size());
+  for (const uint32_t index : view.samples) {
+    const profile::Sample& sample = profile.samples[index];
+    ThreadSummary& thread = all[sample.thread];
+    thread.sampled += {.cpu_ns = sample.cpu_ns, .samples = 1};
+    thread.complete_stacks += sample.complete;
+  }
+  std::vector<ThreadSummary> selected;
+  for (const uint32_t index : view.threads) {
+    selected.push_back(all[index]);
+    selected.back().thread = index;
+  }
+  return selected;
+}
+
+// The kernel's own account of a process also has the threads that were too short to be seen.
+std::optional<uint64_t> process_cpu_ns(const Profile& profile, uint32_t process,
+                                       const std::vector<ThreadSummary>& selected) {
+  uint64_t threads_cpu_ns = 0;
+  bool all_known = true;
+  size_t selected_threads = 0;
+  for (const ThreadSummary& thread : selected) {
+    if (profile.threads[thread.thread].process != process) continue;
+    threads_cpu_ns += thread.known_cpu_ns();
+    all_known &= thread.cpu_ns.has_value();
+    ++selected_threads;
+  }
+  const size_t threads = static_cast<size_t>(
+      std::count_if(profile.threads.begin(), profile.threads.end(),
+                    [&](const profile::Thread& thread) { return thread.process == process; }));
+  if (selected_threads == threads && profile.processes[process].cpu_ns) {
+    return profile.processes[process].cpu_ns;
+  }
+  if (!all_known || selected_threads == 0) return std::nullopt;
+  return threads_cpu_ns;
+}
+
+std::optional<double> share(uint64_t part, uint64_t whole) {
+  if (whole == 0) return std::nullopt;
+  return static_cast<double>(part) / static_cast<double>(whole);
+}
+
+}  // namespace
+
+std::optional<double> ThreadSummary::complete_share() const {
+  return share(complete_stacks, sampled.samples);
+}
+
+double Summary::achieved_rate_hz() const {
+  if (sampled.cpu_ns == 0) return 0;
+  return static_cast<double>(sampled.samples) * 1e9 / static_cast<double>(sampled.cpu_ns);
+}
+
+std::optional<double> Summary::coverage() const {
+  return share(sampled.cpu_ns, cpu_ns.value_or(0));
+}
+
+std::optional<double> Summary::complete_share() const {
+  return share(complete_stacks, sampled.samples);
+}
+
+Summary summarize(const profile::View& view) {
+  const Profile& profile = *view.profile;
+  Summary summary;
+  summary.threads = summarize_threads(view);
+  summary.all_threads = summary.threads.size() == profile.threads.size();
+  for (const ThreadSummary& thread : summary.threads) {
+    summary.sampled += thread.sampled;
+    summary.complete_stacks += thread.complete_stacks;
+    summary.all_time &= thread.sampled.samples == profile.threads[thread.thread].samples;
+  }
+  if (summary.all_time) {
+    for (ThreadSummary& thread : summary.threads) {
+      thread.cpu_ns = profile.threads[thread.thread].cpu_ns;
+    }
+  }
+
+  std::vector<ProcessSummary> processes(profile.processes.size());
+  for (const ThreadSummary& thread : summary.threads) {
+    const uint32_t process = profile.threads[thread.thread].process;
+    processes[process].process = process;
+    processes[process].sampled += thread.sampled;
+  }
+  if (summary.all_time) summary.cpu_ns = 0;
+  for (uint32_t i = 0; i < processes.size(); ++i) {
+    if (processes[i].process == kNone && !summary.whole()) continue;
+    processes[i].process = i;
+    if (summary.all_time) {
+      processes[i].cpu_ns = process_cpu_ns(profile, i, summary.threads);
+      *summary.cpu_ns += processes[i].cpu_ns.value_or(processes[i].sampled.cpu_ns);
+    }
+    summary.processes.push_back(processes[i]);
+  }
+
+  std::stable_sort(summary.threads.begin(), summary.threads.end(),
+                   [](const ThreadSummary& a, const ThreadSummary& b) {
+                     return a.known_cpu_ns() > b.known_cpu_ns();
+                   });
+  return summary;
+}
+
+}  // namespace sampan::reports

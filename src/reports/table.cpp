@@ -1,0 +1,71 @@
+#include "reports/table.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "reports/text.h"
+
+namespace sampan::reports {
+namespace {
+
+constexpr std::string_view kGap = "  ";
+
+}  // namespace
+
+void Table::add(std::vector<std::string> cells, bool strong) {
+  cells.resize(columns_.size());
+  rows_.push_back({std::move(cells), strong});
+}
+
+std::string Table::text(size_t width, const Style& style) const {
+  const std::vector<size_t> fitted = widths(width);
+  std::vector<std::string> titles;
+  for (const Column& column : columns_) titles.push_back(column.title);
+  std::string result = style.faint(line(titles, fitted)) + "\n";
+  for (const Row& row : rows_) {
+    const std::string text = line(row.cells, fitted);
+    result += (row.strong ? style.strong(text) : text) + "\n";
+  }
+  return result;
+}
+
+std::vector<size_t> Table::widths(size_t width) const {
+  std::vector<size_t> result;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    size_t widest = reports::columns(columns_[i].title);
+    for (const Row& row : rows_) widest = std::max(widest, reports::columns(row.cells[i]));
+    result.push_back(widest);
+  }
+  const size_t gaps = kGap.size() * columns_.size();
+  size_t total = std::accumulate(result.begin(), result.end(), gaps);
+  for (; total > width; --total) {
+    size_t widest = columns_.size();
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const size_t minimum = columns_[i].minimum;
+      if (minimum == 0 || result[i] <= minimum) continue;
+      if (widest == columns_.size() || result[i] > result[widest]) widest = i;
+    }
+    if (widest == columns_.size()) break;  // a terminal narrower than the table can be
+    --result[widest];
+  }
+  return result;
+}
+
+std::string Table::line(const std::vector<std::string>& cells,
+                        const std::vector<size_t>& widths) const {
+  std::string result;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const Column& column = columns_[i];
+    std::string cell = cells[i];
+    if (reports::columns(cell) > widths[i]) {
+      cell = column.cut ? column.cut(cell, widths[i]) : cut_end(cell, widths[i]);
+    }
+    const std::string padding(widths[i] - reports::columns(cell), ' ');
+    result += kGap;
+    result += column.left ? cell + padding : padding + cell;
+  }
+  result.erase(result.find_last_not_of(' ') + 1);
+  return result;
+}
+
+}  // namespace sampan::reports

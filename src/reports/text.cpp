@@ -1,0 +1,110 @@
+#include "reports/text.h"
+
+#include <fmt/core.h>
+
+#include "base/utf8.h"
+
+namespace sampan::reports {
+namespace {
+
+// "1234567.8" -> "1,234,567.8"
+std::string group_digits(std::string digits) {
+  const size_t point = digits.find('.');
+  for (size_t i = point == digits.npos ? digits.size() : point; i > 3;) {
+    digits.insert(i -= 3, 1, ',');
+  }
+  return digits;
+}
+
+constexpr std::string_view kEllipsis = "…";
+
+}  // namespace
+
+std::string count(uint64_t n) {
+  return group_digits(std::to_string(n));
+}
+
+std::string plural_of(uint64_t n, std::string_view noun) {
+  return std::string(noun) + (n == 1 ? "" : noun.ends_with("s") ? "es" : "s");
+}
+
+std::string plural(uint64_t n, std::string_view noun) {
+  return count(n) + " " + plural_of(n, noun);
+}
+
+std::string seconds(uint64_t ns) {
+  const double s = static_cast<double>(ns) * 1e-9;
+  const int decimals = s < 9.9995 ? 3 : s < 999.95 ? 2 : 1;
+  return group_digits(fmt::format("{:.{}f}", s, decimals));
+}
+
+std::string percent(double part, double whole) {
+  return whole > 0 ? fmt::format("{:.1f}", 100 * part / whole) : "-";
+}
+
+std::string printable(std::string_view text) {
+  const std::string valid = valid_utf8(text);
+  std::string result;
+  for (size_t i = 0; i < valid.size(); ++i) {
+    const auto byte = static_cast<uint8_t>(valid[i]);
+    // C2 80 to C2 9F are the control characters of Latin-1.
+    const bool latin = byte == 0xc2 && static_cast<uint8_t>(valid[i + 1]) < 0xa0;
+    const bool control = byte < 0x20 || byte == 0x7f || latin;
+    result += control ? '?' : valid[i];
+    if (latin) ++i;
+  }
+  return result;
+}
+
+size_t columns(std::string_view text) {
+  size_t n = 0;
+  for (const char c : text) n += (static_cast<uint8_t>(c) & 0xc0) != 0x80;
+  return n;
+}
+
+std::string cut_end(std::string_view text, size_t width) {
+  if (columns(text) <= width) return std::string(text);
+  if (width == 0) return "";
+  size_t kept = 0;
+  for (size_t n = 1; n < width; ++n) kept += utf8_sequence(text.substr(kept));
+  return std::string(text.substr(0, kept)) + std::string(kEllipsis);
+}
+
+std::string cut_start(std::string_view text, size_t width) {
+  size_t n = columns(text);
+  if (n <= width) return std::string(text);
+  if (width == 0) return "";
+  for (; n >= width; --n) text.remove_prefix(utf8_sequence(text));
+  return std::string(kEllipsis) + std::string(text);
+}
+
+std::vector<std::string> wrap(std::string_view text, size_t width) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const size_t space = text.find(' ');
+    const std::string_view word = text.substr(0, space);
+    if (!lines.empty() && columns(lines.back()) + 1 + columns(word) <= width) {
+      lines.back() += ' ';
+      lines.back() += word;
+    } else {
+      lines.emplace_back(word);
+    }
+    text.remove_prefix(space == text.npos ? text.size() : space + 1);
+  }
+  return lines;
+}
+
+std::string cut_path(std::string_view path, size_t width) {
+  if (columns(path) <= width) return std::string(path);
+  for (size_t slash = path.find('/', 1); slash != path.npos; slash = path.find('/', slash + 1)) {
+    const std::string_view rest = path.substr(slash);
+    if (columns(rest) < width) return std::string(kEllipsis) + std::string(rest);
+  }
+  return cut_start(file_name(path), width);
+}
+
+std::string_view file_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+}
+
+}  // namespace sampan::reports

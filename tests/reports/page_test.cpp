@@ -1,0 +1,180 @@
+// Stacks as text in, the page as text out. The pages are in golden/, named after their options;
+// SAMPAN_REWRITE_GOLDEN=1 writes them anew, to be looked at with `git diff`.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "base/error.h"
+#include "profile/view.h"
+#include "reports/report.h"
+#include "support/text_profile.h"
+
+namespace sampan::reports {
+namespace {
+
+// Two processes, five threads (two of one name, one never seen running), inlining, recursion,
+// several modules, a long name, stacks that are not complete, and nothing known at all.
+constexpr const char* kText = R"(
+# process 100 /usr/bin/app
+# thread 100 app
+main@src/main.c:10:20;parse@/home/me/project/source/parser/parse.c:100:120 100
+main@src/main.c:10:21;fib@src/fib.c:5:6;fib@src/fib.c:5:6;fib@src/fib.c:5:7 50
+main@src/main.c:10:22=>helper@src/helper.h:3:4;memcpy@@/lib/x86_64-linux-gnu/libc.so.6 50
+# thread 101 worker
+start_thread@@/lib/x86_64-linux-gnu/libc.so.6;std::vector<std::pair<int, long>, std::allocator<std::pair<int, long> > >::emplace_back(int&, long&&)@/usr/include/c++/12/bits/vector.tcc:100 600
+...;[libz.so.1+0x1234]@@/lib/libz.so.1 100
+ 7
+# thread 102 worker
+start_thread@@/lib/x86_64-linux-gnu/libc.so.6;crc@crc.c:1 90
+# thread 103 idle
+# process 200 /usr/bin/child
+# thread 200 child
+_start;main@child.c:1;tiny@child.c:9 1
+_start;main@child.c:1;busy@child.c:20 2
+)";
+
+profile::Profile example() {
+  profile::Profile profile = test::profile_of(kText);
+  profile.session.program = "app";
+  profile.session.command = {"app", "--level", "9", "input file"};
+  profile.session.rate_hz = 1000;
+  profile.losses[static_cast<size_t>(wire::Loss::kPerfRefused)] = 5;
+  profile.losses[static_cast<size_t>(wire::Loss::kRingFull)] = 1200;
+  for (profile::Process& process : profile.processes) process.exit_status = 0;
+  profile.processes[0].cpu_ns = 4'020'000'000;
+  profile.processes[1].exit_status.reset();
+  profile.processes[1].exit_signal = 11;
+  profile.threads[0].cpu_ns = 804'000'000;
+  profile.threads[2].cpu_ns.reset();
+  return profile;
+}
+
+void expect_golden(const std::string& name, const std::string& text) {
+  const std::string path = std::string(GOLDEN_DIRECTORY) + "/" + name + ".txt";
+  if (std::getenv("SAMPAN_REWRITE_GOLDEN") != nullptr) std::ofstream(path) << text;
+  std::ostringstream golden;
+  golden << std::ifstream(path).rdbuf();
+  EXPECT_EQ(text, golden.str()) << path;
+}
+
+TEST(Page, Default) {
+  const profile::Profile profile = example();
+  const std::string text = page(select(profile));
+  expect_golden("page", text);
+}
+
+TEST(Page, Wide) {
+  const profile::Profile profile = example();
+  expect_golden("page_wide", page(select(profile), {.width = 200}));
+}
+
+TEST(Page, NoLineIsWiderThanTheTerminal) {
+  const profile::Profile profile = example();
+  for (const unsigned width : {80u, 100u, 160u}) {
+    std::istringstream lines(page(select(profile), {.width = width}));
+    for (std::string line; std::getline(lines, line);) {
+      size_t columns = 0;
+      for (const char c : line) columns += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+      EXPECT_LE(columns, width) << line;
+      EXPECT_TRUE(line.empty() || line.back() != ' ') << '"' << line << '"';
+    }
+  }
+}
+
+TEST(Page, Tree) {
+  const profile::Profile profile = example();
+  expect_golden("page_tree", page(select(profile), {.tree = true}));
+}
+
+TEST(Page, TreeInFull) {
+  const profile::Profile profile = example();
+  expect_golden("page_tree_top_0", page(select(profile), {.top = 0, .tree = true}));
+}
+
+TEST(Page, Callers) {
+  const profile::Profile profile = example();
+  expect_golden("page_callers_fib", page(select(profile), {.callers = "fib"}));
+}
+
+TEST(Page, CallersOfWhatIsNotThere) {
+  const profile::Profile profile = example();
+  try {
+    page(select(profile), {.callers = "memcpi"});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "no function has 'memcpi' in its name, did you mean 'memcpy'?");
+  }
+}
+
+TEST(Page, EveryKindOfTable) {
+  const profile::Profile profile = example();
+  const std::pair<const char*, By> kinds[] = {{"line", By::kLine},
+                                              {"file", By::kFile},
+                                              {"module", By::kModule},
+                                              {"thread", By::kThread},
+                                              {"process", By::kProcess}};
+  for (const auto& [name, by] : kinds) {
+    expect_golden(std::string("page_by_") + name, page(select(profile), {.by = by}));
+  }
+}
+
+TEST(Page, EveryOrder) {
+  const profile::Profile profile = example();
+  const std::pair<const char*, Sort> orders[] = {{"total", Sort::kTotal},
+                                                 {"samples", Sort::kSamples},
+                                                 {"name", Sort::kName},
+                                                 {"file", Sort::kFile}};
+  for (const auto& [name, sort] : orders) {
+    expect_golden(std::string("page_sort_") + name,
+                  page(select(profile), {.sort = sort, .top = 4}));
+  }
+}
+
+TEST(Page, OfOneThreadAndAPartOfTheTime) {
+  const profile::Profile profile = example();
+  expect_golden("page_thread", page(select(profile, {.threads = {"101"}})));
+  expect_golden("page_time", page(select(profile, {.from_s = 0.1, .to_s = 0.5})));
+}
+
+TEST(Page, FilesAndNotes) {
+  const profile::Profile profile = example();
+  expect_golden(
+      "page_files",
+      page(select(profile), {.top = 1,
+                             .files = {{"out/recording.sampan", ""},
+                                       {"out/profile_overall.pb.gz", "go tool pprof -http=: FILE"}},
+                             .notes = {"libz.so.1: no such file"}}));
+}
+
+TEST(Page, ManyThreadsAreFolded) {
+  std::string text = "# process 100 /bin/app\n";
+  for (int i = 0; i < 50; ++i)
+    text += fmt::format("# thread {} t{}\nmain {}\n", 100 + i, i, 50 - i);
+  const profile::Profile profile = test::profile_of(text);
+  expect_golden("page_many_threads", page(select(profile)));
+}
+
+TEST(Page, OfNothing) {
+  profile::Profile profile = test::profile_of("");
+  profile.session.command = {"/bin/static"};
+  profile.end->note = "/bin/static is statically linked and was not sampled";
+  expect_golden("page_nothing", page(select(profile)));
+}
+
+TEST(Page, OfADamagedRecording) {
+  profile::Profile profile = example();
+  profile.end.reset();
+  profile.damage = {"block at byte 4711: checksum differs"};
+  expect_golden("page_damaged", page(select(profile), {.top = 1}));
+}
+
+TEST(Page, ColourOnlyWhereAskedFor) {
+  const profile::Profile profile = example();
+  EXPECT_EQ(page(select(profile)).find('\033'), std::string::npos);
+  EXPECT_NE(page(select(profile), {.colour = true}).find('\033'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sampan::reports

@@ -55,17 +55,22 @@ void CallTree::finish() {
   for (CallNode& node : nodes_) node.total = node.self;
   for (size_t i = nodes_.size() - 1; i > 0; --i) nodes_[nodes_[i].parent].total += nodes_[i].total;
 
-  child_list_.resize(nodes_.size() - 1);
-  std::iota(child_list_.begin(), child_list_.end(), 1);
-  std::stable_sort(child_list_.begin(), child_list_.end(), [&](uint32_t a, uint32_t b) {
-    const CallNode &x = nodes_[a], &y = nodes_[b];
-    if (x.parent != y.parent) return x.parent < y.parent;
-    if (x.total.cpu_ns != y.total.cpu_ns) return x.total.cpu_ns > y.total.cpu_ns;
-    return x.total.samples > y.total.samples;
-  });
   first_child_.assign(nodes_.size() + 1, 0);
-  for (const uint32_t node : child_list_) ++first_child_[nodes_[node].parent + 1];
+  for (uint32_t node = 1; node < nodes_.size(); ++node) ++first_child_[nodes_[node].parent + 1];
   std::partial_sum(first_child_.begin(), first_child_.end(), first_child_.begin());
+  std::vector<uint32_t> next(first_child_.begin(), first_child_.end() - 1);
+  child_list_.resize(nodes_.size() - 1);
+  for (uint32_t node = 1; node < nodes_.size(); ++node) {
+    child_list_[next[nodes_[node].parent]++] = node;
+  }
+  for (uint32_t node = 0; node < nodes_.size(); ++node) {
+    if (first_child_[node + 1] - first_child_[node] < 2) continue;
+    std::stable_sort(child_list_.begin() + first_child_[node],
+                     child_list_.begin() + first_child_[node + 1], [&](uint32_t a, uint32_t b) {
+                       const Weight &x = nodes_[a].total, &y = nodes_[b].total;
+                       return x.cpu_ns != y.cpu_ns ? x.cpu_ns > y.cpu_ns : x.samples > y.samples;
+                     });
+  }
 }
 
 std::vector<uint32_t> CallTree::children(uint32_t node) const {

@@ -1,9 +1,9 @@
 // Gives equal keys the same index, in bounded memory: most keys are found again, and one that was
 // forgotten just becomes a row a second time.
 //
-// Sets of eight entries, the most recently used first: a key that is looked up often stays, in a
-// full set the one not used for longest goes. The table doubles when it is half full, up to
-// `max_entries`; at 12 bytes per entry of a stack, 2^22 of them are 48 MB.
+// Sets of eight entries, the most recently used first. The table doubles when a set is full, so
+// that nothing is forgotten, up to `max_entries`; from then on the key of the set that was not used
+// for longest goes. At 12 bytes per entry of a stack, 2^22 of them are 48 MB.
 #pragma once
 
 #include <algorithm>
@@ -34,9 +34,13 @@ class InternTable {
       }
     }
     *is_new = true;
-    used_ += set.back().index == kNone;
-    put(set, {key, next_index});
-    if (used_ > sets_.size() * kWays / 2 && sets_.size() < max_sets_) grow();
+    // Full sets in a table that is nearly empty would be keys made to collide.
+    while (set_of(key).back().index != kNone && used_ > sets_.size() && sets_.size() < max_sets_) {
+      grow();
+    }
+    Set& home = set_of(key);
+    used_ += home.back().index == kNone;
+    put(home, {key, next_index});
     return next_index;
   }
 

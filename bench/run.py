@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Prints what sampan costs beside the bare program and beside gperftools and perf, in one run.
+
+    ./dev bench [ROW...]        all rows, or those whose name contains a word
+
+Every figure is a ratio or a difference of pairs measured in turn (pairs.py), or a size. The bounds
+are the project's own promises; a row that misses its bound says so, and the exit status is 1.
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import pairs
+import workloads
+
+BUILD = pathlib.Path(os.environ.get("SAMPAN_BUILD", "build")).resolve()
+SAMPAN = str(BUILD / "sampan")
+SELF_SIGNAL = str(BUILD / "bench" / "self_signal")
+EMPTY_CLOCK = str(BUILD / "bench" / "libempty_clock.so")
+PROFILER = next(iter(sorted(pathlib.Path("/usr/lib/x86_64-linux-gnu").glob("libprofiler.so.0*"))), None)
+PAIRS = int(os.environ.get("SAMPAN_BENCH_PAIRS", "7"))
+
+
+class Bench:
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.table = pairs.Table()
+        self.workloads = workloads.build(folder)
+        self.missed = 0
+
+    def judge(self, what, value, bound, text, compare="<="):
+        met = value <= bound if compare == "<=" else value >= bound
+        self.missed += not met
+        self.table.row(what, text, f"{compare} {bound:g}", met)
+
+    def capture(self, *options):
+        """The words that record a command and make nothing of the recording."""
+        return [SAMPAN, "run", "--quiet", "--format", "none", "--output", str(self.folder / "out"),
+                *options, "--"]
+
+    def recording(self):
+        newest = max((self.folder / "out").glob("*/recording.sampan"), key=os.path.getmtime)
+        report = json.loads(subprocess.run([SAMPAN, "report", "--json", str(newest)],
+                                           stdout=subprocess.PIPE, check=True).stdout)
+        return newest, report
+
+    # --- rows -------------------------------------------------------------------------------
+
+    def sample(self):
+        """One sample, whole, as a ratio to an empty handler."""
+        def signal(prefix, mode, depth, env=None):
+            command = [*prefix, SELF_SIGNAL, mode, str(depth), "15000"]
+            self.table.note(pairs.shown(command, env))
+            out = subprocess.run(command, env={**os.environ, **(env or {})}, check=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+            return float(out.split()[-1])
+
+        for depth, bound in ((10, 1.5), (30, 1.7), (100, 2.3)):
+            empty = lambda: signal([], "empty", depth)
+            ours = pairs.pairs(lambda: signal(self.capture(), "sampan", depth), empty, PAIRS,
+                               measure=lambda run: run())
+            self.judge(f"sample, depth {depth}, to an empty handler", ours["ratio"], bound,
+                       f"{ours['ratio']:.2f} ({ours['a']:.0f}/{ours['b']:.0f} ns)")
+            if PROFILER:
+                env = {"LD_PRELOAD": str(PROFILER), "CPUPROFILE": str(self.folder / "gperf"),
+                       "CPUPROFILE_FREQUENCY": "1"}
+                theirs = pairs.pairs(lambda: signal([], "raise", depth, env), empty, 3,
+                                     measure=lambda run: run())
+                self.table.row("  gperftools", f"{theirs['ratio']:.2f} ({theirs['a']:.0f} ns)")
+
+    def overhead(self):
+        """CPU of target and collector together, against the bare program."""
+        for name, command in self.workloads.items():
+            bare = lambda: workloads.run(name, command, self.folder)
+            ours = pairs.pairs(
+                lambda: workloads.run(name, command, self.folder, self.capture("--rate", "250")), bare,
+                PAIRS)
+            self.table.note(pairs.shown([*self.capture("--rate", "250"), *command])[:160])
+            self.judge(f"CPU at 250 Hz, {name}", ours["ratio"], 1.01,
+                       f"{ours['ratio']:.3f} [{ours['low']:.3f} {ours['high']:.3f}]")
+            if PROFILER and name != "redis":
+                env = {"LD_PRELOAD": str(PROFILER), "CPUPROFILE": str(self.folder / "gperf"),
+                       "CPUPROFILE_FREQUENCY": "250"}
+                theirs = pairs.pairs(lambda: workloads.run(name, command, self.folder, env=env), bare, 3)
+                self.table.row("  gperftools", f"{theirs['ratio']:.3f}")
+            if shutil.which("perf") and name != "redis":
+                perf = ["perf", "record", "-q", "-F", "250", "-e", "task-clock:u", "--call-graph", "dwarf",
+                        "-o", str(self.folder / "perf.data"), "--"]
+                self.table.note(pairs.shown(perf))
+                theirs = pairs.pairs(lambda: workloads.run(name, command, self.folder, perf), bare, 1)
+                self.table.row("  perf record --call-graph dwarf", f"{theirs['ratio']:.3f}")
+
+    def kilohertz(self):
+        """At 1000 Hz on the perf clock: against an empty handler on the same clock."""
+        for name, command in self.workloads.items():
+            env = {"LD_PRELOAD": EMPTY_CLOCK, "EMPTY_CLOCK_HZ": "1000"}
+            self.table.note(pairs.shown(command, env)[:160])
+            ours = pairs.pairs(
+                lambda: workloads.run(name, command, self.folder, self.capture("--rate", "1000")),
+                lambda: workloads.run(name, command, self.folder, env=env), PAIRS)
+            self.judge(f"CPU at 1000 Hz to an empty handler, {name}", ours["ratio"], 1.04,
+                       f"{ours['ratio']:.3f} [{ours['low']:.3f} {ours['high']:.3f}]")
+
+    def start(self):
+        """/bin/true, with exports and page."""
+        ours = [SAMPAN, "run", "--output", str(self.folder / "true"), "--", "/bin/true"]
+        self.table.note(pairs.shown(ours))
+        for unit, bound in (("wall", 15), ("cpu", 12)):
+            measured = pairs.pairs(lambda: pairs.Cost(ours), lambda: pairs.Cost(["/bin/true"]), 3 * PAIRS,
+                                   measure=lambda run: getattr(run(), unit))
+            added = measured["difference"] * 1000
+            self.judge(f"/bin/true: more {unit}, ms", added, bound, f"{added:.1f}")
+
+    def size(self):
+        """Bytes of the recording per sample."""
+        bounds = {"clang": 60, "sqlite3": 12, "zstd": 12, "redis": 12}
+        for name, bound in bounds.items():
+            if name in self.workloads:
+                workloads.run(name, self.workloads[name], self.folder, self.capture())
+                path, report = self.recording()
+                each = path.stat().st_size / max(1, report["samples"])
+                self.judge(f"bytes per sample, {name}", each, bound,
+                           f"{each:.1f} ({report['samples']} samples)")
+
+    def finish(self):
+        """From the end of a compile to the finished page and files."""
+        end = self.folder / "end"
+        command = ["sh", "-c", f"{' '.join(map(str, self.workloads['clang']))}; date +%s.%N > {end}"]
+        ours = [SAMPAN, "run", "--output", str(self.folder / "finish"), "--", *command]
+        self.table.note(pairs.shown(ours))
+        seconds = []
+        for _ in range(3):
+            subprocess.run(ours, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+            now = float(subprocess.run(["date", "+%s.%N"], stdout=subprocess.PIPE).stdout)
+            seconds.append(now - float(end.read_text()))
+        self.judge("clang: end to page and files, s", sorted(seconds)[1], 2.0, f"{sorted(seconds)[1]:.2f}")
+
+    def memory(self):
+        """What the shim adds to a target, by the kernel's own account of the process."""
+        program = ("import threading,time\nstop=threading.Event()\n"
+                   "def spin():\n  while not stop.is_set(): sum(range(1000))\n"
+                   "ts=[threading.Thread(target=spin) for _ in range({n})]\n[t.start() for t in ts]\n"
+                   "time.sleep(2)\n"
+                   "f=open('/proc/self/smaps_rollup').read().split()\n"
+                   "print(f[f.index('Pss:')+1])\nstop.set()\n")
+        def pss(prefix, threads):
+            out = subprocess.run([*prefix, "python3", "-c", program.format(n=threads)], check=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+            return float(out.split()[-1])
+        def added(threads):
+            return pairs.pairs(lambda: pss(self.capture(), threads), lambda: pss([], threads), 3,
+                               measure=lambda run: run())["difference"]
+        few, many = added(1), added(33)
+        self.judge("target memory, 1 thread more, KB", few, 1024, f"{few:.0f}")
+        self.judge("target memory, each thread, KB", (many - few) / 32, 64, f"{(many - few) / 32:.1f}")
+
+
+ROWS = ("sample", "start", "size", "finish", "memory", "overhead", "kilohertz")
+
+
+def main():
+    wanted = [row for row in ROWS if not sys.argv[1:] or any(word in row for word in sys.argv[1:])]
+    with tempfile.TemporaryDirectory(prefix="sampan-bench-") as folder:
+        bench = Bench(folder)
+        for row in wanted:
+            getattr(bench, row)()
+        bench.table.finish()
+    return 1 if bench.missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+// What one sample costs its thread: a signal to itself, the handler, the return.
+//
+//   self_signal MODE DEPTH SAMPLES
+//
+// MODE `empty` installs a handler that does nothing, `raise` keeps the handler that somebody else
+// (a preloaded profiler) installed for SIGPROF, `sampan` sends what sampan's own timers send. The
+// signals are sent DEPTH calls deep, in batches that a ring holds, with pauses in which a collector
+// empties it. Prints the nanoseconds per signal, the median over the batches.
+#include <fmt/core.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "preload/sampling_signal.h"
+
+namespace {
+
+constexpr int kBatch = 150;
+siginfo_t info_to_send;
+
+void send_batch(bool with_info) {
+  const pid_t pid = getpid();
+  const pid_t tid = gettid();
+  for (int i = 0; i < kBatch; ++i) {
+    if (with_info) {
+      syscall(SYS_rt_tgsigqueueinfo, pid, tid, SIGPROF, &info_to_send);
+    } else {
+      syscall(SYS_tgkill, pid, tid, SIGPROF);
+    }
+  }
+}
+
+// Frames that the compiler can neither merge nor turn into a loop.
+[[gnu::noinline]] void at_depth(int depth, bool with_info) {
+  if (depth > 0) {
+    at_depth(depth - 1, with_info);
+  } else {
+    send_batch(with_info);
+  }
+  asm volatile("" ::: "memory");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    fmt::print(stderr, "usage: self_signal empty|raise|sampan DEPTH SAMPLES\n");
+    return 2;
+  }
+  const std::string_view mode = argv[1];
+  const int depth = std::atoi(argv[2]);
+  const int batches = std::max(1, std::atoi(argv[3]) / kBatch);
+  if (mode == "empty") {
+    struct sigaction action {};
+    action.sa_handler = [](int) {};
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGPROF, &action, nullptr);
+  }
+  std::memset(&info_to_send, 0, sizeof info_to_send);
+  info_to_send.si_signo = SIGPROF;
+  info_to_send.si_code = SI_TIMER;
+  // The main thread has the first slot.
+  info_to_send.si_value.sival_ptr = reinterpret_cast<void*>(sampan::preload::kCookie);
+
+  std::vector<double> costs;
+  for (int batch = 0; batch < batches; ++batch) {
+    const uint64_t begin = sampan::monotonic_ns();
+    at_depth(depth, mode == "sampan");
+    costs.push_back(static_cast<double>(sampan::monotonic_ns() - begin) / kBatch);
+    usleep(20'000);
+  }
+  std::nth_element(costs.begin(), costs.begin() + costs.size() / 2, costs.end());
+  fmt::print("{:.0f}\n", costs[costs.size() / 2]);
+  return 0;
+}

@@ -1,0 +1,72 @@
+"""The real programs that are measured, and the files that they work on."""
+import pathlib
+import random
+import shutil
+import subprocess
+
+import pairs
+
+SQL = """
+create table t(a integer, b text);
+insert into t with recursive n(i) as (select 1 union all select i + 1 from n where i < 500000)
+  select i, hex(i * 7919 % 104729) from n;
+create index t_b on t(b);
+select count(*), sum(x.a), max(y.b) from t x join t y on x.b = y.b;
+"""
+PYTHON = """
+import hashlib
+total = 0
+for i in range(600000):
+    total += sum(int(c, 16) for c in hashlib.sha256(str(i).encode()).hexdigest())
+print(total)
+"""
+CPP = "#include <regex>\n#include <map>\n#include <iostream>\n" + "\n".join(
+    f"std::map<int, std::regex> m{i}; int f{i}(const std::string& s)"
+    f" {{ return std::regex_match(s, m{i}[{i}]); }}" for i in range(6)) + "\n"
+
+
+class Redis:
+    """A server under a fixed load; its cost is the server's, without the client's."""
+
+    def __init__(self, folder):
+        self.socket = folder / "redis.sock"
+        self.server = ["redis-server", "--port", "0", "--unixsocket", str(self.socket), "--save", "",
+                       "--daemonize", "no", "--dir", str(folder), "--logfile", "/dev/null"]
+        self.load = (f"while ! redis-cli -s {self.socket} ping >/dev/null 2>&1; do sleep 0.05; done;"
+                     f"redis-benchmark -s {self.socket} -q -n 150000 -r 10000 -t set,lpush,zadd;"
+                     f"redis-cli -s {self.socket} shutdown nosave")
+
+
+def build(folder):
+    """name -> command of everything that is installed here; makes the input files in `folder`."""
+    folder = pathlib.Path(folder)
+    random.seed(4711)
+    words = ["%x" % random.getrandbits(random.randint(8, 40)) for _ in range(5000)]
+    text = folder / "corpus.txt"
+    with open(text, "w") as out:
+        for _ in range(500_000):
+            out.write(" ".join(random.choices(words, k=6)) + "\n")
+    source = folder / "heavy.cpp"
+    source.write_text(CPP)
+    commands = {
+        "clang": ["clang++", "-std=c++20", "-O2", "-c", str(source), "-o", str(folder / "heavy.o")],
+        "sqlite3": ["sqlite3", ":memory:", SQL],
+        "redis": Redis(folder).server,
+        "python3": ["python3", "-c", PYTHON],
+        "zstd": ["zstd", "-T2", "-15", "-q", "-c", str(text)],
+    }
+    return {name: command for name, command in commands.items() if shutil.which(command[0])}
+
+
+def run(name, command, folder, prefix=(), env=None):
+    """Runs a workload to its end, under `prefix`, and returns its Cost."""
+    command = [*prefix, *command]
+    if name != "redis":
+        return pairs.Cost(command, env)
+    redis = Redis(pathlib.Path(folder))
+    # The client belongs to a process of its own, so that its CPU is not counted.
+    client = subprocess.Popen(["sh", "-c", redis.load], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL)
+    cost = pairs.Cost(command, env)
+    client.wait()
+    return cost

@@ -17,7 +17,7 @@ USES = {
     "preload": {"base", "wire", "unwind"},
     "recording": {"base", "wire"},
     "profile": {"base", "wire", "recording"},
-    "symbolizer": {"base", "profile"},
+    "symbolizer": {"base", "unwind", "profile"},
     "exporters": {"base", "wire", "profile"},
     "reports": {"base", "wire", "profile"},
     "sampler": {"base", "wire", "unwind", "recording"},

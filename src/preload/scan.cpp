@@ -9,6 +9,7 @@
 #include "base/syscall.h"
 #include "preload/process.h"
 #include "preload/threads.h"
+#include "wire/record.h"
 
 namespace sampan::preload {
 namespace {
@@ -47,11 +48,29 @@ bool seen_before(int32_t tid) {
   return false;
 }
 
-void adopt_when_seen_twice(int32_t tid) {
+// The name of another thread, by the entry of its tid in /proc/self/task.
+void read_name(int directory, const char* entry, char (&name)[wire::kThreadNameSize]) {
+  char path[32] = {};
+  if (strlen(entry) + sizeof "/comm" > sizeof path) return;
+  strcpy(stpcpy(path, entry), "/comm");
+  const long fd = raw_syscall(SYS_openat, directory, path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  const long size = raw_syscall(SYS_read, fd, name, sizeof name);
+  raw_syscall(SYS_close, fd);
+  if (size > 0) name[size - 1] = '\0';  // the newline
+}
+
+void adopt_when_seen_twice(int directory, const char* entry) {
+  const int32_t tid = parse_tid(entry);
+  if (tid == 0) return;  // "." and ".."
+
   if (thread_by_tid(tid) != nullptr || !seen_before(tid)) return;
   const uint64_t cpu = read_clock_ns(thread_cpu_clock(tid));
   ThreadState* thread = claim_slot();
-  if (thread != nullptr) begin_thread(*thread, tid, cpu);
+  if (thread == nullptr) return;
+  char name[wire::kThreadNameSize] = {};
+  read_name(directory, entry, name);
+  begin_thread(*thread, tid, cpu, name);
 }
 
 void adopt_unknown(int directory) {
@@ -61,9 +80,7 @@ void adopt_unknown(int directory) {
     if (size <= 0) return;
     for (long at = 0; at < size;) {
       const auto* entry = reinterpret_cast<const DirectoryEntry*>(buffer + at);
-      if (const int32_t tid = parse_tid(entry->name); tid > 0) {
-        adopt_when_seen_twice(tid);
-      }
+      adopt_when_seen_twice(directory, entry->name);
       at += entry->size;
     }
   }

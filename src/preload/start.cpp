@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/syscall.h"
 #include "preload/clock.h"
@@ -18,6 +19,7 @@
 #include "preload/standalone.h"
 #include "preload/thread_life.h"
 #include "preload/threads.h"
+#include "wire/control_block.h"
 
 namespace sampan::preload {
 namespace {
@@ -37,7 +39,16 @@ bool born_filtered() {
   return field != nullptr && field[strlen("\nSeccomp:\t")] != '0';
 }
 
+// Our mappings are large, though hardly any of it is ever used. A program whose address space is
+// limited may need it all.
+bool has_address_space() {
+  rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
+  raw_syscall(SYS_prlimit64, 0, RLIMIT_AS, nullptr, &limit);
+  return limit.rlim_cur / 8 >= wire::kSharedSize;
+}
+
 bool join() {
+  if (!has_address_space()) return false;
   if (session_name() == nullptr && !start_collector()) return false;
   const Session session = join_session(session_name(), false, nullptr);
   if (session.shared == nullptr) return false;

@@ -85,18 +85,19 @@ ThreadState* find(Matches&& matches) {
   return nullptr;
 }
 
-void write_start(ThreadState& thread, uint64_t cpu_ns) {
+void write_start(ThreadState& thread, uint64_t cpu_ns, const char* name) {
   const std::span<uint8_t> room = thread.ring.begin(4 + 8 + 8 + wire::kThreadNameSize);
   if (room.empty()) return;
-  char name[wire::kThreadNameSize] = {};
-  if (thread.tid == static_cast<int32_t>(raw_syscall(SYS_gettid))) {
-    raw_syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
+  char own_name[wire::kThreadNameSize] = {};
+  if (name == nullptr) {
+    raw_syscall(SYS_prctl, PR_GET_NAME, own_name, 0, 0, 0);
+    name = own_name;
   }
   ByteWriter writer(room);
   writer.fixed(thread.tid);
   writer.fixed(monotonic_ns());
   writer.fixed(cpu_ns);
-  writer.bytes(name, sizeof name);
+  writer.bytes(name, wire::kThreadNameSize);
   thread.ring.commit(static_cast<uint8_t>(RecordType::kThreadStart), writer.size());
 }
 
@@ -158,10 +159,10 @@ void release_slot(ThreadState& thread) {
   tids[thread.slot].store(kFree, std::memory_order_release);
 }
 
-void begin_thread(ThreadState& thread, int32_t tid, uint64_t cpu_ns) {
+void begin_thread(ThreadState& thread, int32_t tid, uint64_t cpu_ns, const char* name) {
   thread.tid = tid;
   thread.last_cpu_ns.store(cpu_ns, std::memory_order_relaxed);
-  write_start(thread, cpu_ns);
+  write_start(thread, cpu_ns, name);
   const SignalsBlocked blocked;
   thread.clock_lock.lock();
   tids[thread.slot].store(tid, std::memory_order_release);

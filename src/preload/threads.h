@@ -71,8 +71,9 @@ void rearm_all_threads();
 ThreadState* claim_slot();
 void release_slot(ThreadState& thread);
 // Writes kThreadStart, makes the thread visible and arms its clock. `cpu_ns`: what it has used and
-// is not to be counted. Async-signal-safe.
-void begin_thread(ThreadState& thread, int32_t tid, uint64_t cpu_ns);
+// is not to be counted. `name`: null for that of the calling thread, which a thread has or
+// inherits. Async-signal-safe.
+void begin_thread(ThreadState& thread, int32_t tid, uint64_t cpu_ns, const char* name = nullptr);
 // Disarms the clock, writes kThreadEnd and frees the slot, if it is still that of `tid`. By the
 // thread itself with the sampling signal blocked for good, or by another one when the thread is
 // known to be gone (cpu_ns 0).

@@ -7,7 +7,8 @@ import sys
 
 # What the handler's objects may reach outside the shim: async-signal-safe, and without a lock.
 HANDLER_ALLOWED = {
-    'clock_gettime', 'memcpy', 'memmove', 'memset', 'memcmp', '__errno_location', 'pthread_self',
+    'clock_gettime', 'memcpy', 'memmove', 'memset', 'memcmp', 'strlen', 'strcpy', 'stpcpy',
+    '__errno_location', 'pthread_self',
     '_dl_find_object', '_GLOBAL_OFFSET_TABLE_',
     # In the same files, but in ordinary context only: preparations.
     'clock_getres', 'dl_iterate_phdr', 'mmap', 'mmap64', 'munmap',

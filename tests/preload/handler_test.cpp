@@ -1,6 +1,6 @@
-// How much stack a sample needs: an alternate stack filled with a pattern, a deep stack to walk, and
-// a look at how far the pattern was overwritten; beyond what the same signal needs with an empty
-// handler. After abseil's stack_consumption.
+// How much stack a sample needs: an alternate stack filled with a pattern, a deep stack to walk,
+// and a look at how far the pattern was overwritten; beyond what the same signal needs with an
+// empty handler. After abseil's stack_consumption.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -62,8 +62,8 @@ __attribute__((noinline)) int raise_at_depth(int depth) {
 
 // Bytes of the alternate stack that the signal has touched.
 size_t consumption(void (*handler)(int, siginfo_t*, void*)) {
-  auto* low = static_cast<char*>(mmap(nullptr, kStackSize, PROT_READ | PROT_WRITE,
-                                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  auto* low = static_cast<char*>(
+      mmap(nullptr, kStackSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   memset(low, kPattern, kStackSize);
   stack_t stack{};
   stack.ss_sp = low;

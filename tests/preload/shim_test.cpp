@@ -168,6 +168,7 @@ TEST(Shim, FindsThreadsOfRawClone) {
     const ProcessRecords& process = result.processes[0];
     ASSERT_EQ(process.threads.size(), 2u) << word;
     EXPECT_GE(process.threads[1].samples.size(), 8u) << word;
+    EXPECT_EQ(process.threads[1].first_name, "shim_target");
     EXPECT_TRUE(process.threads[1].ended) << word;
   }
 }

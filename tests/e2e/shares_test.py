@@ -2,7 +2,7 @@
 import math
 import unittest
 
-from profiled import folded_stacks, profiled
+from profiled import profiled
 
 NAMES = ["share-1", "share-2", "share-4", "share-8"]
 FUNCTIONS = {"ten_percent": 0.1, "twenty_percent": 0.2, "thirty_percent": 0.3,
@@ -23,7 +23,7 @@ class Shares(unittest.TestCase):
             self.assertLess(abs(share - wanted), 0.005, f"{name}: {share} instead of {wanted}")
             # What the report gives as true CPU is the thread's own clock at its end.
             self.assertLess(abs(run.threads(name)[0]["cpu_s"] - true[name]), 0.01 * true[name] + 0.002)
-        seconds = {name: run.function(name)[0] for name in FUNCTIONS}
+        seconds = {name: run.self_seconds(name) for name in FUNCTIONS}
         samples = sum(t["samples"] for name in NAMES for t in run.threads(name))
         for name, wanted in FUNCTIONS.items():
             # Four standard deviations of a share of that many independent samples.
@@ -43,7 +43,7 @@ class Shares(unittest.TestCase):
         self.assertEqual(run.status, 0, run.err)
         counts = dict.fromkeys(DEPTHS, 0)
         whole = dict.fromkeys(DEPTHS, 0)
-        for frames, count in folded_stacks(run):
+        for frames, count in run.folded_stacks():
             for depth in DEPTHS:
                 calls = sum(f"recurse<{depth}u>" in frame for frame in frames)
                 if calls == 0:

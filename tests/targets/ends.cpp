@@ -17,7 +17,7 @@
 
 namespace {
 
-constexpr double kSeconds = 0.12;
+constexpr double kSeconds = 0.4;
 
 void* run(void* name) {
   pthread_setname_np(pthread_self(), static_cast<const char*>(name));

@@ -15,8 +15,6 @@
 namespace sampan::preload {
 namespace {
 
-// A signal frame with every register of this machine, and what the handler uses below it.
-constexpr size_t kHandlerSize = 3 << 10;
 // The kernel's minimum for a stack without AMX (asm/signal.h).
 constexpr size_t kKernelMinimum = 2048;
 // From here on there is room for a frame of ours below a handler of the program's.
@@ -26,6 +24,7 @@ constexpr int kAutodisarm = static_cast<int>(1u << 31);  // SS_AUTODISARM of lin
 std::atomic<bool> any_stacks = false;
 std::atomic<bool> small_stacks = false;
 
+// A signal frame with every register of this machine, and what the handler uses below it.
 size_t frame_size() {
   const size_t kernel = getauxval(AT_MINSIGSTKSZ);
   return (kernel != 0 ? kernel : kKernelMinimum) + kHandlerSize;

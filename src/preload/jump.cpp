@@ -28,35 +28,52 @@ void leave_small_stack() {
 }
 
 }  // namespace
+
+void look_up_jumps() {
+  SAMPAN_NEXT(longjmp);
+  SAMPAN_NEXT(_longjmp);
+  SAMPAN_NEXT(siglongjmp);
+  next<void(jmp_buf, int), "__longjmp_chk">();
+  SAMPAN_NEXT(setcontext);
+  SAMPAN_NEXT(swapcontext);
+}
+
 }  // namespace sampan::preload
 
 using namespace sampan::preload;
 
+// Each is looked up before the stack is left: that takes its time, and the moment is short.
 SAMPAN_EXPORT void longjmp(jmp_buf target, int value) noexcept {
+  auto* const original = SAMPAN_NEXT(longjmp);
   leave_small_stack();
-  SAMPAN_NEXT(longjmp)(target, value);
+  original(target, value);
   __builtin_unreachable();
 }
 SAMPAN_EXPORT void _longjmp(jmp_buf target, int value) noexcept {
+  auto* const original = SAMPAN_NEXT(_longjmp);
   leave_small_stack();
-  SAMPAN_NEXT(_longjmp)(target, value);
+  original(target, value);
   __builtin_unreachable();
 }
 SAMPAN_EXPORT void siglongjmp(sigjmp_buf target, int value) noexcept {
+  auto* const original = SAMPAN_NEXT(siglongjmp);
   leave_small_stack();
-  SAMPAN_NEXT(siglongjmp)(target, value);
+  original(target, value);
   __builtin_unreachable();
 }
 SAMPAN_EXPORT __attribute__((noreturn)) void __longjmp_chk(jmp_buf target, int value) noexcept {
+  auto* const original = next<void(jmp_buf, int), "__longjmp_chk">();
   leave_small_stack();
-  next<void(jmp_buf, int), "__longjmp_chk">()(target, value);
+  original(target, value);
   __builtin_unreachable();
 }
 SAMPAN_EXPORT int setcontext(const ucontext_t* target) noexcept {
+  auto* const original = SAMPAN_NEXT(setcontext);
   leave_small_stack();
-  return SAMPAN_NEXT(setcontext)(target);
+  return original(target);
 }
 SAMPAN_EXPORT int swapcontext(ucontext_t* here, const ucontext_t* target) noexcept {
+  auto* const original = SAMPAN_NEXT(swapcontext);
   leave_small_stack();
-  return SAMPAN_NEXT(swapcontext)(here, target);
+  return original(here, target);
 }

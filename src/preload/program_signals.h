@@ -85,5 +85,13 @@ bool program_has_alternate_stacks();
 // Too small for a frame of ours below a handler of the program's.
 bool program_has_small_alternate_stacks();
 bool on_small_alternate_stack(const SignalState& state);
+// What the handler uses below a signal frame, with a margin.
+inline constexpr size_t kHandlerSize = 3 << 10;
+
+// --- signal_wait.cpp, jump.cpp
+
+// At start-up: finds the originals of what a handler of the program may call.
+void look_up_waits();
+void look_up_jumps();
 
 }  // namespace sampan::preload

@@ -91,6 +91,14 @@ __attribute__((noinline)) void act_for_program(int signo, siginfo_t* info, void*
   reinterpret_cast<void (*)(int, siginfo_t*, void*)>(handler)(signo, info, ucontext);
 }
 
+// The frame came to lie on an alternate stack of the program's, at its very end. The CPU time of
+// this sample is in the next one.
+bool lacks_room(const ucontext_t& context) {
+  const auto low = reinterpret_cast<uint64_t>(context.uc_stack.ss_sp);
+  const uint64_t room = reinterpret_cast<uint64_t>(__builtin_frame_address(0)) - low;
+  return room < context.uc_stack.ss_size && room < kHandlerSize;
+}
+
 // When a queue is full, the kernel delivers a standard signal without its siginfo: all zeros.
 bool has_lost_siginfo(const siginfo_t& info) {
   return info.si_code == SI_USER && info.si_pid == 0 && info.si_uid == 0;
@@ -125,7 +133,8 @@ bool is_sampling_signal(const siginfo_t& info) {
 void sampling_handler(int signo, siginfo_t* info, void* ucontext) {
   if (is_sampling_signal(*info)) {
     // A late one, of before sampling moved to another signal, is dropped.
-    if (signo == sampling.load(std::memory_order_relaxed)) sample(*info, ucontext);
+    if (signo != sampling.load(std::memory_order_relaxed)) return;
+    if (!lacks_room(*static_cast<const ucontext_t*>(ucontext))) sample(*info, ucontext);
     return;
   }
   if (has_lost_siginfo(*info) && signo == sampling.load(std::memory_order_relaxed)) return;
@@ -140,6 +149,8 @@ SignalLock::~SignalLock() {
 }
 
 bool start_sampling_signal() {
+  look_up_waits();
+  look_up_jumps();
   const SignalLock locked;
   own_pid.store(process_id(), std::memory_order_relaxed);
   // Ignored by the parent's wish, or already used by a library's constructor: leave it alone.

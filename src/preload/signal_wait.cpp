@@ -99,6 +99,17 @@ int suspend_under_bsd(int mask) {
 }
 
 }  // namespace
+
+void look_up_waits() {
+  SAMPAN_NEXT(sigtimedwait);
+  SAMPAN_NEXT(sigsuspend);
+  SAMPAN_NEXT(signalfd);
+  SAMPAN_NEXT(ppoll);
+  SAMPAN_NEXT(pselect);
+  SAMPAN_NEXT(epoll_pwait);
+  SAMPAN_NEXT(sigpending);
+}
+
 }  // namespace sampan::preload
 
 using namespace sampan::preload;

@@ -25,9 +25,9 @@ class Sigprof(unittest.TestCase):
 
     def check_timer(self, kind):
         plain, run = self.check(kind)
-        counts = plain.numbers("itimer")[""], run.numbers("itimer")[""]
-        # One in 10 ms, seen at the kernel's tick: never twice as many, never half.
-        self.assertLess(abs(counts[0] - counts[1]), 0.2 * max(counts) + 5, counts)
+        # 0.8 s of CPU, a signal for each 10 ms. A busy machine makes them fewer, nothing more.
+        self.assertGreater(run.numbers("itimer")[""], 0.75 * plain.numbers("itimer")[""])
+        self.assertLessEqual(run.numbers("itimer")[""], 84)
 
     def test_itimer(self):
         self.check_timer("itimer")

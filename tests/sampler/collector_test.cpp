@@ -1,0 +1,214 @@
+#include "sampler/collector.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+
+#include "base/clock.h"
+#include "fake_shim.h"
+#include "recording/reader.h"
+
+namespace sampan::sampler {
+namespace {
+
+using recording::Recording;
+using wire::RecordType;
+
+constexpr uint64_t kPatience = 20'000'000'000;
+
+// The shim's side of session.h; null when the collector does not take it in.
+void* join(const std::string& name, bool forked, uint32_t version = wire::kWireVersion) {
+  const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  name.copy(address.sun_path + 1, sizeof address.sun_path - 1);
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  if (connect(fd, reinterpret_cast<sockaddr*>(&address), size) != 0) return nullptr;
+  const wire::Hello hello{version, wire::kSharedSize, getppid(), forked ? 1u : 0u};
+  send(fd, &hello, sizeof hello, MSG_NOSIGNAL);
+  wire::Welcome welcome{};
+  iovec data{&welcome, sizeof welcome};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const ssize_t received = recvmsg(fd, &message, 0);
+  close(fd);
+  if (received != sizeof welcome || welcome.accepted == 0) return nullptr;
+  int memory = -1;
+  std::memcpy(&memory, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof memory);
+  if (ftruncate(memory, 4096) == 0) return nullptr;  // the size must be sealed
+  void* base = mmap(nullptr, wire::kSharedSize, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+  close(memory);
+  return base;
+}
+
+void record_one_sample(void* base) {
+  FakeShim shim(base);
+  const auto tid = static_cast<int32_t>(getpid());
+  shim.thread(0, RecordType::kThreadStart, thread_start(tid, monotonic_ns(), 0, "main"));
+  shim.thread(0, RecordType::kSample, sample(monotonic_ns(), 1000, 1, 0, {0x10}));
+}
+
+class CollectorTest : public testing::Test {
+ protected:
+  CollectorTest() {
+    std::filesystem::remove(path_);
+    writer_.emplace(path_, recording::Session{});
+  }
+  ~CollectorTest() override { std::filesystem::remove(path_); }
+
+  void start(bool follow) {
+    collector_.emplace(loop_, *writer_, Collector::Options{name_, monotonic_ns(), 250, follow});
+  }
+  // A process that does `what` and exits with its result.
+  pid_t process(const std::function<int()>& what) {
+    const pid_t pid = fork();
+    if (pid == 0) _exit(what());
+    return pid;
+  }
+  void step_until(const std::function<bool()>& done) {
+    const uint64_t end = monotonic_ns() + kPatience;
+    while (!done()) {
+      ASSERT_LT(monotonic_ns(), end);
+      collector_->step(20);
+    }
+  }
+  static int reap(pid_t pid) {
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+  Recording finish() {
+    EXPECT_EQ(collector_->failure(), "");
+    writer_->finish({});
+    return recording::read(path_);
+  }
+
+  const std::string path_ =
+      testing::TempDir() + "collector-" + std::to_string(getpid()) + ".sampan";
+  const std::string name_ = SessionSocket::random_name();
+  std::optional<recording::Writer> writer_;
+  EventLoop loop_;
+  std::optional<Collector> collector_;
+};
+
+TEST_F(CollectorTest, RecordsAProcessUpToItsKill) {
+  start(true);
+  const pid_t pid = process([this] {
+    void* base = join(name_, false);
+    if (base == nullptr) return 1;
+    record_one_sample(base);
+    raise(SIGKILL);
+    return 2;
+  });
+  step_until([this] { return collector_->joined() == 1 && collector_->processes() == 0; });
+  EXPECT_EQ(reap(pid), -SIGKILL);
+  const Recording recording = finish();
+  ASSERT_EQ(recording.processes.size(), 1u);
+  EXPECT_EQ(recording.processes[0].pid, pid);
+  EXPECT_EQ(recording.processes[0].parent_pid, getpid());
+  EXPECT_EQ(recording.samples.size(), 1u);
+  ASSERT_EQ(recording.process_ends.size(), 1u);
+  EXPECT_EQ(recording.process_ends[0].exit_signal, SIGKILL);
+  EXPECT_GT(recording.process_ends[0].cpu_ns, 0u);
+}
+
+TEST_F(CollectorTest, KnowsExecByTheSecondHello) {
+  start(true);
+  const pid_t pid = process([this] {
+    void* first = join(name_, false);
+    record_one_sample(first);
+    void* second = join(name_, false);
+    record_one_sample(second);
+    return 0;
+  });
+  step_until([this] { return collector_->joined() == 2 && collector_->processes() == 0; });
+  EXPECT_EQ(reap(pid), 0);
+  const Recording recording = finish();
+  ASSERT_EQ(recording.processes.size(), 2u);
+  EXPECT_EQ(recording.processes[1].pid, pid);
+  ASSERT_EQ(recording.process_ends.size(), 2u);
+  EXPECT_TRUE(recording.process_ends[0].replaced);
+  EXPECT_FALSE(recording.process_ends[0].exit_status);
+  EXPECT_FALSE(recording.process_ends[1].replaced);
+  EXPECT_EQ(recording.process_ends[1].exit_status, 0);
+  EXPECT_EQ(recording.samples.size(), 2u);
+}
+
+TEST_F(CollectorTest, LetsOnlyTheRootInWhenChildrenAreNotFollowed) {
+  start(false);
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const auto join_when_ready = [this, ready] {
+    char byte;
+    (void)!read(ready[0], &byte, 1);
+    return join(name_, true) == nullptr ? 3 : 4;
+  };
+  const pid_t root = process(join_when_ready);
+  process(join_when_ready);  // another
+  collector_->set_root(root);
+  ASSERT_EQ(write(ready[1], "xx", 2), 2);
+  int ended = 0, root_status = -1, other_status = -1;
+  step_until([&] {
+    int status;
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0; ++ended) {
+      (pid == root ? root_status : other_status) = WEXITSTATUS(status);
+    }
+    return ended == 2;
+  });
+  EXPECT_EQ(root_status, 4);
+  EXPECT_EQ(other_status, 3);
+  close(ready[0]);
+  close(ready[1]);
+}
+
+TEST_F(CollectorTest, TurnsAwayAnotherVersion) {
+  start(true);
+  const pid_t pid = process([this] { return join(name_, false, 4711) == nullptr ? 3 : 4; });
+  int status = -1;
+  step_until([&] { return waitpid(pid, &status, WNOHANG) == pid; });
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+  EXPECT_EQ(collector_->joined(), 0u);
+}
+
+TEST_F(CollectorTest, SwitchesSamplingOffInWhatStillRunsAtTheEnd) {
+  start(true);
+  const pid_t pid = process([this] {
+    void* base = join(name_, false);
+    record_one_sample(base);
+    while (wire::control_block(base)->enabled.load() != 0) usleep(1000);
+    return 5;
+  });
+  step_until([this] { return collector_->joined() == 1; });
+  EXPECT_EQ(collector_->finish(), 1u);
+  EXPECT_EQ(reap(pid), 5);
+}
+
+TEST_F(CollectorTest, TakesManyProcessesAtOnce) {
+  start(true);
+  constexpr int kProcesses = 50;
+  std::vector<pid_t> pids;
+  for (int i = 0; i < kProcesses; ++i) {
+    pids.push_back(process([this] {
+      void* base = join(name_, true);
+      if (base == nullptr) return 1;
+      record_one_sample(base);
+      return 0;
+    }));
+  }
+  step_until([this] { return collector_->joined() == kProcesses && collector_->processes() == 0; });
+  for (const pid_t pid : pids) EXPECT_EQ(reap(pid), 0);
+  EXPECT_EQ(finish().samples.size(), size_t{kProcesses});
+}
+
+}  // namespace
+}  // namespace sampan::sampler

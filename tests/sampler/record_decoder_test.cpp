@@ -1,0 +1,95 @@
+#include "sampler/record_decoder.h"
+
+#include <gtest/gtest.h>
+
+#include "fake_shim.h"
+
+namespace sampan::sampler {
+namespace {
+
+using Stack = std::vector<uint64_t>;
+
+TEST(RecordDecoder, ReadsWhatTheShimWrites) {
+  const auto start = decode_thread_start(thread_start(42, 7, 9, "worker"));
+  ASSERT_TRUE(start);
+  EXPECT_EQ(start->tid, 42);
+  EXPECT_EQ(start->time_ns, 7u);
+  EXPECT_EQ(start->cpu_ns, 9u);
+  EXPECT_EQ(start->name, "worker");
+
+  const auto load = decode_module_load(module_load(5, 0x1000, 0x2000, 0x3000, "/lib/a.so"));
+  ASSERT_TRUE(load);
+  EXPECT_EQ(load->bias, 0x1000u);
+  EXPECT_EQ(load->end_avma, 0x3000u);
+  EXPECT_EQ(load->build_id, (Bytes{1, 2, 3}));
+  EXPECT_EQ(load->path, "/lib/a.so");
+
+  const auto exit = decode_exit(exit_record(5, -1));
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->status, -1);
+}
+
+// Cut at every length, no record is mistaken for a whole one.
+TEST(RecordDecoder, RefusesEveryShorterPayload) {
+  const Bytes start = thread_start(42, 7, 9, "worker");
+  const Bytes name = thread_name(7, 42, "worker");
+  const Bytes cpu = thread_cpu(7, 42, 9);
+  const Bytes unload = module_unload(5, 0x1000, 0x2000);
+  const Bytes one = sample(5, 6, 1, 0, {0x401000, 0x402000});
+  ASSERT_TRUE(SampleDecoder().decode(one));
+  const auto cut = [](const Bytes& bytes, size_t size) { return Payload(bytes).first(size); };
+  for (size_t i = 0; i < start.size(); ++i) EXPECT_FALSE(decode_thread_start(cut(start, i))) << i;
+  for (size_t i = 0; i < name.size(); ++i) EXPECT_FALSE(decode_thread_name(cut(name, i))) << i;
+  for (size_t i = 0; i < cpu.size(); ++i) EXPECT_FALSE(decode_thread_cpu(cut(cpu, i))) << i;
+  for (size_t i = 0; i < unload.size(); ++i) EXPECT_FALSE(decode_module_unload(cut(unload, i)));
+  for (size_t i = 0; i < one.size(); ++i) EXPECT_FALSE(SampleDecoder().decode(cut(one, i))) << i;
+}
+
+TEST(RecordDecoder, RefusesModulesThatEndBeforeTheyBegin) {
+  EXPECT_FALSE(decode_module_load(module_load(5, 0, 0x3000, 0x3000, "/lib/a.so")));
+  EXPECT_FALSE(decode_module_load(module_load(5, 0, 0x3000, 0x2000, "/lib/a.so")));
+}
+
+TEST(SampleDecoder, SharesTheRootSideWithTheSampleBefore) {
+  SampleDecoder decoder;
+  ASSERT_TRUE(decoder.decode(sample(1, 1, 1, 0, {30, 20, 10})));
+  EXPECT_EQ(decoder.stack(), (Stack{10, 20, 30}));
+  ASSERT_TRUE(decoder.decode(sample(2, 2, 1, 2, {50, 40})));
+  EXPECT_EQ(decoder.shared(), 2u);
+  EXPECT_EQ(decoder.stack(), (Stack{10, 20, 40, 50}));
+  ASSERT_TRUE(decoder.decode(sample(3, 3, 1, 1, {})));
+  EXPECT_EQ(decoder.stack(), (Stack{10}));
+}
+
+TEST(SampleDecoder, RefusesToShareWhatIsNotKnown) {
+  SampleDecoder decoder;
+  EXPECT_FALSE(decoder.decode(sample(1, 1, 1, 1, {10})));
+  ASSERT_TRUE(decoder.decode(sample(2, 2, 1, 0, {20, 10})));
+  EXPECT_FALSE(decoder.decode(sample(3, 3, 1, 3, {})));  // more than there were
+  EXPECT_FALSE(decoder.decode(sample(4, 4, 1, 1, {})));  // what was there is not known now
+  ASSERT_TRUE(decoder.decode(sample(5, 5, 1, 0, {20, 10})));
+  decoder.forget();
+  EXPECT_FALSE(decoder.decode(sample(6, 6, 1, 2, {})));
+}
+
+TEST(SampleDecoder, RefusesImpossibleCounts) {
+  const auto claims = [](uint64_t shared, uint64_t fresh) {
+    return payload([&](ByteWriter& out) {
+      out.fixed(uint64_t{1});
+      out.fixed(uint64_t{1});
+      out.fixed(uint16_t{1});
+      out.fixed(uint16_t{0});
+      out.uleb(shared);
+      out.uleb(fresh);
+    });
+  };
+  EXPECT_TRUE(SampleDecoder().decode(claims(0, 0)));
+  EXPECT_FALSE(SampleDecoder().decode(claims(0, 1)));  // a frame that is not there
+  EXPECT_FALSE(SampleDecoder().decode(claims(0, wire::kMaxFrames + 1)));
+  EXPECT_FALSE(SampleDecoder().decode(claims(0, UINT64_MAX)));
+  EXPECT_FALSE(SampleDecoder().decode(claims(UINT64_MAX, 1)));
+  EXPECT_FALSE(SampleDecoder().decode(sample(1, 1, 1, 0, {1}, wire::kStopReasonCount)));
+}
+
+}  // namespace
+}  // namespace sampan::sampler

@@ -1,0 +1,192 @@
+#include "sampler/target_process.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "fake_shim.h"
+#include "recording/reader.h"
+
+namespace sampan::sampler {
+namespace {
+
+using recording::Recording;
+using wire::RecordType;
+
+constexpr uint64_t kStart = 1'000;  // of the session
+constexpr uint64_t kTick = 4'000'000;
+
+// One process whose rings the test fills.
+class TargetProcessTest : public testing::Test {
+ protected:
+  TargetProcessTest() {
+    std::filesystem::remove(path_);
+    writer_.emplace(path_, recording::Session{});
+    SharedMemory memory;
+    shim_.emplace(memory.base());
+    base_ = memory.base();
+    process_.emplace(*writer_,
+                     TargetProcess::Origin{100, 99, "/bin/prog", kStart, kStart + 5, 0, kTick},
+                     std::move(memory));
+  }
+  ~TargetProcessTest() override { std::filesystem::remove(path_); }
+
+  Recording finish(const TargetProcess::End& end = {kStart + 1000, {}, {}, false}) {
+    process_->finish(end);
+    writer_->finish({});
+    return recording::read(path_);
+  }
+  static uint64_t lost(const Recording& recording, wire::Loss loss) {
+    return recording.losses.empty() ? 0 : recording.losses.back().count[static_cast<size_t>(loss)];
+  }
+
+  const std::string path_ = testing::TempDir() + "sampler-" + std::to_string(getpid()) + ".sampan";
+  std::optional<recording::Writer> writer_;
+  std::optional<FakeShim> shim_;
+  std::optional<TargetProcess> process_;
+  void* base_ = nullptr;
+};
+
+TEST_F(TargetProcessTest, WeighsSamplesByTheCpuSinceTheOneBefore) {
+  shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 10, 500, "main"));
+  shim_->thread(0, RecordType::kSample, sample(kStart + 20, 700, 1, 0, {0x10}));
+  shim_->thread(0, RecordType::kSample, sample(kStart + 30, 1700, 1, 1, {}));
+  shim_->thread(0, RecordType::kSample, sample(kStart + 40, 1600, 1, 1, {}));  // clock went back
+  shim_->thread(0, RecordType::kThreadEnd, thread_end(kStart + 50, 2000));
+  const Recording recording = finish();
+  ASSERT_EQ(recording.samples.size(), 3u);
+  EXPECT_EQ(recording.samples[0].cpu_ns, 200u);
+  EXPECT_EQ(recording.samples[1].cpu_ns, 1000u);
+  EXPECT_EQ(recording.samples[2].cpu_ns, 0u);
+  EXPECT_EQ(recording.samples[0].time_ns, 20u);
+  ASSERT_EQ(recording.thread_ends.size(), 1u);
+  EXPECT_EQ(recording.thread_ends[0].cpu_ns, 1500u) << "from the start of sampling on";
+  EXPECT_EQ(recording.thread_ends[0].time_ns, 50u);
+  EXPECT_TRUE(recording.losses.empty());
+}
+
+TEST_F(TargetProcessTest, WeighsByTicksWhereTheClockIsNotKnown) {
+  shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 10, 500, "main"));
+  shim_->thread(0, RecordType::kSample, sample(kStart + 20, 0, 3, 0, {0x10}));
+  EXPECT_EQ(finish().samples.at(0).cpu_ns, 3 * kTick);
+}
+
+TEST_F(TargetProcessTest, FindsModulesThatWereAnnouncedAfterTheHeadsWereNoted) {
+  shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 10, 0, "main"));
+  shim_->thread(0, RecordType::kSample, sample(kStart + 30, 1, 1, 0, {0x2100, 0x7777}));
+  shim_->process(RecordType::kModuleLoad,
+                 module_load(kStart + 5, 0x1000, 0x2000, 0x3000, "/lib/a.so"));
+  const Recording recording = finish();
+  const recording::Stack leaf = recording.stacks.at(recording.samples.at(0).stack);
+  const recording::Frame frame = recording.frames.at(leaf.frame);
+  EXPECT_EQ(recording.modules.at(frame.module).path, "/lib/a.so");
+  EXPECT_EQ(recording.modules.at(frame.module).svma_begin, 0x1000u);
+  EXPECT_EQ(frame.address, 0x1100u);
+  const recording::Frame root = recording.frames.at(recording.stacks.at(leaf.prefix).frame);
+  EXPECT_EQ(root, (recording::Frame{recording::kNone, 0x7777}));
+}
+
+// The stack of the second sample is said to be that of the first, but what its addresses mean has
+// changed in between.
+TEST_F(TargetProcessTest, LooksSharedFramesUpAgainWhenModulesChange) {
+  shim_->process(RecordType::kModuleLoad, module_load(kStart + 1, 0, 0x2000, 0x3000, "old"));
+  shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 2, 0, "main"));
+  shim_->thread(0, RecordType::kSample, sample(kStart + 3, 1, 1, 0, {0x2100}));
+  process_->drain();
+  shim_->process(RecordType::kModuleUnload, module_unload(kStart + 4, 0, 0x2000));
+  shim_->process(RecordType::kModuleLoad, module_load(kStart + 6, 0, 0x2000, 0x3000, "new"));
+  shim_->thread(0, RecordType::kSample, sample(kStart + 3, 2, 1, 1, {}));
+  shim_->thread(0, RecordType::kSample, sample(kStart + 7, 2, 1, 1, {}));
+  shim_->thread(0, RecordType::kSample, sample(kStart + 8, 3, 1, 1, {}));
+  const Recording recording = finish();
+  std::string modules;
+  for (const recording::Sample& sample : recording.samples) {
+    const recording::Frame& frame = recording.frames.at(recording.stacks.at(sample.stack).frame);
+    modules += recording.modules.at(frame.module).path + " ";
+  }
+  EXPECT_EQ(modules, "old old new new ");
+}
+
+TEST_F(TargetProcessTest, GivesASlotToOneThreadAfterTheOther) {
+  for (int i = 0; i < 3; ++i) {
+    const int32_t tid = 200 + i;
+    shim_->thread(0, RecordType::kThreadStart, thread_start(tid, kStart + 1, 0, "t"));
+    shim_->thread(0, RecordType::kSample, sample(kStart + 2, 1, 1, 0, {0x10}));
+    if (i != 1) shim_->thread(0, RecordType::kThreadEnd, thread_end(kStart + 3, 7));
+  }
+  const Recording recording = finish();
+  ASSERT_EQ(recording.threads.size(), 3u);
+  ASSERT_EQ(recording.thread_ends.size(), 3u);
+  EXPECT_EQ(recording.thread_ends[0].cpu_ns, 7u);
+  EXPECT_FALSE(recording.thread_ends[1].cpu_ns) << "nobody saw the end of 201";
+  EXPECT_EQ(recording.samples[2].thread, 2u);
+}
+
+TEST_F(TargetProcessTest, NamesThreadsThatStartLaterThanTheirName) {
+  shim_->process(RecordType::kThreadName, thread_name(kStart + 3, 200, "early"));
+  process_->drain();
+  shim_->thread(0, RecordType::kThreadStart, thread_start(200, kStart + 2, 0, "prog"));
+  const Recording recording = finish();
+  ASSERT_EQ(recording.thread_names.size(), 1u);
+  EXPECT_EQ(recording.thread_names[0].name, "early");
+  EXPECT_EQ(recording.thread_names[0].thread, 0u);
+}
+
+TEST_F(TargetProcessTest, EndsLiveThreadsWithTheClocksReadOnTheWayOut) {
+  shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 1, 10, "main"));
+  shim_->thread(1, RecordType::kThreadStart, thread_start(101, kStart + 1, 0, "other"));
+  shim_->process(RecordType::kThreadCpu, thread_cpu(kStart + 4, 100, 1010));
+  shim_->process(RecordType::kExit, exit_record(kStart + 5, 3));
+  const Recording recording = finish();
+  ASSERT_EQ(recording.thread_ends.size(), 2u);
+  EXPECT_EQ(recording.thread_ends[0].cpu_ns, 1000u);
+  EXPECT_FALSE(recording.thread_ends[1].cpu_ns);
+  ASSERT_EQ(recording.process_ends.size(), 1u);
+  EXPECT_EQ(recording.process_ends[0].exit_status, 3);
+}
+
+TEST_F(TargetProcessTest, TakesTheProcessClockForTheOnlyThread) {
+  shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 1, 10, "main"));
+  const Recording recording = finish({kStart + 9, 5010, {std::nullopt, 9}, false});
+  EXPECT_EQ(recording.thread_ends.at(0).cpu_ns, 5000u);
+  EXPECT_EQ(recording.process_ends.at(0).cpu_ns, 5010u);
+  EXPECT_EQ(recording.process_ends.at(0).exit_signal, 9);
+  EXPECT_FALSE(recording.process_ends.at(0).exit_status);
+}
+
+TEST_F(TargetProcessTest, CountsWhatTheRingsDropped) {
+  shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 1, 10, "main"));
+  uint64_t dropped = 0;
+  for (int i = 0; i < 2000; ++i) {
+    if (!shim_->thread(0, RecordType::kSample, sample(kStart + 2, 20, 1, 0, {0x10}))) ++dropped;
+  }
+  ASSERT_GT(dropped, 0u);
+  const Recording recording = finish();
+  EXPECT_EQ(lost(recording, wire::Loss::kRingFull), dropped);
+  EXPECT_EQ(recording.samples.size(), 2000 - dropped);
+}
+
+TEST_F(TargetProcessTest, CountsNonsenseAndGoesOn) {
+  shim_->thread(0, RecordType::kSample, sample(kStart + 2, 20, 1, 0, {0x10}));  // of no thread
+  shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 1, 10, "main"));
+  shim_->thread(0, RecordType::kThreadStart, {1, 2, 3});
+  shim_->thread(0, static_cast<RecordType>(99), {1});
+  shim_->process(RecordType::kModuleLoad, {1});
+  shim_->thread(0, RecordType::kSample, sample(kStart + 2, 20, 1, 0, {0x10}));
+  const Recording recording = finish();
+  EXPECT_EQ(lost(recording, wire::Loss::kRingCorrupt), 4u);
+  EXPECT_EQ(recording.samples.size(), 1u);
+}
+
+TEST_F(TargetProcessTest, SurvivesPositionsThatMakeNoSense) {
+  shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 1, 10, "main"));
+  process_->drain();
+  wire::thread_slot(base_, 0)->ring.head.store(UINT64_MAX - 3);
+  wire::control_block(base_)->process_ring.head.store(12345);
+  wire::control_block(base_)->slots_used.store(UINT32_MAX);
+  process_->drain();
+  EXPECT_GE(lost(finish(), wire::Loss::kRingCorrupt), 1u);
+}
+
+}  // namespace
+}  // namespace sampan::sampler

@@ -1,0 +1,237 @@
+"""The program as a person uses it: what it says, its exit statuses, what it leaves behind.
+
+usage: cli_test.py SAMPAN
+"""
+import os
+import pathlib
+import re
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SAMPAN = os.path.abspath(sys.argv.pop(1))
+SHIM = os.path.join(os.path.dirname(SAMPAN), "libsampan_preload.so")
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="sampan-cli-")
+        self.path = pathlib.Path(self.folder.name)
+        self.output = self.path / "out"
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def sampan(self, *words, env=None, **keywords):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("SAMPAN")}
+        environment.update(env or {})
+        keywords.setdefault("cwd", self.path)
+        return subprocess.run([SAMPAN, *map(str, words)], env=environment, text=True, timeout=60,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, **keywords)
+
+    def run_quietly(self, *words, options=(), **keywords):
+        return self.sampan("run", "--quiet", "--format", "none", "--output", self.output, *options,
+                           "--", *words, **keywords)
+
+    def only_run(self, output=None):
+        runs = list((output or self.output).iterdir())
+        self.assertEqual(len(runs), 1, runs)
+        return runs[0]
+
+
+class Usage(Case):
+    def test_the_nearest_word_is_suggested(self):
+        for words, suggestion in [(["rnu"], "run"), (["run", "--rat", "5", "true"], "--rate"),
+                                  (["run", "--format", "pproff", "true"], "pprof"),
+                                  (["run", "--colck=cpu", "true"], "--clock")]:
+            with self.subTest(words=words):
+                result = self.sampan(*words)
+                self.assertEqual(result.returncode, 2)
+                self.assertIn(f"did you mean '{suggestion}'?", result.stderr)
+                self.assertEqual(result.stdout, "")
+        self.assertEqual(list(self.path.iterdir()), [])
+
+    def test_values_are_checked(self):
+        for words in [["--rate", "0"], ["--rate", "fast"], ["--clock", "moon"], ["--rate"]]:
+            with self.subTest(words=words):
+                self.assertEqual(self.sampan("run", *words, "--", "true").returncode, 2)
+        self.assertEqual(self.sampan("run", "--", "true", env={"SAMPAN_RATE": "0"}).returncode, 2)
+        self.assertEqual(self.sampan("run").returncode, 2)
+        self.assertEqual(self.sampan().returncode, 2)
+
+    def test_help_and_version_go_to_stdout(self):
+        self.assertRegex(self.sampan("version").stdout, r"^sampan \d+\.\d+\.\d+\n$")
+        for words in [["--help"], ["help"], ["run", "--help"], ["help", "run"]]:
+            result = self.sampan(*words)
+            self.assertEqual(result.returncode, 0)
+            self.assertNotIn("collect", result.stdout)
+        self.assertIn("SAMPAN_FOLLOW", self.sampan("help", "run").stdout)
+
+
+class Command(Case):
+    def test_the_program_keeps_its_streams_and_arguments(self):
+        result = self.run_quietly("sh", "-c", 'cat; echo "$1" >&2; exit 3', "--", "--rate",
+                                  input="in")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (3, "in", "--rate\n"))
+
+    def test_the_double_dash_may_be_left_out(self):
+        result = self.sampan("run", "--quiet", "--format=none", "--output", self.output, "echo",
+                             "--rate", "--", "x")
+        self.assertEqual((result.returncode, result.stdout), (0, "--rate -- x\n"), result.stderr)
+
+    def test_record_is_run(self):
+        result = self.sampan("record", "--quiet", "--output", self.output, "--", "sh", "-c",
+                             "exit 4")
+        self.assertEqual(result.returncode, 4)
+        self.assertTrue((self.only_run() / "recording.sampan").exists())
+
+    def test_what_cannot_be_executed(self):
+        plain = self.path / "plain"
+        plain.write_text("text")
+        script = self.path / "script"
+        script.write_text("#!/no/such/interpreter\n")
+        script.chmod(0o755)
+        for command, status, text in [("no-such-command", 127, "not found"),
+                                      (self.path / "absent", 127, "not found"),
+                                      (plain, 126, "Permission denied"),
+                                      (self.path, 126, "Permission denied"),
+                                      (script, 127, "/no/such/interpreter")]:
+            with self.subTest(command=command):
+                result = self.run_quietly(command)
+                self.assertEqual(result.returncode, status, result.stderr)
+                self.assertIn(text, result.stderr)
+                self.assertEqual(len(result.stderr.splitlines()), 1)
+                self.assertFalse(self.output.exists(), "nothing ran, so nothing is left")
+
+    def test_the_programs_signal_is_ours(self):
+        for number in (signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM):
+            with self.subTest(signal=number):
+                result = self.run_quietly("sh", "-c", f"kill -{int(number)} $$")
+                self.assertEqual(result.returncode, -number)
+        self.assertEqual(list(self.path.glob("core*")), [])
+
+    def test_signals_sent_to_sampan_reach_the_program(self):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGINT):
+            with self.subTest(signal=number):
+                process = subprocess.Popen(
+                    [SAMPAN, "run", "--quiet", "--format", "none", "--output", self.output, "--",
+                     sys.executable, "-c",
+                     "import signal, sys\n"
+                     f"signal.signal({int(number)}, lambda *_: sys.exit(42))\n"
+                     "print('ready', flush=True)\n"
+                     "while True: signal.pause()"], stdout=subprocess.PIPE, text=True)
+                self.assertEqual(process.stdout.readline(), "ready\n")
+                process.send_signal(number)
+                self.assertEqual(process.wait(60), 42)
+                process.stdout.close()
+
+    def test_sampan_waits_for_no_descendants(self):
+        began = time.monotonic()
+        result = self.run_quietly("sh", "-c", "sleep 50 > /dev/null 2>&1 & echo $!")
+        os.kill(int(result.stdout), signal.SIGKILL)
+        self.assertEqual(result.returncode, 0)
+        self.assertLess(time.monotonic() - began, 45)
+
+
+class Output(Case):
+    def test_the_directory_is_named_after_time_and_program(self):
+        self.run_quietly("/bin/true")
+        self.run_quietly("/bin/true", options=["--name", "my run/x"])
+        names = sorted(entry.name for entry in self.output.iterdir())
+        self.assertTrue(any(re.fullmatch(r"\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d_true", n)
+                            for n in names), names)
+        self.assertTrue(any(n.endswith("_my_run_x") for n in names), names)
+
+    def test_runs_of_the_same_second_do_not_share_one(self):
+        processes = [subprocess.Popen([SAMPAN, "run", "--quiet", "--format", "none", "--output",
+                                       self.output, "--", "true"]) for _ in range(4)]
+        self.assertEqual([process.wait(60) for process in processes], [0] * 4)
+        self.assertEqual(len(list(self.output.glob("*/recording.sampan"))), 4)
+
+    def test_by_default_it_is_in_the_working_directory(self):
+        self.assertEqual(self.sampan("run", "--quiet", "--", "true").returncode, 0)
+        names = {entry.name for entry in self.only_run(self.path / "sampan-profiles").iterdir()}
+        self.assertLessEqual({"recording.sampan", "profile_trace.json", "profile_overall.pb.gz"},
+                             names)
+
+    def test_options_come_from_the_environment_too(self):
+        result = self.sampan("run", "--", "true", env={
+            "SAMPAN_OUTPUT": str(self.output), "SAMPAN_FORMAT": "folded,pstats",
+            "SAMPAN_QUIET": "1", "SAMPAN_NAME": "named"})
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        run = self.only_run()
+        self.assertTrue(run.name.endswith("_named"))
+        self.assertEqual({entry.name for entry in run.iterdir()},
+                         {"recording.sampan", "profile_overall.folded", "profile_overall.prof"})
+
+    def test_a_directory_that_cannot_be_written_ends_it_before_the_program(self):
+        blocker = self.path / "file"
+        blocker.write_text("")
+        marker = self.path / "ran"
+        for output in (blocker, blocker / "below", "/proc/nowhere"):
+            with self.subTest(output=output):
+                result = self.sampan("run", "--output", output, "--", "touch", marker)
+                self.assertEqual(result.returncode, 125)
+                self.assertIn(str(output), result.stderr)
+                self.assertFalse(marker.exists())
+        if os.geteuid() != 0:
+            readonly = self.path / "readonly"
+            readonly.mkdir(stat.S_IRUSR | stat.S_IXUSR)
+            result = self.sampan("run", "--output", readonly, "--", "touch", marker)
+            self.assertEqual(result.returncode, 125)
+
+    def test_the_recording_survives_sigkill_of_sampan(self):
+        process = subprocess.Popen(
+            [SAMPAN, "run", "--quiet", "--output", self.output, "--", sys.executable, "-c",
+             "import os, time\nprint(os.getpid(), flush=True)\n"
+             "end = time.process_time() + 2.5\n"
+             "while time.process_time() < end: pass\nprint('done', flush=True)"],
+            stdout=subprocess.PIPE, text=True)
+        process.stdout.readline()
+        deadline = time.monotonic() + 50
+        while not self.output.exists() or self.recorded() < 1000:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+        process.kill()
+        process.wait(60)
+        self.assertGreaterEqual(self.recorded(), 1000)
+        self.assertEqual(process.stdout.readline(), "done\n", "the program goes on")
+        process.stdout.close()
+
+    def recorded(self):
+        return sum(file.stat().st_size for file in self.output.glob("*/recording.sampan"))
+
+
+class WithoutTheLauncher(Case):
+    def preload(self, *words, **variables):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("SAMPAN")}
+        environment.update(LD_PRELOAD=SHIM, SAMPAN="1", SAMPAN_OUTPUT=str(self.output), **variables)
+        return subprocess.run([*map(str, words)], env=environment, text=True, timeout=60,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def wait_for(self, pattern):
+        deadline = time.monotonic() + 30
+        while not list(self.output.glob(pattern)):
+            self.assertLess(time.monotonic(), deadline, f"no {pattern}")
+            time.sleep(0.02)
+
+    def test_the_shim_starts_a_collector(self):
+        result = self.preload(sys.executable, "-c", "sum(range(10_000_000)); print('out')",
+                              SAMPAN_QUIET="1", SAMPAN_FORMAT="folded", SAMPAN_NAME="alone")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "out\n", ""))
+        self.wait_for("*_alone/profile_overall.folded")
+        text = next(self.output.glob("*_alone/profile_overall.folded")).read_text()
+        self.assertGreater(len(text.splitlines()), 0)
+
+    def test_a_program_that_ends_badly(self):
+        result = self.preload("sh", "-c", "kill -9 $$", SAMPAN_QUIET="1", SAMPAN_FORMAT="trace")
+        self.assertEqual(result.returncode, -9)
+        self.wait_for("*_sh/profile_trace.json")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -73,7 +73,10 @@ std::string why_slower(const Context& context) {
   const std::string tick = fmt::format("the kernel's tick is {} Hz", profile.session.kernel_hz);
   if (refused != 0) return "perf_event is refused here, and " + tick;
   if (profile.losses[static_cast<size_t>(wire::Loss::kRingFull)] != 0) return "samples were lost";
-  return profile.session.kernel_hz != 0 ? tick : "";
+  if (profile.session.rate_hz > profile.session.kernel_hz) {
+    return profile.session.kernel_hz != 0 ? tick : "";
+  }
+  return "turns on the CPU that are shorter than a tick share a sample";
 }
 
 std::string rate(const Context& context) {

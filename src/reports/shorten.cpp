@@ -124,12 +124,22 @@ std::string without_namespaces(std::string_view name, size_t width) {
   return best;
 }
 
+// [module+0x1234]: the offset tells such names apart, the module stands beside them.
+std::string without_module(std::string_view name, size_t width) {
+  const size_t plus = name.rfind("+0x");
+  if (plus == name.npos || plus == 0) return cut_end(name, width);
+  const std::string_view offset = name.substr(plus);
+  if (columns(offset) + 2 > width) return cut_end(name, width);
+  return cut_end(name.substr(0, plus), width - columns(offset)) + std::string(offset);
+}
+
 }  // namespace
 
 std::string shorten(std::string_view name, size_t width) {
   std::string text(name);
   const auto fits = [&] { return columns(text) <= width; };
   if (fits()) return text;
+  if (text.starts_with("[") && text.ends_with("]")) return without_module(text, width);
   text = without_parameters(text);
   if (fits()) return text;
   text = without_return_type(text);

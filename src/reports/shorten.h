@@ -6,6 +6,9 @@
 //   std::vector<int, std::allocator<int> >::push_back(…)
 //   std::vector<…>::push_back(…)
 //   …vector<…>::push_back
+//
+//   [libcrypto.so.3+0x123456]
+//   [libc…+0x123456]
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,6 @@
 #include "reports/table.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "reports/text.h"
 
@@ -31,13 +30,14 @@ std::string Table::text(size_t width, const Style& style) const {
 
 std::vector<size_t> Table::widths(size_t width) const {
   std::vector<size_t> result;
+  size_t total = 0;
   for (size_t i = 0; i < columns_.size(); ++i) {
-    size_t widest = reports::columns(columns_[i].title);
+    size_t widest = 0;
     for (const Row& row : rows_) widest = std::max(widest, reports::columns(row.cells[i]));
+    if (widest != 0) widest = std::max(widest, reports::columns(columns_[i].title));
     result.push_back(widest);
+    if (widest != 0) total += widest + kGap.size();
   }
-  const size_t gaps = kGap.size() * columns_.size();
-  size_t total = std::accumulate(result.begin(), result.end(), gaps);
   for (; total > width; --total) {
     size_t widest = columns_.size();
     for (size_t i = 0; i < columns_.size(); ++i) {
@@ -55,6 +55,7 @@ std::string Table::line(const std::vector<std::string>& cells,
                         const std::vector<size_t>& widths) const {
   std::string result;
   for (size_t i = 0; i < columns_.size(); ++i) {
+    if (widths[i] == 0) continue;
     const Column& column = columns_[i];
     std::string cell = cells[i];
     if (reports::columns(cell) > widths[i]) {

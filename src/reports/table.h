@@ -1,7 +1,8 @@
 // Tables of text, aligned, no wider than the terminal.
 //
-// A column is as wide as its widest cell. When the table is too wide, flexible columns give way,
-// the widest first, down to their minimum; their cells are then cut in the way of the column.
+// A column is as wide as its widest cell; one without any text is left out. When the table is too
+// wide, flexible columns give way, the widest first, down to their minimum; their cells are then
+// cut in the way of the column.
 #pragma once
 
 #include <cstddef>

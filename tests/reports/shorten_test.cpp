@@ -41,7 +41,9 @@ TEST(Shorten, CutsWhatTellsLeastFirst) {
       // Rust.
       {"<alloc::vec::Vec<u8> as core::fmt::Write>::write_str", 20, "…write_str"},
       {"core::ptr::drop_in_place<alloc::vec::Vec<u8>>", 30, "core::ptr::drop_in_place<…>"},
-      {"[libcrypto.so.3+0x123456]", 12, "[libcrypto.…"},
+      // Without a symbol, the offset is what tells.
+      {"[libcrypto.so.3+0x123456]", 16, "[libc…+0x123456]"},
+      {"[libcrypto.so.3+0x123456]", 10, "[libcrypt…"},
   };
   for (const Case& each : cases) {
     EXPECT_EQ(shorten(each.name, each.width), each.expected) << each.name << " in " << each.width;
@@ -64,9 +66,10 @@ TEST(Shorten, OperatorsAreNotBrackets) {
 }
 
 TEST(Shorten, FitsWhateverTheName) {
-  for (const char* name : {"((((((((((((", ">>>>>>>>>>>>>>>", "a<b<c<d<e<f<g(h(i",
-                           "operator<operator<operator<<", "::::::::::::::::", "<<<<<>>>>>::a(b)c",
-                           "a)))))))(b", "(…)(…)(…)(…)", "üüüüüüüüüüüü<ü>(ü)"}) {
+  for (const char* name :
+       {"((((((((((((", ">>>>>>>>>>>>>>>", "a<b<c<d<e<f<g(h(i", "operator<operator<operator<<",
+        "::::::::::::::::", "<<<<<>>>>>::a(b)c", "a)))))))(b", "[+0x]", "[a+0x1",
+        "[abcdefghijklm+0x123456789]", "(…)(…)(…)(…)", "üüüüüüüüüüüü<ü>(ü)"}) {
     for (size_t width = 1; width < 20; ++width) {
       EXPECT_LE(columns(shorten(name, width)), width) << name << " in " << width;
     }

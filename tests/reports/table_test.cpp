@@ -40,6 +40,12 @@ TEST(Table, TheWidestColumnGivesWayFirst) {
   EXPECT_EQ(table.text(14, kPlain), "  a      b\n  1234…  1234…\n");
 }
 
+TEST(Table, LeavesOutColumnsWithoutText) {
+  Table table({{.title = "a"}, {.title = "b", .left = true, .minimum = 9}, {.title = "c"}});
+  table.add({"1", "", "2"});
+  EXPECT_EQ(table.text(80, kPlain), "  a  c\n  1  2\n");
+}
+
 TEST(Table, EmphasisComesWithColourOnly) {
   EXPECT_EQ(people().text(80, Style(true)),
             "\033[2m      n  name                  s\033[0m\n"

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""The exports of a real recording say the same to their viewers as `sampan report --json` says:
+totals, threads and functions.
+
+SPEEDSCOPE names the folder into which npm installs it. What is not installed is skipped.
+"""
+import collections
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "exporters"))
+import sampan
+import viewers
+
+TOP = 20
+# A trace has time, not weights, in whole microseconds; see the exporter.
+TRACE_TOLERANCE = 0.05
+
+
+class Exports(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.run_of_sampan = sampan.run([sampan.TARGETS / "target_shares", "3"])
+        cls.report = cls.run_of_sampan.report
+        cls.directory = cls.run_of_sampan.directory
+        formats = [f"--format={name}" for name in ("trace", "pprof", "pstats", "folded")]
+        subprocess.run([sampan.PROGRAM, "export", *formats, "--per-thread",
+                        cls.run_of_sampan.recording], check=True, stdout=subprocess.DEVNULL)
+        cls.all = cls.report["sampled_cpu_s"]
+        cls.self, cls.total, count = (collections.Counter() for _ in range(3))
+        for row in cls.report["functions"]:
+            cls.self[row["name"]] += row["self_s"]
+            cls.total[row["name"]] += row["total_s"]
+            count[row["name"]] += 1
+        # Formats that know functions by name alone cannot have the totals of several as one.
+        cls.alone = {name for name, functions in count.items() if functions == 1}
+        assert len(cls.report["threads"]) >= 5 and cls.all > 1, cls.report
+
+    def setUp(self):
+        self.period = self.all / self.report["samples"]
+
+    def assert_near(self, found, expected, tolerance, what):
+        self.assertLessEqual(abs(found - expected), tolerance * self.all, (what, found, expected))
+
+    def assert_same_functions(self, table, tolerance=1e-4, totals=True):
+        self.assert_near(table.all, self.all, tolerance, "all")
+        for name, seconds in self.self.most_common(TOP):
+            self.assert_near(table.self[name], seconds, tolerance, f"self of {name}")
+            if totals and name in self.alone:
+                self.assert_near(table.total[name], self.total[name], tolerance, f"total of {name}")
+
+    def assert_same_threads(self, threads, key, tolerance=1e-4):
+        expected = {key(t): t["sampled_cpu_s"] for t in self.report["threads"] if t["samples"]}
+        self.assertEqual(len(threads), len(expected), (threads, expected))
+        for thread, seconds in expected.items():
+            self.assert_near(threads[thread], seconds, tolerance, thread)
+
+    def test_pprof(self):
+        table = viewers.pprof(self.directory / "profile_overall.pb.gz")
+        self.assert_same_functions(table)
+        self.assert_same_threads(table.threads, lambda t: (t["name"], t["tid"]))
+
+    def test_pstats(self):
+        table = viewers.python_pstats(self.directory / "profile_overall.prof")
+        self.assert_same_functions(table)
+        self.assert_same_threads(table.threads, lambda t: t["name"])
+
+    def test_pyprof2calltree(self):
+        table = viewers.pyprof2calltree(self.directory / "profile_overall.prof")
+        self.assert_same_functions(table, totals=False)
+
+    def test_folded(self):
+        # Samples, not seconds: as many as there are, each the mean of them.
+        table = viewers.folded(self.directory / "profile_overall.folded", self.period)
+        self.assertAlmostEqual(table.all, self.all)
+        self.assert_same_functions(table, tolerance=0.03)
+        self.assert_same_threads(table.threads, lambda t: t["name"], tolerance=0.03)
+
+    def test_trace(self):
+        table = viewers.trace(self.directory / "profile_trace.json")
+        self.assertEqual(set(table.threads), {(t["name"], t["tid"]) for t in self.report["threads"]
+                                              if t["samples"]})
+        # Where threads outnumber CPUs, a slice goes on while the thread waits for its turn.
+        self.assertGreaterEqual(table.all, self.all * (1 - TRACE_TOLERANCE))
+        hottest = [name for name, _ in table.self.most_common(3)]
+        self.assertEqual(hottest[0], self.self.most_common(1)[0][0])
+
+    def test_speedscope(self):
+        package = viewers.install_speedscope(os.environ["SPEEDSCOPE"])
+        [table] = viewers.speedscope(package, self.directory / "profile_overall.pb.gz").values()
+        self.assert_near(table.all, self.all, 1e-4, "all")
+        [table] = viewers.speedscope(package, self.directory / "profile_overall.folded").values()
+        self.assertEqual(table.all, self.report["samples"])
+        for name, seconds in self.self.most_common(TOP):
+            self.assert_near(table.self[name] * self.period, seconds, 0.03, name)
+        threads = viewers.speedscope(package, self.directory / "profile_trace.json")
+        for thread in self.report["threads"]:
+            if thread["samples"]:
+                self.assertTrue(any(f"{thread['name']} (tid {thread['tid']})" in name
+                                    for name in threads), (thread, list(threads)))
+
+    def test_per_thread(self):
+        for thread in self.report["threads"]:
+            stem = f"profile_thread_{thread['tid']}_{thread['name']}"
+            self.assertEqual((self.directory / f"{stem}.pb.gz").exists(), thread["samples"] > 0)
+            if not thread["samples"]:
+                continue
+            for read, suffix in ((viewers.pprof, ".pb.gz"), (viewers.python_pstats, ".prof")):
+                table = read(self.directory / (stem + suffix))
+                self.assert_near(table.all, thread["sampled_cpu_s"], 1e-4, stem + suffix)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

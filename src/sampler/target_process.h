@@ -32,7 +32,8 @@ class TargetProcess {
     uint64_t session_start_ns;  // CLOCK_MONOTONIC
     uint64_t start_ns;          // of this image, CLOCK_MONOTONIC
     uint64_t start_clock_ns;    // the process's CPU clock when this image began
-    uint64_t tick_ns;           // what a sample weighs when its thread's clock is not known
+    uint64_t period_ns;         // of the rate asked for
+    uint64_t kernel_tick_ns;
   };
   TargetProcess(recording::Writer& writer, const Origin& origin, SharedMemory memory);
 

@@ -1,7 +1,5 @@
 #include "symbolizer/profile_names.h"
 
-#include <fmt/format.h>
-
 #include <string>
 
 namespace sampan::symbolizer {
@@ -33,7 +31,7 @@ bool ProfileNames::enter(profile::Location& location, const SourceLines& lines) 
 
 bool ProfileNames::enter_unknown(profile::Location& location) {
   SourceFunction source;
-  source.name = fmt::format("[unknown {:#x}]", location.address);
+  source.name = "[jit]";
   source.is_place = true;
   return enter(location, {{&source, nullptr, 0}});
 }

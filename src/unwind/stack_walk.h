@@ -189,6 +189,12 @@ Step StackWalk<Memory, Modules>::step_by_cfi(Frame& frame, uint64_t pc) {
   CfiRow row;
   const CfiResult result = find_row_of(pc, row);
   if (result != CfiResult::kFound) {
+    // A return address on the first byte of a function was put there, not pushed by a call:
+    // makecontext plants __start_context so. The fiber's stack ends here.
+    if (result == CfiResult::kNotCovered && !interrupted_ &&
+        find_row_of(pc + 1, row) == CfiResult::kFound) {
+      return Step::kRoot;
+    }
     const Step step = step_without_cfi(frame, true);
     return step == Step::kNoRule && result == CfiResult::kDamaged ? Step::kDamaged : step;
   }

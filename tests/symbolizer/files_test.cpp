@@ -195,7 +195,7 @@ TEST(Module, ThatIsNotThereIsSaidAndConcernsNoOther) {
                                                        "/dev/zero: not a regular file"}));
   EXPECT_EQ(lines_of(profile, 0), (std::vector<Line>{{"[libgone.so+0x1234]", "", 0}}));
   EXPECT_EQ(lines_of(profile, 1).back().function, "target::use_templates(int)");
-  EXPECT_EQ(lines_of(profile, 2), (std::vector<Line>{{"[unknown 0x7f00]", "", 0}}));
+  EXPECT_EQ(lines_of(profile, 2), (std::vector<Line>{{"[jit]", "", 0}}));
   EXPECT_EQ(lines_of(profile, 3), (std::vector<Line>{{"[zero+0x10]", "", 0}}));
 }
 

@@ -71,7 +71,7 @@ TEST_F(TargetProcessTest, WeighsByTicksWhereTheClockIsNotKnown) {
   EXPECT_EQ(finish().samples.at(0).cpu_ns, 3 * kTick);
 }
 
-TEST_F(TargetProcessTest, FindsModulesThatWereAnnouncedAfterTheHeadsWereNoted) {
+TEST_F(TargetProcessTest, ReadsModulesBeforeTheSamplesInThem) {
   shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 10, 0, "main"));
   shim_->thread(0, RecordType::kSample, sample(kStart + 30, 1, 1, 0, {0x2100, 0x7777}));
   shim_->process(RecordType::kModuleLoad,
@@ -120,6 +120,30 @@ TEST_F(TargetProcessTest, GivesASlotToOneThreadAfterTheOther) {
   EXPECT_EQ(recording.thread_ends[0].cpu_ns, 7u);
   EXPECT_FALSE(recording.thread_ends[1].cpu_ns) << "nobody saw the end of 201";
   EXPECT_EQ(recording.samples[2].thread, 2u);
+}
+
+TEST_F(TargetProcessTest, SharesNoStackWithTheThreadThatHadTheSlotBefore) {
+  shim_->thread(0, RecordType::kThreadStart, thread_start(200, kStart + 1, 0, "t"));
+  shim_->thread(0, RecordType::kSample, sample(kStart + 2, 1, 1, 0, {0x10}));
+  shim_->thread(0, RecordType::kThreadStart, thread_start(201, kStart + 3, 0, "t"));
+  shim_->thread(0, RecordType::kSample, sample(kStart + 4, 1, 1, 1, {}));
+  const Recording recording = finish();
+  EXPECT_EQ(recording.samples.size(), 1u);
+  EXPECT_EQ(lost(recording, wire::Loss::kRingCorrupt), 1u);
+}
+
+TEST_F(TargetProcessTest, SharesNoStackAcrossRecordsThatWereCorrupt) {
+  shim_->thread(0, RecordType::kThreadStart, thread_start(200, kStart + 1, 0, "t"));
+  shim_->thread(0, RecordType::kSample, sample(kStart + 2, 1, 1, 0, {0x10}));
+  process_->drain();
+  wire::RingPositions& positions = wire::thread_slot(base_, 0)->ring;
+  positions.head.fetch_add(64);  // a header of zeros, then nothing
+  process_->drain();
+  shim_->thread(0, RecordType::kSample, sample(kStart + 4, 2, 1, 1, {}));
+  shim_->thread(0, RecordType::kSample, sample(kStart + 5, 3, 1, 0, {0x20}));
+  const Recording recording = finish();
+  EXPECT_EQ(recording.samples.size(), 2u);
+  EXPECT_EQ(lost(recording, wire::Loss::kRingCorrupt), 2u);
 }
 
 TEST_F(TargetProcessTest, NamesThreadsThatStartLaterThanTheirName) {

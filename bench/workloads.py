@@ -53,7 +53,7 @@ def build(folder):
         "sqlite3": ["sqlite3", ":memory:", SQL],
         "redis": Redis(folder).server,
         "python3": ["python3", "-c", PYTHON],
-        "zstd": ["zstd", "-T2", "-15", "-q", "-c", str(text)],
+        "zstd": ["zstd", "-T2", "-15", "-B4MiB", "-q", "-c", str(text)],
     }
     return {name: command for name, command in commands.items() if shutil.which(command[0])}
 

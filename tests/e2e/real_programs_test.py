@@ -90,7 +90,7 @@ class RealPrograms(sampan.Case):
 
     def test_zstd(self):
         self.need("zstd")
-        result = self.check(["zstd", "-T2", "-15", "-q", "-c", self.text])
+        result = self.check(["zstd", "-T2", "-15", "-B2MiB", "-q", "-c", self.text])
         self.assertGreaterEqual(
             sum(1 for thread in result.report["threads"] if thread["cpu_s"] > 0.2), 2)
 

@@ -33,7 +33,8 @@ void TraceSlices::path_to(uint32_t node) {
 
 bool TraceSlices::name_is_open(uint32_t node, size_t depth) {
   const auto name = [&](uint32_t i) {
-    return profile::function_name(profile_, nodes_.tree()[i].function);
+    const uint32_t function = nodes_.tree()[i].function;
+    return function == profile::kNone ? profile::kNone : profile_.functions[function].name;
   };
   return std::any_of(open_.begin() + static_cast<ptrdiff_t>(depth), open_.end(),
                      [&](uint32_t open) { return name(open) == name(node); });

@@ -35,7 +35,7 @@ class Ends(unittest.TestCase):
         run = profiled("reload", LIBRARY)
         self.assertEqual(run.status, 0)
         # The library is gone when the run ends, and its function has a name all the same.
-        self.assertGreater(run.self_seconds("burn_in_library"), 0.9 * run.numbers("library")[""])
+        self.assertGreater(run.seconds_in("burn_in_library"), 0.9 * run.numbers("library")[""])
 
 
 for end in STATUS:

@@ -31,9 +31,9 @@ class Outcome:
         threads = self.report["threads"] if name is None else self.threads(name)
         return sum(thread["sampled_cpu_s"] for thread in threads)
 
-    def self_seconds(self, name):
-        """Of all functions whose name contains `name`."""
-        return sum(f["self_s"] for f in self.report["functions"] if name in f["name"])
+    def seconds_in(self, name):
+        """In all functions whose name contains `name`, with what they call and what is inlined."""
+        return sum(f["total_s"] for f in self.report["functions"] if name in f["name"])
 
     def folded_stacks(self):
         """[(frames root first, count)] of the whole run."""

@@ -27,16 +27,17 @@ class Sleepers(unittest.TestCase):
     def test_blocking_calls_at_4000(self):
         self.check_blocking(4000)
 
-    def check_small_stacks(self, rate):
+    def check_small_stacks(self, rate, coverage):
         run = profiled("threads", "small-stacks", rate=rate)
         self.assertEqual(run.status, 0, run.err)
-        self.assertGreater(run.sampled_cpu(), 0.9 * run.numbers("threads")[""])
+        self.assertGreater(run.sampled_cpu(), coverage * run.numbers("threads")[""])
 
     def test_small_stacks(self):
-        self.check_small_stacks(250)
+        # Sixteen threads at once on few CPUs: a tick may not meet one in its last quarter.
+        self.check_small_stacks(250, 0.6)
 
     def test_small_stacks_at_4000(self):
-        self.check_small_stacks(4000)
+        self.check_small_stacks(4000, 0.9)
 
     def test_short_threads(self):
         run = profiled("threads", "short", 10000)

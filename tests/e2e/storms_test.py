@@ -15,7 +15,7 @@ class Storms(unittest.TestCase):
     def check(self, kind, **options):
         run = profiled("storm", kind, SECONDS, LIBRARY, timeout=SECONDS * 8 + 120, **options)
         self.assertEqual((run.status, run.out), (0, f"{kind} right\n"), run.err)
-        self.assertGreater(run.report["samples"], 50 * SECONDS)
+        self.assertGreater(run.report["samples"], 5 * SECONDS)
 
 
 for storm in KINDS:

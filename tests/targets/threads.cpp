@@ -23,7 +23,7 @@ void count_cpu() {
 void* use_half_the_stack(void*) {
   volatile char bytes[8192];
   for (size_t i = 0; i < sizeof bytes; ++i) bytes[i] = static_cast<char>(i);
-  work::burn(0.02);
+  work::burn(0.1);
   for (size_t i = 0; i < sizeof bytes; ++i) {
     if (bytes[i] != static_cast<char>(i)) std::abort();
   }
@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
   const bool small = argc > 1 && std::strcmp(argv[1], "small-stacks") == 0;
   const unsigned count = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 10000;
   if (small) {
-    run(64, 16, PTHREAD_STACK_MIN, use_half_the_stack);
+    run(32, 16, PTHREAD_STACK_MIN, use_half_the_stack);
   } else {
     run(count, 2, 0, be_short);
   }

@@ -26,8 +26,8 @@ void arm_this_thread() {
   attributes.wakeup_events = 1;
   attributes.exclude_kernel = 1;
   attributes.exclude_hv = 1;
-  const int fd = static_cast<int>(
-      syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
+  const int fd =
+      static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
   if (fd < 0) return;
   f_owner_ex owner{F_OWNER_TID, gettid()};
   fcntl(fd, F_SETFL, O_ASYNC);
@@ -50,10 +50,13 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
   using Function = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   static const auto real = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "pthread_create"));
   using Job = std::pair<void* (*)(void*), void*>;
-  return real(thread, attributes, [](void* job) -> void* {
-    const Job todo = *static_cast<Job*>(job);
-    delete static_cast<Job*>(job);
-    arm_this_thread();
-    return todo.first(todo.second);
-  }, new Job{function, argument});
+  return real(
+      thread, attributes,
+      [](void* job) -> void* {
+        const Job todo = *static_cast<Job*>(job);
+        delete static_cast<Job*>(job);
+        arm_this_thread();
+        return todo.first(todo.second);
+      },
+      new Job{function, argument});
 }

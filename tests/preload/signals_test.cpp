@@ -92,13 +92,13 @@ INSTANTIATE_TEST_SUITE_P(Uses, Sigprof,
                          });
 
 TEST(Itimer, CountsWhatItCountsWithoutTheShim) {
-  // 0.8 s of CPU, a signal for each 10 ms. A busy machine makes them fewer (they coalesce within a
-  // tick), nothing makes them more.
+  // 0.8 s of CPU, a signal for each 10 ms: 60 to 87 seen, bare or not, as the kernel counts in
+  // ticks and the machine is busy. One of ours that came through would make 200 more.
   const double plain = number_after(run("sigprof", "itimer", bare()).output, "itimer");
   for (const uint32_t rate : {250u, 1000u}) {
     const double sampled = number_after(run("sigprof", "itimer", at(rate)).output, "itimer");
-    EXPECT_GT(sampled, 0.75 * plain);
-    EXPECT_LE(sampled, 84);
+    EXPECT_GT(sampled, 0.7 * plain);
+    EXPECT_LT(sampled, 110);
   }
 }
 

@@ -132,6 +132,7 @@ uint32_t StackWalk<Memory, Modules>::walk(std::span<uint64_t> frames, Step& step
     } else {
       step = slow_step(frame, pc);
     }
+    if (step == Step::kRoot && interrupted_) frames[depth - 1] = frame.pc;  // it was planted
     if (step != Step::kCaller) break;
     if (frame.pc == 0) {
       step = Step::kRoot;
@@ -193,6 +194,7 @@ Step StackWalk<Memory, Modules>::step_by_cfi(Frame& frame, uint64_t pc) {
     // makecontext plants __start_context so. The fiber's stack ends here.
     if (result == CfiResult::kNotCovered && !interrupted_ &&
         find_row_of(pc + 1, row) == CfiResult::kFound) {
+      interrupted_ = true;
       return Step::kRoot;
     }
     const Step step = step_without_cfi(frame, true);

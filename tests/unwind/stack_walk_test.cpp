@@ -25,6 +25,7 @@ class StackWalkTest : public testing::Test {
     frame.fde(cie, 0x1400, 0x100, {kDefCfa, 12, 8});                             // CFA = r12 + 8
     frame.fde(cie, 0x1500, 0x100, {kRegisterOp, kRip, kRdi, kDefCfaOffset, 0});  // ra in rdi
     frame.fde(cie, 0x1600, 0x100, {kDefCfa, kRbp, 16, offset(kRbp), 2});
+    frame.fde(cie, 0x1800, 0x100, {kDefCfaOffset, 16});  // after code without
     modules.module.eh_frame_hdr = frame.header();
     modules.module.image = frame.image();
     modules.module.code_start = 0x1000;
@@ -66,6 +67,13 @@ TEST_F(StackWalkTest, AFrameThatASignalInterruptedIsLookedUpAsItIs) {
   memory.words = {{kStack + 8, 0x1201}, {kStack + 24, 0x1100}};
   EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
   EXPECT_EQ(frames, (Frames{0x1010, 0x1200, 0x1100}));
+}
+
+TEST_F(StackWalkTest, AReturnAddressOnAFirstByteWasPlantedAtTheRoot) {
+  registers.value[kRip] = 0x1010;
+  memory.words = {{kStack + 8, 0x1800}};  // nothing covers the byte before
+  EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
+  EXPECT_EQ(frames, (Frames{0x1010, 0x1800}));
 }
 
 TEST_F(StackWalkTest, AZeroReturnAddressIsTheRoot) {

@@ -37,7 +37,7 @@ struct Kind {
 };
 
 Kind kind_of(const Profile& profile, By by) {
-  const Column function = {.title = "function", .left = true, .minimum = 18, .cut = shorten};
+  const Column function = {.title = "function", .left = true, .minimum = 20, .cut = shorten};
   const Column file = {.title = "file:line", .left = true, .minimum = 11, .cut = cut_path};
   const Column module = {.title = "module", .left = true, .minimum = 8};
   switch (by) {

@@ -17,8 +17,8 @@
 #include "cli/run_options.h"
 #include "recording/writer.h"
 #include "sampler/collector.h"
-#include "sampler/event_loop.h"
 #include "sampler/descriptor_limit.h"
+#include "sampler/event_loop.h"
 #include "sampler/session_info.h"
 
 namespace sampan::cli {

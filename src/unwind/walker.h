@@ -36,8 +36,8 @@ class Walker {
   bool start();
 
   // Writes the lookup AVMAs of the frames, leaf first, at most `frames.size()` of them.
-  // Async-signal-safe; any number of threads at once. What `frames` holds before is taken as a hint:
-  // it is best an earlier stack of the same thread.
+  // Async-signal-safe; any number of threads at once. What `frames` holds before is taken as a
+  // hint: it is best an earlier stack of the same thread.
   WalkResult walk(const Registers& registers, const StackBounds& stack, std::span<uint64_t> frames);
 
   // Around everything that may unmap a module (dlclose). Between the two, walks that begin use only

@@ -113,7 +113,6 @@ void add_export(CLI::App& app, Commands& commands) {
   command
       ->add_option("--format", options->formats,
                    fmt::format("{} (repeatable)", fmt::join(names, ", ")))
-      ->envname("SAMPAN_FORMAT")
       ->type_name("FORMAT")
       ->allow_extra_args(false)
       ->delimiter(',')

@@ -123,12 +123,11 @@ bool ModuleFinder::find_in_snapshot(uint64_t pc, Mapping& mapping) const {
   bool found = false;
   for (uint32_t index = 0; index < count && !found; ++index) {
     const auto& entry = snapshot_->mappings[index];
-    mapping.start = entry.start.load(std::memory_order_relaxed);
-    mapping.end = entry.end.load(std::memory_order_relaxed);
-    mapping.eh_frame_hdr = entry.eh_frame_hdr.load(std::memory_order_relaxed);
+    mapping.start = entry.start.load(std::memory_order_acquire);
+    mapping.end = entry.end.load(std::memory_order_acquire);
+    mapping.eh_frame_hdr = entry.eh_frame_hdr.load(std::memory_order_acquire);
     found = mapping.start <= pc && pc < mapping.end;
   }
-  std::atomic_thread_fence(std::memory_order_acquire);
   return found && version % 2 == 0 && snapshot_->version.load(std::memory_order_relaxed) == version;
 }
 

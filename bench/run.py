@@ -20,6 +20,7 @@ import workloads
 BUILD = pathlib.Path(os.environ.get("SAMPAN_BUILD", "build")).resolve()
 SAMPAN = str(BUILD / "sampan")
 SELF_SIGNAL = str(BUILD / "bench" / "self_signal")
+WALK_CLOCK = str(BUILD / "bench" / "libwalk_clock.so")
 EMPTY_CLOCK = str(BUILD / "bench" / "libempty_clock.so")
 PROFILER = next(iter(sorted(pathlib.Path("/usr/lib/x86_64-linux-gnu").glob("libprofiler.so.0*"))), None)
 PAIRS = int(os.environ.get("SAMPAN_BENCH_PAIRS", "7"))
@@ -71,6 +72,24 @@ class Bench:
                 theirs = pairs.pairs(lambda: signal([], "raise", depth, env), empty, 3,
                                      measure=lambda run: run())
                 self.table.row("  gperftools", f"{theirs['ratio']:.2f} ({theirs['a']:.0f} ns)")
+
+    def walk(self):
+        """One walk inside clang, caches as clang leaves them."""
+        output = self.folder / "walks"
+
+        def mean_us(walker):
+            env = {"LD_PRELOAD": WALK_CLOCK, "WALK_WITH": walker, "WALK_OUTPUT": str(output)}
+            self.table.note(pairs.shown(self.workloads["clang"], env))
+            output.unlink(missing_ok=True)
+            workloads.run("clang", self.workloads["clang"], self.folder, env=env)
+            seconds, walks, frames = (sum(column) for column in zip(
+                *(map(float, line.split()) for line in output.read_text().splitlines())))
+            return seconds / walks * 1e6, frames / walks
+
+        ours, depth = min(mean_us("sampan") for _ in range(3))
+        self.judge(f"walk inside clang, {depth:.0f} frames, us", ours, 12, f"{ours:.1f}")
+        for other in ("unw_backtrace", "backtrace"):
+            self.table.row(f"  {other}", f"{min(mean_us(other) for _ in range(3))[0]:.1f}")
 
     def overhead(self):
         """CPU of target and collector together, against the bare program."""
@@ -154,12 +173,17 @@ class Bench:
         def added(threads):
             return pairs.pairs(lambda: pss(self.capture(), threads), lambda: pss([], threads), 3,
                                measure=lambda run: run())["difference"]
+        hour = [str(BUILD / "bench" / "collector_hour"), str(self.folder / "hour.sampan")]
+        self.table.note(pairs.shown(hour))
+        peak_kb, size = map(float, subprocess.run(hour, check=True, stdout=subprocess.PIPE).stdout.split())
+        self.judge("collector after an hour of clang, MB", peak_kb / 1024, 200,
+                   f"{peak_kb / 1024:.0f} ({size:.0f} bytes per sample)")
         few, many = added(1), added(33)
         self.judge("target memory, 1 thread more, KB", few, 1024, f"{few:.0f}")
         self.judge("target memory, each thread, KB", (many - few) / 32, 64, f"{(many - few) / 32:.1f}")
 
 
-ROWS = ("sample", "start", "size", "finish", "memory", "overhead", "kilohertz")
+ROWS = ("sample", "walk", "start", "size", "finish", "memory", "overhead", "kilohertz")
 
 
 def main():

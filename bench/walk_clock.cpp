@@ -1,0 +1,102 @@
+// LD_PRELOAD: what one walk costs inside a real program, with the caches as the program leaves
+// them. Stops the main thread 250 times per CPU second and walks its stack.
+//
+//   WALK_WITH     sampan, unw_backtrace or backtrace
+//   WALK_OUTPUT   a file, to which the end of the program appends "SECONDS WALKS FRAMES"
+//
+// Time is the thread's own CPU time, so that a busy machine is not counted.
+#define UNW_LOCAL_ONLY
+#include <execinfo.h>
+#include <libunwind.h>
+#include <pthread.h>
+#include <sys/time.h>
+#include <ucontext.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/clock.h"
+#include "unwind/walker.h"
+
+namespace {
+
+using namespace sampan;
+
+unwind::Walker walker;
+unwind::StackBounds bounds;
+void* frames[2048];
+uint64_t stack[2048];
+uint64_t spent_ns, walks, walked_frames;
+
+unwind::Registers registers_of(const ucontext_t& context) {
+  static constexpr int kOrder[17] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+                                     REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                                     REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+  unwind::Registers registers;
+  for (int i = 0; i < 17; ++i) {
+    registers.value[i] = static_cast<uint64_t>(context.uc_mcontext.gregs[kOrder[i]]);
+  }
+  return registers;
+}
+
+void account(uint64_t begin_ns, uint64_t depth) {
+  spent_ns += read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+  ++walks;
+  walked_frames += depth;
+}
+
+void with_sampan(int, siginfo_t*, void* context) {
+  const uint64_t begin = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  const auto result =
+      walker.walk(registers_of(*static_cast<const ucontext_t*>(context)), bounds, stack);
+  account(begin, result.depth);
+}
+
+void with_libunwind(int, siginfo_t*, void*) {
+  const uint64_t begin = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  account(begin, static_cast<uint64_t>(unw_backtrace(frames, 2048)));
+}
+
+void with_glibc(int, siginfo_t*, void*) {
+  const uint64_t begin = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  account(begin, static_cast<uint64_t>(backtrace(frames, 2048)));
+}
+
+[[gnu::constructor]] void start() {
+  const char* name = std::getenv("WALK_WITH");
+  if (name == nullptr || !walker.start()) return;
+  pthread_attr_t attributes;
+  void* low;
+  size_t size;
+  pthread_getattr_np(pthread_self(), &attributes);
+  pthread_attr_getstack(&attributes, &low, &size);
+  pthread_attr_destroy(&attributes);
+  bounds = {reinterpret_cast<uint64_t>(low), reinterpret_cast<uint64_t>(low) + size, true};
+  backtrace(frames, 1);  // loads what it needs now, not in the handler
+
+  const std::string_view with = name;
+  struct sigaction action {};
+  action.sa_sigaction = with == "sampan"      ? with_sampan
+                        : with == "backtrace" ? with_glibc
+                                              : with_libunwind;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  sigaction(SIGPROF, &action, nullptr);
+  const itimerval period{{0, 4000}, {0, 4000}};
+  setitimer(ITIMER_PROF, &period, nullptr);
+}
+
+[[gnu::destructor]] void finish() {
+  const char* path = std::getenv("WALK_OUTPUT");
+  if (path == nullptr || walks == 0) return;
+  signal(SIGPROF, SIG_IGN);
+  if (FILE* output = std::fopen(path, "a")) {
+    std::fprintf(output, "%.9f %lu %lu\n", static_cast<double>(spent_ns) / 1e9, walks,
+                 walked_frames);
+    std::fclose(output);
+  }
+}
+
+}  // namespace

@@ -18,7 +18,7 @@ def cases(directory):
     broken = {p["name"] for p in programs if p["result"] not in ("OK", "SKIP", "EXPECTEDFAIL")}
     for suite in suites:
         for case in suite.findall("testcase"):
-            name = f"{suite.get('name')}: {case.get('classname', '')}.{case.get('name')}"
+            name = f"{directory.name}: {short(suite.get('name'))}.{short(case.get('name'))}"
             skipped = case.find("skipped")
             if case.find("failure") is not None or case.find("error") is not None:
                 broken -= {b for b in broken if matches(b, suite, case)}
@@ -32,8 +32,14 @@ def cases(directory):
         yield f"{directory.name}: {name}", "failed", ""
 
 
+def short(name):
+    """Meson puts the project and the suite in front: "sampan.sampan / wire.Ring" is "wire.Ring"."""
+    return name.split(" / ")[-1]
+
+
 def matches(program, suite, case):
-    return program in (suite.get("name", "").split(".")[-1], case.get("name"))
+    """The suites of a gtest program are "program.Suite"; other programs are cases themselves."""
+    return short(program) in (short(suite.get("name")).split(".")[0], short(case.get("name")))
 
 
 def reason(skipped, case, programs):

@@ -47,8 +47,9 @@ sampler::ExitState record(const std::vector<std::string>& command, const RunOpti
   const std::string name = sampler::SessionSocket::random_name();
   sampler::Collector collector(loop, writer, {name, start_ns, options.rate_hz, options.follow});
 
+  const bool preload = !sampler::refuses_preload(sampler::find_program(command[0]));
   const sampler::LaunchedProgram program =
-      sampler::launch({command, shim, name, options.follow}, signals);
+      sampler::launch({command, preload ? shim : "", name, options.follow}, signals);
   sampler::raise_descriptor_limit();
   collector.set_root(program.pid);
   bool ended = false;

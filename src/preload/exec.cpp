@@ -17,8 +17,9 @@ namespace {
 template <typename F>
 int execute(const char* path, bool search, char* const* environment, F&& call) {
   if (!hands_on_session()) return call(environment);
-  const Executing executing(path, search);
-  return with_environment(environment, false, call);
+  const bool profiled = profiles_image(path, search, false);
+  const Executing executing(path);
+  return with_environment(environment, profiled, call);
 }
 
 int execute_at(const char* path, char* const* arguments, char* const* environment) {
@@ -32,10 +33,11 @@ int execute_in_path(const char* file, char* const* arguments, char* const* envir
 }
 
 template <typename F>
-int spawn(char* const* environment, F&& call) {
+int spawn(const char* path, bool search, char* const* environment, F&& call) {
   if (!hands_on_session()) return call(environment);
+  const bool profiled = profiles_image(path, search, true);
   show_program_mask_to_kernel();
-  const int result = with_environment(environment, true, call);
+  const int result = with_environment(environment, profiled, call);
   hide_program_mask_again();
   return result;
 }
@@ -113,7 +115,7 @@ SAMPAN_EXPORT int posix_spawn(pid_t* pid, const char* path,
                               const posix_spawn_file_actions_t* actions,
                               const posix_spawnattr_t* attributes, char* const* arguments,
                               char* const* environment) {
-  return spawn(environment, [&](char* const* made) {
+  return spawn(path, false, environment, [&](char* const* made) {
     return SAMPAN_NEXT(posix_spawn)(pid, path, actions, attributes, arguments, made);
   });
 }
@@ -122,7 +124,7 @@ SAMPAN_EXPORT int posix_spawnp(pid_t* pid, const char* file,
                                const posix_spawn_file_actions_t* actions,
                                const posix_spawnattr_t* attributes, char* const* arguments,
                                char* const* environment) {
-  return spawn(environment, [&](char* const* made) {
+  return spawn(file, true, environment, [&](char* const* made) {
     return SAMPAN_NEXT(posix_spawnp)(pid, file, actions, attributes, arguments, made);
   });
 }

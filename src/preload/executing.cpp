@@ -47,14 +47,15 @@ bool hands_on_session() {
   return this_process.shared != nullptr;
 }
 
-bool profiles_image(bool spawned) {
+bool profiles_image(const char* path, bool search, bool spawned) {
   // The filter would be on the new image too, and nobody there would know.
   if (this_process.seccomp_filtered.load(std::memory_order_relaxed)) return false;
-  return this_process.follow || (!spawned && raw_syscall(SYS_getpid) == this_process.session_pid);
+  const bool wanted =
+      this_process.follow || (!spawned && raw_syscall(SYS_getpid) == this_process.session_pid);
+  return wanted && look_at_image(path, search);
 }
 
-Executing::Executing(const char* path, bool search) {
-  count_unprofiled_image(path, search);
+Executing::Executing(const char* path) {
   own_image_ = active() && !in_vfork_child();
   if (own_image_) {
     record_live_threads();

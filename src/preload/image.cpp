@@ -17,40 +17,52 @@
 namespace sampan::preload {
 namespace {
 
-enum class Image { kUnknown, kDynamic, kStatic };
+enum class Image { kUnknown, kDynamic, kStatic, kForeign };
+
+// By the loader that it asks for.
+bool is_musl(int fd, const Elf64_Phdr& segment) {
+  char path[64] = {};
+  const size_t size = segment.p_filesz < sizeof path ? segment.p_filesz : sizeof path - 1;
+  raw_syscall(SYS_pread64, fd, path, size, segment.p_offset);
+  return strstr(path, "musl") != nullptr;
+}
 
 // Of an ELF file. Anything else (a script, what cannot be read) is unknown.
 Image read_image(int fd) {
   Elf64_Ehdr header;
   if (raw_syscall(SYS_pread64, fd, &header, sizeof header, 0) != sizeof header ||
-      memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-      header.e_phentsize != sizeof(Elf64_Phdr)) {
+      memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
     return Image::kUnknown;
   }
+  if (header.e_ident[EI_CLASS] != ELFCLASS64) return Image::kForeign;
+  if (header.e_phentsize != sizeof(Elf64_Phdr)) return Image::kUnknown;
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment;
     const uint64_t at = header.e_phoff + i * sizeof segment;
     if (raw_syscall(SYS_pread64, fd, &segment, sizeof segment, at) != sizeof segment) {
       return Image::kUnknown;
     }
-    if (segment.p_type == PT_INTERP) return Image::kDynamic;
+    if (segment.p_type == PT_INTERP)
+      return is_musl(fd, segment) ? Image::kForeign : Image::kDynamic;
   }
   return Image::kStatic;
 }
 
-void count_file(const char* path) {
+bool look_at_file(const char* path) {
   const long fd = raw_syscall(SYS_open, path, O_RDONLY | O_CLOEXEC);
   struct stat status {};
-  if (fd < 0) return;
+  if (fd < 0) return true;
+  const Image image = read_image(static_cast<int>(fd));
   if (fstat(static_cast<int>(fd), &status) == 0) {
     const auto user = static_cast<uid_t>(raw_syscall(SYS_geteuid));
     if ((status.st_mode & S_ISUID) != 0 && status.st_uid != user) {
       count_loss(wire::Loss::kProcessSetuid);
-    } else if (read_image(static_cast<int>(fd)) == Image::kStatic) {
+    } else if (image == Image::kStatic || image == Image::kForeign) {
       count_loss(wire::Loss::kProcessStatic);
     }
   }
   raw_syscall(SYS_close, fd);
+  return image != Image::kForeign;
 }
 
 // The file that `execvp` would find.
@@ -74,11 +86,11 @@ bool find_in_path(const char* file, std::span<char> found) {
 
 }  // namespace
 
-void count_unprofiled_image(const char* file, bool search) {
-  if (file == nullptr) return;
-  if (!search || strchr(file, '/') != nullptr) return count_file(file);
+bool look_at_image(const char* file, bool search) {
+  if (file == nullptr) return true;
+  if (!search || strchr(file, '/') != nullptr) return look_at_file(file);
   char found[PATH_MAX];
-  if (find_in_path(file, found)) count_file(found);
+  return !find_in_path(file, found) || look_at_file(found);
 }
 
 }  // namespace sampan::preload

@@ -106,6 +106,12 @@ Summary summarize(const profile::View& view) {
     }
     summary.processes.push_back(processes[i]);
   }
+  if (summary.whole() && summary.all_time && profile.end) {
+    // What the kernel accounted to the command and its children, those that could not be sampled
+    // too.
+    summary.cpu_ns =
+        std::max(*summary.cpu_ns, profile.end->user_cpu_ns + profile.end->system_cpu_ns);
+  }
 
   std::stable_sort(summary.threads.begin(), summary.threads.end(),
                    [](const ThreadSummary& a, const ThreadSummary& b) {

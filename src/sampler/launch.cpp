@@ -28,6 +28,12 @@ bool is_ours(std::string_view variable) {
 // sampan's own environment, with what makes the loader and the shim do their part.
 std::vector<std::string> environment_for(const LaunchOptions& options) {
   std::vector<std::string> environment;
+  if (options.shim.empty()) {
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+      environment.emplace_back(*variable);
+    }
+    return environment;
+  }
   std::string preload = "LD_PRELOAD=" + options.shim;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;

@@ -17,7 +17,7 @@ namespace sampan::sampler {
 
 struct LaunchOptions {
   std::vector<std::string> command;  // as typed; not empty
-  std::string shim;                  // path of libsampan_preload.so
+  std::string shim;                  // path of libsampan_preload.so; empty: not preloaded
   std::string session;               // the socket's name
   bool follow;                       // children too
 };

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "sampler/file_descriptor.h"
@@ -48,13 +49,28 @@ bool changes_rights(int file, const struct stat& info) {
   return other_user || other_group || capabilities;
 }
 
-std::string why_not_elf(int file, const std::string& path) {
+std::optional<Elf64_Ehdr> read_header(int file) {
   Elf64_Ehdr header{};
   if (pread(file, &header, sizeof header, 0) < static_cast<ssize_t>(sizeof header) ||
       std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
-    return "";  // no ELF file: the kernel, or the shell, knows what to do with it
+    return std::nullopt;
   }
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64) {
+  return header;
+}
+
+bool is_other_machine(const Elf64_Ehdr& header) {
+  return header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64;
+}
+
+bool is_musl(const std::string& loader) {
+  return loader.find("musl") != std::string::npos;
+}
+
+std::string why_not_elf(int file, const std::string& path) {
+  const std::optional<Elf64_Ehdr> found = read_header(file);
+  if (!found) return "";  // no ELF file: the kernel, or the shell, knows what to do with it
+  const Elf64_Ehdr& header = *found;
+  if (is_other_machine(header)) {
     return fmt::format(
         "{} is not an x86-64 program, and the shim is. Profile a 64-bit build of it.", path);
   }
@@ -66,7 +82,7 @@ std::string why_not_elf(int file, const std::string& path) {
         "linked build of it, or use perf.",
         path);
   }
-  if (loader.find("musl") != std::string::npos) {
+  if (is_musl(loader)) {
     return fmt::format(
         "{} is linked with musl, and the shim needs glibc. Profile a build of it for glibc, or "
         "use perf.",
@@ -90,6 +106,15 @@ std::string why_not_preloadable(const std::string& path) {
         program);
   }
   return file ? why_not_elf(file.get(), program) : "";
+}
+
+bool refuses_preload(const std::string& path) {
+  std::string missing;
+  const std::string program = resolve_interpreter(path, missing);
+  const FileDescriptor file(open(program.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return false;
+  const std::optional<Elf64_Ehdr> header = read_header(file.get());
+  return header && (is_other_machine(*header) || is_musl(loader_of(file.get(), *header)));
 }
 
 }  // namespace sampan::sampler

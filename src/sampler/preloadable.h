@@ -10,4 +10,8 @@ namespace sampan::sampler {
 // binary or a script.
 std::string why_not_preloadable(const std::string& path);
 
+// The program's loader would complain about the shim, or end the program (musl, another machine):
+// it must not be asked.
+bool refuses_preload(const std::string& path);
+
 }  // namespace sampan::sampler

@@ -15,7 +15,7 @@ const char* loss_text(Loss loss) {
     case Loss::kNameRecord: return "thread names not recorded";
     case Loss::kPerfRefused: return "threads at the kernel tick, perf_event refused";
     case Loss::kHandlerBusy: return "signals merged into the next sample";
-    case Loss::kProcessStatic: return "processes not sampled, statically linked";
+    case Loss::kProcessStatic: return "processes not sampled, static or not of glibc";
     case Loss::kProcessSetuid: return "processes not sampled, setuid";
   }
   return "unknown loss";

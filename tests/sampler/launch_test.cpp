@@ -126,6 +126,8 @@ TEST_F(LaunchTest, KnowsWhatCannotBePreloaded) {
   EXPECT_EQ(why_not_preloadable("/bin/true"), "");
   EXPECT_EQ(why_not_preloadable(file("sh-script", "#!/bin/sh\n")), "");
   EXPECT_EQ(why_not_preloadable(file("text", "nothing")), "");
+  EXPECT_FALSE(refuses_preload("/bin/true"));
+  EXPECT_FALSE(refuses_preload("/no/such"));
   const std::string source = file("main.c", "int main(void) { return 0; }\n");
   const auto build = [&](const std::string& compiler, const std::string& name) {
     return std::system(
@@ -138,6 +140,7 @@ TEST_F(LaunchTest, KnowsWhatCannotBePreloaded) {
   }
   if (build("musl-gcc", "musl")) {
     EXPECT_NE(why_not_preloadable(folder_ + "musl").find("musl"), std::string::npos);
+    EXPECT_TRUE(refuses_preload(folder_ + "musl"));
   }
   std::filesystem::copy("/bin/true", folder_ + "setuid");
   if (geteuid() == 0 && chown((folder_ + "setuid").c_str(), 65534, 65534) == 0) {

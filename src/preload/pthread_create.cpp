@@ -9,6 +9,7 @@
 #include "base/syscall.h"
 #include "preload/interpose.h"
 #include "preload/process.h"
+#include "preload/short_thread.h"
 #include "preload/thread_life.h"
 #include "preload/threads.h"
 
@@ -130,6 +131,7 @@ void end_this_thread(ThreadState& thread) {
     const uint64_t signals = signal_bit(SIGPROF) | signal_bit(sampling_signal());
     raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, &signals, nullptr, sizeof signals);
     cpu_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    record_short_thread(thread, cpu_ns);
   }
   end_thread(thread, thread.tid, cpu_ns);
 }

@@ -64,10 +64,7 @@ double Summary::achieved_rate_hz() const {
 }
 
 std::optional<double> Summary::coverage() const {
-  const auto covered = share(sampled.cpu_ns, cpu_ns.value_or(0));
-  // The sample of a short thread stands for others that were not seen: little CPU can look like
-  // more than there was.
-  return covered ? std::optional(std::min(*covered, 1.0)) : covered;
+  return share(sampled.cpu_ns, cpu_ns.value_or(0));
 }
 
 std::optional<double> Summary::complete_share() const {

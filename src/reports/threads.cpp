@@ -21,8 +21,7 @@ std::string optional_seconds(std::optional<uint64_t> ns) {
 
 std::string coverage(uint64_t sampled_ns, std::optional<uint64_t> cpu_ns) {
   if (!cpu_ns) return "-";
-  // See Summary::coverage.
-  return percent(static_cast<double>(std::min(sampled_ns, *cpu_ns)), static_cast<double>(*cpu_ns));
+  return percent(static_cast<double>(sampled_ns), static_cast<double>(*cpu_ns));
 }
 
 std::string folded(const Context& context, size_t n, std::string_view noun, uint64_t cpu_ns) {

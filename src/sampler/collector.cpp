@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "sampler/session_info.h"
 
 namespace sampan::sampler {
 namespace {
@@ -112,7 +111,6 @@ void Collector::take_in(Peer peer, const wire::Hello& hello) {
     origin.start_ns = monotonic_ns();
     origin.start_clock_ns = is_exec ? process_cpu_ns(peer.pid).value_or(0) : 0;
     origin.period_ns = kSecond / std::max(options_.rate_hz, 1u);
-    origin.kernel_tick_ns = kernel_tick_ns();
     SharedMemory memory;
     wire::control_block(memory.base())->enabled.store(1, std::memory_order_relaxed);
     if (!send_welcome(peer, {wire::kWireVersion, 1, options_.rate_hz, options_.follow ? 1u : 0u},

@@ -96,7 +96,7 @@ std::optional<SampleRecord> SampleDecoder::decode(Payload payload) {
   record.cpu_ns = cursor.u64();
   record.ticks = cursor.u16();
   const uint8_t stop = cursor.u8();
-  record.flags = cursor.u8();
+  cursor.skip(1);  // flags
   known_ = cursor.ok() && stop < wire::kStopReasonCount && decode_stack(cursor);
   if (!known_) return std::nullopt;
   record.stop = static_cast<wire::StopReason>(stop);

@@ -69,7 +69,6 @@ struct SampleRecord {
   uint64_t cpu_ns;  // of the thread's clock; 0: not known
   uint16_t ticks;
   wire::StopReason stop;
-  uint8_t flags;  // kSampleFromPerf
 };
 
 // The samples of one slot: each may share the root side of its stack with the one before.

@@ -6,12 +6,15 @@
 #include "base/clock.h"
 
 namespace sampan::sampler {
+namespace {
 
 uint64_t kernel_tick_ns() {
   timespec resolution{};
   clock_getres(CLOCK_MONOTONIC_COARSE, &resolution);
   return resolution.tv_nsec > 0 ? static_cast<uint64_t>(resolution.tv_nsec) : 0;
 }
+
+}  // namespace
 
 recording::Session describe_session(const std::vector<std::string>& command,
                                     const std::string& name, uint32_t rate_hz,

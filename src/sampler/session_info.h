@@ -1,16 +1,12 @@
 // What a recording says about the circumstances: the machine, the kernel, the command.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "recording/tables.h"
 
 namespace sampan::sampler {
-
-// The kernel's tick, at which CPU timers expire; 0 when it is not known.
-uint64_t kernel_tick_ns();
 
 // The session of `command`, starting now. `name` stands for the program; empty: the command's file
 // name.

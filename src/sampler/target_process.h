@@ -33,7 +33,6 @@ class TargetProcess {
     uint64_t start_ns;          // of this image, CLOCK_MONOTONIC
     uint64_t start_clock_ns;    // the process's CPU clock when this image began
     uint64_t period_ns;         // of the rate asked for
-    uint64_t kernel_tick_ns;
   };
   TargetProcess(recording::Writer& writer, const Origin& origin, SharedMemory memory);
 

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "wire/record.h"
+
 namespace sampan::symbolizer {
 
 size_t ProfileNames::Hash::operator()(const profile::Function& function) const {
@@ -31,7 +33,7 @@ bool ProfileNames::enter(profile::Location& location, const SourceLines& lines) 
 
 bool ProfileNames::enter_unknown(profile::Location& location) {
   SourceFunction source;
-  source.name = "[jit]";
+  source.name = location.address == wire::kShortThread ? "[short thread]" : "[jit]";
   source.is_place = true;
   return enter(location, {{&source, nullptr, 0}});
 }

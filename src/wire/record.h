@@ -54,6 +54,9 @@ inline constexpr uint8_t kSampleFromPerf = 1;  // taken by the perf clock, not t
 
 // As the kernel's TASK_COMM_LEN: always zero-terminated.
 inline constexpr size_t kThreadNameSize = 16;
+// A frame without a place: the CPU of a thread that ended before it could be sampled. Its caller is
+// the function that the thread was made for.
+inline constexpr uint64_t kShortThread = UINT64_MAX;
 // The deepest stack that is recorded.
 inline constexpr size_t kMaxFrames = 2048;
 // A full stack at least once in so many samples.

@@ -6,7 +6,6 @@
 
 #include "fake_shim.h"
 #include "recording/reader.h"
-#include "sampler/sampled_thread.h"
 
 namespace sampan::sampler {
 namespace {
@@ -16,7 +15,6 @@ using wire::RecordType;
 
 constexpr uint64_t kStart = 1'000;  // of the session
 constexpr uint64_t kPeriod = 4'000'000;
-constexpr uint64_t kKernelTick = 200;  // less than what the threads here use up to a sample
 
 // One process whose rings the test fills.
 class TargetProcessTest : public testing::Test {
@@ -27,10 +25,9 @@ class TargetProcessTest : public testing::Test {
     SharedMemory memory;
     shim_.emplace(memory.base());
     base_ = memory.base();
-    process_.emplace(
-        *writer_,
-        TargetProcess::Origin{100, 99, "/bin/prog", kStart, kStart + 5, 0, kPeriod, kKernelTick},
-        std::move(memory));
+    process_.emplace(*writer_,
+                     TargetProcess::Origin{100, 99, "/bin/prog", kStart, kStart + 5, 0, kPeriod},
+                     std::move(memory));
   }
   ~TargetProcessTest() override { std::filesystem::remove(path_); }
 
@@ -66,29 +63,6 @@ TEST_F(TargetProcessTest, WeighsSamplesByTheCpuSinceTheOneBefore) {
   EXPECT_EQ(recording.thread_ends[0].cpu_ns, 1500u) << "from the start of sampling on";
   EXPECT_EQ(recording.thread_ends[0].time_ns, 50u);
   EXPECT_TRUE(recording.losses.empty());
-}
-
-TEST(SampledThread, TakesWhatItsFirstSampleHadTooMuchFromTheNext) {
-  constexpr uint64_t kTick = 1000;
-  SampledThread thread;
-  thread.start_clock_ns = thread.clock_ns = 500;
-  const auto weigh = [&](uint64_t clock, uint8_t flags) {
-    return thread.weigh({.time_ns = 0, .cpu_ns = clock, .ticks = 1, .stop = {}, .flags = flags},
-                        kTick, kTick);
-  };
-  EXPECT_EQ(weigh(750, 0), 1000u) << "seen at the first tick, for threads that were not";
-  EXPECT_EQ(weigh(1750, 0), 250u);
-  EXPECT_EQ(weigh(2750, 0), 1000u) << "in all what the clock says";
-  EXPECT_EQ(thread.used_ns(thread.clock_ns), thread.weighed_ns);
-}
-
-TEST(SampledThread, WeighsAFirstSampleOfThePerfClockAsItIs) {
-  SampledThread thread;
-  EXPECT_EQ(
-      thread.weigh(
-          {.time_ns = 0, .cpu_ns = 250, .ticks = 1, .stop = {}, .flags = wire::kSampleFromPerf},
-          1000, 1000),
-      250u);
 }
 
 TEST_F(TargetProcessTest, WeighsByTicksWhereTheClockIsNotKnown) {

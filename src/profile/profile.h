@@ -17,6 +17,7 @@
 namespace sampan::profile {
 
 using recording::kNone;
+using recording::kShortThread;
 using recording::Session;
 using recording::SessionEnd;
 using Module = recording::Module;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "wire/loss.h"
+#include "wire/record.h"
 #include "wire/stop_reason.h"
 
 namespace sampan::recording {
@@ -81,6 +82,9 @@ struct Module {
   uint64_t svma_begin = 0;        // of the loaded segments, for viewers that want a mapping
   uint64_t svma_end = 0;
 };
+
+// The address of a frame without a module that is no code: see wire/record.h.
+using wire::kShortThread;
 
 // A place in code. Lookup addresses: inside the instruction of the call, see base/address.h.
 struct Frame {

@@ -2,8 +2,6 @@
 
 #include <string>
 
-#include "wire/record.h"
-
 namespace sampan::symbolizer {
 
 size_t ProfileNames::Hash::operator()(const profile::Function& function) const {
@@ -33,7 +31,7 @@ bool ProfileNames::enter(profile::Location& location, const SourceLines& lines) 
 
 bool ProfileNames::enter_unknown(profile::Location& location) {
   SourceFunction source;
-  source.name = location.address == wire::kShortThread ? "[short thread]" : "[jit]";
+  source.name = location.address == profile::kShortThread ? "[short thread]" : "[jit]";
   source.is_place = true;
   return enter(location, {{&source, nullptr, 0}});
 }

@@ -18,7 +18,7 @@ class ProfileNames {
   // `lines` has at least one, and each a function. True when all have names that a source knew.
   bool enter(profile::Location& location, const SourceLines& lines);
   // A location without a module: "[jit]", one function for all code that was made at run time; or
-  // "[short thread]", see wire::kShortThread. False.
+  // "[short thread]", see profile::kShortThread. False.
   bool enter_unknown(profile::Location& location);
 
  private:

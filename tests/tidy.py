@@ -21,8 +21,9 @@ def sources(build, wanted):
 
 
 def check(build, file):
-    # clang does not know all of gcc's warnings.
-    command = ["clang-tidy", "--quiet", "-p", build, "--extra-arg=-Wno-unknown-warning-option", file]
+    # clang does not know all of gcc's warnings, nor where gcc keeps the precompiled header.
+    command = ["clang-tidy", "--quiet", "-p", build, "--extra-arg=-Wno-unknown-warning-option",
+               f"--extra-arg=-I{ROOT}/src/cli/pch", file]
     run = subprocess.run(command, capture_output=True, text=True)
     return file, run.returncode, run.stdout
 

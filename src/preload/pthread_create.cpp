@@ -149,7 +149,7 @@ SAMPAN_EXPORT int pthread_create(pthread_t* pthread, const pthread_attr_t* attri
   return result;
 }
 
-SAMPAN_EXPORT int thrd_create(thrd_t* thrd, thrd_start_t entry, void* argument) noexcept {
+SAMPAN_EXPORT int thrd_create(thrd_t* thrd, thrd_start_t entry, void* argument) {
   using namespace sampan::preload;
   auto* const original = SAMPAN_NEXT(thrd_create);
   ThreadState* thread = claim_for(reinterpret_cast<void*>(entry), argument, nullptr);

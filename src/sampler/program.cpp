@@ -51,7 +51,7 @@ std::string find_program(const std::string& word) {
   while (!word.empty()) {
     const size_t colon = left.find(':');
     const std::string_view directory = left.substr(0, colon);
-    const std::string file = (directory.empty() ? "." : std::string(directory)) + "/" + word;
+    std::string file = (directory.empty() ? "." : std::string(directory)) + "/" + word;
     if (is_executable_file(file)) return file;
     if (colon == std::string_view::npos) break;
     left.remove_prefix(colon + 1);

@@ -19,7 +19,7 @@ std::string normal_path(const std::string& text) {
 // libdw joins the directory of the line table, but leaves that relative to the compiler's. Where
 // the latter is relative too ("./elf" in Debian's files), only its presence tells which was joined.
 std::string full_path(const SourcePlace& place) {
-  const std::string file = place.file;
+  std::string file = place.file;
   if (file.starts_with('/') || place.directory == nullptr || *place.directory == '\0') return file;
   const std::string directory = std::string(place.directory) + "/";
   return file.starts_with(directory) ? file : directory + file;

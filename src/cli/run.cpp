@@ -29,7 +29,7 @@ std::string note_about(const std::string& command, size_t joined, size_t still_r
     return fmt::format("{} {} still running: sampling ended with the command.", still_running,
                        still_running == 1 ? "process is" : "processes are");
   }
-  const std::string reason = sampler::why_not_preloadable(sampler::find_program(command));
+  std::string reason = sampler::why_not_preloadable(sampler::find_program(command));
   if (!reason.empty()) return reason;
   if (joined > 0) return "";
   return "The program did not take the shim in, so nothing was sampled. Does it clear its "

@@ -8,7 +8,7 @@ import pairs
 
 SQL = """
 create table t(a integer, b text);
-insert into t with recursive n(i) as (select 1 union all select i + 1 from n where i < 500000)
+insert into t with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000000)
   select i, hex(i * 7919 % 104729) from n;
 create index t_b on t(b);
 select count(*), sum(x.a), max(y.b) from t x join t y on x.b = y.b;
@@ -33,7 +33,7 @@ class Redis:
         self.server = ["redis-server", "--port", "0", "--unixsocket", str(self.socket), "--save", "",
                        "--daemonize", "no", "--dir", str(folder), "--logfile", "/dev/null"]
         self.load = (f"while ! redis-cli -s {self.socket} ping >/dev/null 2>&1; do sleep 0.05; done;"
-                     f"redis-benchmark -s {self.socket} -q -n 150000 -r 10000 -t set,lpush,zadd;"
+                     f"redis-benchmark -s {self.socket} -q -n 600000 -r 10000 -t set,lpush,zadd;"
                      f"redis-cli -s {self.socket} shutdown nosave")
 
 

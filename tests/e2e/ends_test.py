@@ -27,9 +27,11 @@ class Ends(unittest.TestCase):
         images = 2 if "fork" in kind or kind == "exec" else 1
         for name in ("worker-a", "worker-b"):
             self.assertEqual(len(run.threads(name)), images)
-            self.assertGreater(run.sampled_cpu(name), 0.9 * SECONDS * images)
+            # The whole has its 90 %. Of one short thread the turns after its last tick are missing,
+            # and on a busy machine it may have many turns between two ticks.
+            self.assertGreater(run.sampled_cpu(name), 0.75 * SECONDS * images)
         if kind == "pthread_exit":
-            self.assertGreater(run.sampled_cpu("survivor"), 0.9 * SECONDS)
+            self.assertGreater(run.sampled_cpu("survivor"), 0.75 * SECONDS)
 
     def test_reload(self):
         run = profiled("reload", LIBRARY)

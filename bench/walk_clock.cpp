@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "unwind/signal_registers.h"
 #include "unwind/walker.h"
 
 namespace {
@@ -31,17 +32,6 @@ void* frames[2048];
 uint64_t stack[2048];
 uint64_t spent_ns, walks, walked_frames;
 
-unwind::Registers registers_of(const ucontext_t& context) {
-  static constexpr int kOrder[17] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
-                                     REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
-                                     REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-  unwind::Registers registers;
-  for (int i = 0; i < 17; ++i) {
-    registers.value[i] = static_cast<uint64_t>(context.uc_mcontext.gregs[kOrder[i]]);
-  }
-  return registers;
-}
-
 void account(uint64_t begin_ns, uint64_t depth) {
   spent_ns += read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
   ++walks;
@@ -51,7 +41,7 @@ void account(uint64_t begin_ns, uint64_t depth) {
 void with_sampan(int, siginfo_t*, void* context) {
   const uint64_t begin = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
   const auto result =
-      walker.walk(registers_of(*static_cast<const ucontext_t*>(context)), bounds, stack);
+      walker.walk(unwind::registers_of(*static_cast<const ucontext_t*>(context)), bounds, stack);
   account(begin, result.depth);
 }
 

@@ -9,6 +9,7 @@
 #include "preload/sample_record.h"
 #include "preload/scan.h"
 #include "preload/threads.h"
+#include "unwind/signal_registers.h"
 #include "wire/control_block.h"
 #include "wire/record.h"
 
@@ -25,18 +26,6 @@ ThreadState* signalled_thread(const siginfo_t& info) {
     return nullptr;
   }
   return thread;
-}
-
-unwind::Registers registers_of(const ucontext_t& context) {
-  // In the order of the DWARF numbers.
-  static constexpr int kOrder[17] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
-                                     REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
-                                     REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-  unwind::Registers registers;
-  for (int i = 0; i < 17; ++i) {
-    registers.value[i] = static_cast<uint64_t>(context.uc_mcontext.gregs[kOrder[i]]);
-  }
-  return registers;
 }
 
 }  // namespace
@@ -64,7 +53,8 @@ void sample(const siginfo_t& info, void* ucontext) {
                                     thread->alternate_stack.size(), ucontext);
   }
   if (filtered) thread->stack.may_probe = false;
-  const unwind::Registers registers = registers_of(*static_cast<const ucontext_t*>(ucontext));
+  const unwind::Registers registers =
+      unwind::registers_of(*static_cast<const ucontext_t*>(ucontext));
   // Sequentially consistent: whoever unloads a module sees this, or the walker sees the unloading.
   thread->walking.store(true);
   const unwind::WalkResult walked = walker.walk(registers, thread->stack, thread->frames);

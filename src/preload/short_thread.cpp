@@ -8,7 +8,7 @@
 namespace sampan::preload {
 namespace {
 
-// What a walk from here needs: a return address is looked up by way of these.
+// The registers that a packed row follows are all that a walk from here needs.
 __attribute__((noinline)) unwind::WalkResult walk_from_here(ThreadState& thread) {
   unwind::Registers registers{};
   asm volatile(

@@ -11,6 +11,7 @@
 
 #include "preload/sample_record.h"
 #include "preload/threads.h"
+#include "unwind/signal_registers.h"
 #include "unwind/walker.h"
 
 namespace sampan::preload {
@@ -40,14 +41,8 @@ Bench* bench;
 void empty_handler(int, siginfo_t*, void*) {}
 
 void sampling_handler(int, siginfo_t*, void* context) {
-  constexpr int kOrder[17] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
-                              REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
-                              REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-  unwind::Registers registers;
-  for (int i = 0; i < 17; ++i) {
-    registers.value[i] =
-        static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[kOrder[i]]);
-  }
+  const unwind::Registers registers =
+      unwind::registers_of(*static_cast<const ucontext_t*>(context));
   const unwind::WalkResult walked =
       bench->walker.walk(registers, bench->thread.stack, bench->thread.frames);
   bench->depth = walked.depth;

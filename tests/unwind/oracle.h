@@ -13,22 +13,10 @@
 #include <cstring>
 #include <span>
 
+#include "unwind/signal_registers.h"
 #include "unwind/walker.h"
 
 namespace sampan::unwind {
-
-// The registers that a signal handler was given, by DWARF number.
-inline Registers registers_of(const ucontext_t& context) {
-  static constexpr int kFromContext[kRegisterCount] = {
-      REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
-      REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-  Registers registers;
-  for (unsigned number = 0; number < kRegisterCount; ++number) {
-    registers.value[number] =
-        static_cast<uint64_t>(context.uc_mcontext.gregs[kFromContext[number]]);
-  }
-  return registers;
-}
 
 struct OracleResult {
   size_t depth;

@@ -21,8 +21,9 @@ USES = {
     "exporters": {"base", "wire", "profile"},
     "reports": {"base", "wire", "profile"},
     "sampler": {"base", "wire", "unwind", "recording"},
+    "attach": {"base", "wire", "unwind", "recording", "sampler"},
     "cli": {"base", "wire", "recording", "profile", "symbolizer", "exporters", "reports",
-            "sampler"},
+            "sampler", "attach"},
 }
 FREESTANDING = {"base", "wire", "unwind", "preload"}
 # No exceptions, no allocation, nothing out of libstdc++.so.

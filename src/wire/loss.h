@@ -9,20 +9,22 @@
 namespace sampan::wire {
 
 enum class Loss : uint8_t {
-  kRingFull = 0,          // samples dropped: the collector was late
-  kRingCorrupt = 1,       // records that the collector could not read
-  kThreadNoSlot = 2,      // threads unsampled: all slots of the process in use
-  kThreadNoTimer = 3,     // threads unsampled: timer_create refused (RLIMIT_SIGPENDING)
-  kThreadSeccomp = 4,     // threads unsampled: they began after a seccomp filter went in
-  kProcessNotJoined = 5,  // child processes that could not join the session
-  kModuleRecord = 6,      // module changes that did not fit into the process ring
-  kNameRecord = 7,        // thread names that did not fit into the process ring
-  kPerfRefused = 8,       // threads above HZ without perf_event: sampled at the kernel's tick
-  kHandlerBusy = 9,       // signals that came while the same thread was writing a record
-  kProcessStatic = 10,    // executed images that cannot be preloaded (static, musl)
-  kProcessSetuid = 11,    // executed images where the loader drops LD_PRELOAD (setuid)
+  kRingFull = 0,            // samples dropped: the collector was late
+  kRingCorrupt = 1,         // records that the collector could not read
+  kThreadNoSlot = 2,        // threads unsampled: all slots of the process in use
+  kThreadNoTimer = 3,       // threads unsampled: timer_create refused (RLIMIT_SIGPENDING)
+  kThreadSeccomp = 4,       // threads unsampled: they began after a seccomp filter went in
+  kProcessNotJoined = 5,    // child processes that could not join the session
+  kModuleRecord = 6,        // module changes that did not fit into the process ring
+  kNameRecord = 7,          // thread names that did not fit into the process ring
+  kPerfRefused = 8,         // threads above HZ without perf_event: sampled at the kernel's tick
+  kHandlerBusy = 9,         // signals that came while the same thread was writing a record
+  kProcessStatic = 10,      // executed images that cannot be preloaded (static, musl)
+  kProcessSetuid = 11,      // executed images where the loader drops LD_PRELOAD (setuid)
+  kEngineRingFull = 12,     // samples dropped by the kernel: sampan was late (perf)
+  kThreadNotAttached = 13,  // threads unsampled: the kernel did not let the engine at them
 };
-inline constexpr unsigned kLossCount = 12;
+inline constexpr unsigned kLossCount = 14;
 
 // "threads unsampled: ..." for people; never null.
 const char* loss_text(Loss loss);

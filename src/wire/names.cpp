@@ -17,6 +17,8 @@ const char* loss_text(Loss loss) {
     case Loss::kHandlerBusy: return "signals merged into the next sample";
     case Loss::kProcessStatic: return "processes not sampled, static or not of glibc";
     case Loss::kProcessSetuid: return "processes not sampled, setuid";
+    case Loss::kEngineRingFull: return "samples dropped by the kernel, sampan was late";
+    case Loss::kThreadNotAttached: return "threads unsampled, the kernel refused";
   }
   return "unknown loss";
 }
@@ -35,6 +37,8 @@ const char* loss_key(Loss loss) {
     case Loss::kHandlerBusy: return "handler_busy";
     case Loss::kProcessStatic: return "process_static";
     case Loss::kProcessSetuid: return "process_setuid";
+    case Loss::kEngineRingFull: return "engine_ring_full";
+    case Loss::kThreadNotAttached: return "thread_not_attached";
   }
   return "unknown";
 }
@@ -48,6 +52,7 @@ const char* stop_reason_text(StopReason reason) {
     case StopReason::kBadCfi: return "damaged unwind information";
     case StopReason::kUnloading: return "module being unloaded";
     case StopReason::kNoProgress: return "no progress";
+    case StopReason::kNotCopied: return "stack larger than the copy";
   }
   return "unknown reason";
 }

@@ -15,8 +15,9 @@ enum class StopReason : uint8_t {
   kBadCfi = 4,      // unwind information that is damaged or uses what the walker does not know
   kUnloading = 5,   // a module was being unloaded: only cached rules could be used
   kNoProgress = 6,  // the next frame would not be above this one: a loop
+  kNotCopied = 7,   // the stack goes on where nothing was copied (perf copies 64 KB at most)
 };
-inline constexpr unsigned kStopReasonCount = 7;
+inline constexpr unsigned kStopReasonCount = 8;
 
 // "no unwind information": for people; never null.
 const char* stop_reason_text(StopReason reason);

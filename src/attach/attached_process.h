@@ -1,0 +1,88 @@
+// One process that is sampled from outside, and the rows of the recording that come of it: what
+// sampler/target_process.h is for a process with the shim inside. Engines say what they see, in the
+// order in which it happened within a thread.
+//
+// Times are CLOCK_MONOTONIC nanoseconds. Errors: throws Error when the recording cannot be written.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "attach/process_modules.h"
+#include "attach/remote_walker.h"
+#include "recording/writer.h"
+#include "sampler/cpu_accounting.h"
+#include "sampler/sampled_thread.h"
+#include "sampler/stack_recorder.h"
+#include "unwind/registers.h"
+#include "wire/loss.h"
+
+namespace sampan::attach {
+
+class AttachedProcess {
+ public:
+  struct Origin {
+    pid_t pid;
+    pid_t parent_pid;
+    uint64_t session_start_ns;
+    uint64_t start_ns;   // when sampling of it began
+    uint64_t period_ns;  // of the rate asked for
+  };
+  AttachedProcess(recording::Writer& writer, const Origin& origin);
+
+  // A thread, new or known; its name and its CPU clock are read from /proc.
+  void thread_began(pid_t tid, uint64_t time_ns);
+  void thread_named(pid_t tid, uint64_t time_ns, const std::string& name);
+  // `cpu_ns`: of its clock, since it was created, where somebody could read it.
+  void thread_ended(pid_t tid, uint64_t time_ns, std::optional<uint64_t> cpu_ns);
+
+  struct OnCpu {
+    pid_t tid;
+    uint64_t time_ns;
+    uint64_t cpu_ns;  // the thread's CPU clock, or a clock that runs as it does; 0: not known
+    unwind::Registers registers;
+  };
+  // A thread was seen running. Walks its stack in `memory` and writes a sample; its weight is the
+  // CPU that the thread used since its sample before. Modules that came meanwhile are looked up
+  // once for a stack that ends without them.
+  void add_sample(const OnCpu& sample, RemoteMemory& memory);
+
+  // Reads what no engine announces: names of threads, new modules. Call about once a second.
+  void refresh(uint64_t time_ns);
+  // The process has replaced itself by another program: its modules are others.
+  void executed(uint64_t time_ns);
+
+  void count_loss(wire::Loss loss, uint64_t count = 1);
+  // The end of sampling, of the process or of us; nothing may be added after it.
+  void finish(uint64_t time_ns, const sampler::ExitState& exit);
+
+  pid_t pid() const { return origin_.pid; }
+  size_t threads() const { return threads_.size(); }
+  // The row of a thread that is known; kNone for another.
+  uint32_t thread_row(pid_t tid) const;
+  ProcessModules& modules() { return modules_; }
+  RemoteWalker& walker() { return walker_; }
+  sampler::StackRecorder& stacks() { return stacks_; }
+
+ private:
+  void refresh_modules(uint64_t time_ns);
+  void write_losses();
+  uint64_t session_time(uint64_t monotonic_ns) const;
+
+  recording::Writer& writer_;
+  Origin origin_;
+  uint32_t row_ = recording::kNone;
+  ProcessModules modules_;
+  RemoteWalker walker_;
+  sampler::StackRecorder stacks_;
+  std::unordered_map<pid_t, sampler::SampledThread> threads_;
+  recording::Losses losses_;
+  std::vector<uint64_t> frames_;  // of the walk under way
+};
+
+}  // namespace sampan::attach

@@ -1,0 +1,45 @@
+// The memory of another process, for a walk (Memory of unwind/stack_walk.h): a copy of the top of
+// the thread's stack, and, where the process may be asked, its memory beyond
+// (process_vm_readv(2)). A thread that runs meanwhile changes what is read: copy while it is
+// stopped, or be sure that it sleeps.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sampan::attach {
+
+class RemoteMemory {
+ public:
+  // Copies up to `size` bytes from `sp` upwards; less where the mapping ends. `live`: what lies
+  // beyond is read when a walk comes there, in larger and larger pieces.
+  void copy_stack(pid_t pid, uint64_t sp, size_t size, bool live);
+  // A copy that somebody else made (perf): nothing beyond it can be read.
+  void use_copy(uint64_t sp, std::span<const std::byte> bytes);
+
+  // The concept of unwind/stack_walk.h.
+  bool covers(uint64_t low, uint64_t high) const {
+    return low >= low_ && high <= low_ + bytes_.size() && low <= high;
+  }
+  uint64_t load(uint64_t avma) const;
+  bool read(uint64_t avma, uint64_t& value);
+  bool readable(uint64_t avma);
+
+  // A read failed above the copy: the stack goes on where nothing was copied.
+  bool truncated() const { return truncated_; }
+
+ private:
+  bool extend(uint64_t avma);
+
+  pid_t pid_ = 0;     // 0: only the copy
+  uint64_t low_ = 0;  // AVMA of the first byte
+  std::span<const std::byte> bytes_;
+  std::vector<std::byte> own_;
+  bool truncated_ = false;
+};
+
+}  // namespace sampan::attach

@@ -204,7 +204,7 @@ class PprofWriter {
         unknown_used_ = true;
       }
       const std::array values{static_cast<int64_t>(row.weight.samples),
-                              static_cast<int64_t>(row.weight.cpu_ns)};
+                              static_cast<int64_t>(row.weight.ns)};
       sample_data.clear();
       pbf_writer sample(sample_data);
       sample.add_packed_uint64(sample_field::kLocationId, ids.begin(), ids.end());

@@ -42,10 +42,10 @@ struct Times {
   // A node of a call tree is entered: below it, the same again is recursion.
   void enter(const Weight& self, const Weight& total) {
     calls += total.samples;
-    self_ns += self.cpu_ns;
+    self_ns += self.ns;
     if (on_path++ != 0) return;
     primitive_calls += total.samples;
-    total_ns += total.cpu_ns;
+    total_ns += total.ns;
   }
   void leave() { --on_path; }
 };

@@ -49,7 +49,7 @@ void TraceSlices::build(size_t position, SliceSink& sink) {
 
   for (const uint32_t index : samples_[position]) {
     const profile::Sample& sample = profile_.samples[index];
-    const uint64_t begin_ns = sample.time_ns - std::min(sample.time_ns, sample.cpu_ns);
+    const uint64_t begin_ns = sample.time_ns - std::min(sample.time_ns, sample.weight_ns);
     const bool gap = begin_ns > last_ns && begin_ns - last_ns > longest_pause_ns_;
     uint64_t begin_us = gap ? std::max(begin_ns / kNsPerUs, end_us) : end_us;
     const uint64_t sample_end_us = sample.time_ns / kNsPerUs;

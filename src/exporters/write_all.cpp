@@ -27,7 +27,8 @@ std::vector<std::pair<uint32_t, profile::View>> split_by_thread(const profile::V
   std::vector<std::pair<uint32_t, profile::View>> result;
   for (const uint32_t thread : view.threads) {
     if (samples[thread].empty()) continue;
-    result.emplace_back(thread, profile::View{view.profile, std::move(samples[thread]), {thread}});
+    result.emplace_back(
+        thread, profile::View{view.profile, view.state, std::move(samples[thread]), {thread}});
   }
   return result;
 }

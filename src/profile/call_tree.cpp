@@ -68,7 +68,7 @@ void CallTree::finish() {
     std::stable_sort(child_list_.begin() + first_child_[node],
                      child_list_.begin() + first_child_[node + 1], [&](uint32_t a, uint32_t b) {
                        const Weight &x = nodes_[a].total, &y = nodes_[b].total;
-                       return x.cpu_ns != y.cpu_ns ? x.cpu_ns > y.cpu_ns : x.samples > y.samples;
+                       return x.ns != y.ns ? x.ns > y.ns : x.samples > y.samples;
                      });
   }
 }

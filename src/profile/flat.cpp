@@ -106,7 +106,7 @@ std::vector<FlatRow> by_threads(const View& view, By by) {
     FlatRow& row = rows[by == By::kThread ? sample.thread : process];
     if (by == By::kThread) row.thread = sample.thread;
     row.process = process;
-    row.self += {sample.cpu_ns, 1};
+    row.self += {sample.weight_ns, 1};
     row.total = row.self;
   }
   return rows;
@@ -119,7 +119,7 @@ std::vector<FlatRow> flat_table(const View& view, By by) {
       by == By::kThread || by == By::kProcess ? by_threads(view, by) : by_frames(view, by);
   std::erase_if(rows, [](const FlatRow& row) { return row.total.samples == 0; });
   std::stable_sort(rows.begin(), rows.end(), [](const FlatRow& a, const FlatRow& b) {
-    return std::tie(b.self.cpu_ns, b.total.cpu_ns) < std::tie(a.self.cpu_ns, a.total.cpu_ns);
+    return std::tie(b.self.ns, b.total.ns) < std::tie(a.self.ns, a.total.ns);
   });
   return rows;
 }

@@ -54,16 +54,40 @@ void load_samples(const recording::Recording& from, Profile* profile) {
   profile->stops.assign(wire::kStopReasonCount, 0);
   profile->samples.reserve(from.samples.size());
   for (const recording::Sample& row : from.samples) {
-    const bool complete = row.stop == wire::StopReason::kRoot && row.stack != kNone;
-    profile->samples.push_back({row.time_ns, row.cpu_ns, row.thread, row.stack, complete});
+    // A thread that waits for a CPU was not looked at: its stack is its wait alone.
+    const bool runnable = row.wait != kNone && from.waits[row.wait].call == kRunnable;
+    const bool complete = row.stop == wire::StopReason::kRoot && (row.stack != kNone || runnable);
+    profile->samples.push_back(
+        {row.time_ns, row.weight_ns, row.thread, row.stack, row.wait, complete});
     ++profile->stops[static_cast<size_t>(row.stop)];
     Thread& thread = profile->threads[row.thread];
-    thread.sampled_cpu_ns += row.cpu_ns;
+    uint64_t& sum = row.wait == kNone ? thread.sampled_cpu_ns
+                    : runnable        ? thread.runnable_ns
+                                      : thread.waiting_ns;
+    sum += row.weight_ns;
     ++thread.samples;
     thread.complete_stacks += complete;
   }
   std::stable_sort(profile->samples.begin(), profile->samples.end(),
                    [](const Sample& a, const Sample& b) { return a.time_ns < b.time_ns; });
+}
+
+// Waits become frames: the leaves of stacks of their own, one for each stack that waits.
+void add_waits(std::vector<Wait> waits, Profile* profile) {
+  const auto first = static_cast<uint32_t>(profile->locations.size());
+  profile->waits = std::move(waits);
+  for (uint32_t wait = 0; wait < profile->waits.size(); ++wait) {
+    profile->locations.push_back({.wait = wait});
+  }
+  std::unordered_map<uint64_t, uint32_t> stacks;  // by stack and wait
+  for (Sample& sample : profile->samples) {
+    if (sample.wait == kNone) continue;
+    const auto next = static_cast<uint32_t>(profile->stacks.size());
+    const auto [place, is_new] =
+        stacks.try_emplace(uint64_t{sample.stack} << 32 | sample.wait, next);
+    if (is_new) profile->stacks.push_back({sample.stack, first + sample.wait});
+    sample.stack = place->second;
+  }
 }
 
 // The counters of a process only grow: its last row holds all.
@@ -109,11 +133,17 @@ Profile load(recording::Recording recording) {
   for (const recording::Stack& row : recording.stacks) {
     profile.stacks.push_back({row.prefix, row.frame});
   }
+  add_waits(std::move(recording.waits), &profile);
   profile.session = std::move(recording.session);
   profile.end = std::move(recording.end);
   profile.modules = std::move(recording.modules);
   profile.damage = std::move(recording.damage);
   return profile;
+}
+
+std::string wait_name(const Wait& wait) {
+  if (wait.call == kRunnable) return "[waiting for a CPU]";
+  return "[" + wait.call + (wait.object.empty() ? "" : " " + wait.object) + "]";
 }
 
 }  // namespace sampan::profile

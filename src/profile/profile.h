@@ -2,7 +2,11 @@
 // flat table, per-thread views, time slices) is derived from it, by choice of the reader.
 //
 // Built from a recording by load(); the symbolizer fills in functions and lines. Times are
-// nanoseconds since the session's start, CPU times nanoseconds.
+// nanoseconds since the session's start, CPU times and weights nanoseconds.
+//
+// A thread is on CPU or waits, and so is a sample of it. A waiting sample weighs wall time, and its
+// leaf is a frame that stands for the wait, "[epoll_wait]", below which is the code that waits: so
+// whatever shows stacks shows waits.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +21,12 @@
 namespace sampan::profile {
 
 using recording::kNone;
+using recording::kRunnable;
 using recording::kShortThread;
 using recording::Session;
 using recording::SessionEnd;
 using Module = recording::Module;
+using Wait = recording::Wait;
 
 // Strings, stored once. Handle 0 is "".
 class StringTable {
@@ -58,7 +64,9 @@ struct Thread {
   uint64_t start_ns = 0;
   std::optional<uint64_t> end_ns;
   std::optional<uint64_t> cpu_ns;  // true CPU since sampling began
-  uint64_t sampled_cpu_ns = 0;     // sum of its samples' weights
+  uint64_t sampled_cpu_ns = 0;     // sum of its samples' weights, on CPU
+  uint64_t waiting_ns = 0;         // the same, waiting, but for:
+  uint64_t runnable_ns = 0;        // waiting for a CPU
   uint64_t samples = 0;
   uint64_t complete_stacks = 0;
 };
@@ -78,13 +86,15 @@ struct Line {
   uint32_t line = 0;  // 0 unknown
 };
 
-// A place in code; the frames of a recording, one to one. Never without a line once symbolized:
+// A place in code; the frames of a recording, one to one, then the waits. Never without a line once
+// symbolized:
 // "[module+0x1234]" stands for a frame without a symbol.
 struct Location {
   uint32_t module = kNone;
   uint64_t address = 0;     // lookup SVMA; AVMA where module is kNone
   uint32_t first_line = 0;  // into Profile::lines
   uint32_t line_count = 0;
+  uint32_t wait = kNone;  // what it stands for, when it is no code
 };
 
 struct Stack {
@@ -94,9 +104,10 @@ struct Stack {
 
 struct Sample {
   uint64_t time_ns;
-  uint64_t cpu_ns;  // weight
+  uint64_t weight_ns;
   uint32_t thread;
   uint32_t stack;  // kNone: nothing known
+  uint32_t wait;   // kNone: on CPU
   bool complete;   // the walk reached the thread's root
 };
 
@@ -109,6 +120,7 @@ struct Profile {
   std::vector<Function> functions;
   std::vector<Line> lines;
   std::vector<Location> locations;
+  std::vector<Wait> waits;
   std::vector<Stack> stacks;        // prefix before stack
   std::vector<Sample> samples;      // by time
   std::vector<uint64_t> stops;      // samples by wire::StopReason
@@ -117,8 +129,12 @@ struct Profile {
   StringTable strings;
 
   uint64_t duration_ns() const;  // of the session, or up to the last sample
+  bool has_waits() const { return !waits.empty() || session.clock == "wall"; }
 };
 
 Profile load(recording::Recording recording);
+
+// What a wait is called as a frame: "[read pipe:[4711]]", "[waiting for a CPU]".
+std::string wait_name(const Wait& wait);
 
 }  // namespace sampan::profile

@@ -65,11 +65,20 @@ View select(const Profile& profile, const Selection& selection) {
   const uint64_t from_ns = nanoseconds(selection.from_s.value_or(0));
   const uint64_t to_ns = selection.to_s ? nanoseconds(*selection.to_s) : UINT64_MAX;
 
-  View view{.profile = &profile, .samples = {}, .threads = {}};
+  if (selection.state == State::kWaiting && !profile.has_waits()) {
+    throw Error("the recording has no waiting samples: record with --clock wall");
+  }
+  const auto wanted_state = [&](const Sample& sample) {
+    return selection.state == State::kAll ||
+           (selection.state == State::kWaiting) == (sample.wait != kNone);
+  };
+
+  View view{.profile = &profile, .state = selection.state, .samples = {}, .threads = {}};
   view.samples.reserve(profile.samples.size());
   for (uint32_t i = 0; i < profile.samples.size(); ++i) {
     const Sample& sample = profile.samples[i];
-    if (wanted[sample.thread] && sample.time_ns >= from_ns && sample.time_ns <= to_ns) {
+    if (wanted[sample.thread] && sample.time_ns >= from_ns && sample.time_ns <= to_ns &&
+        wanted_state(sample)) {
       view.samples.push_back(i);
     }
   }
@@ -85,7 +94,7 @@ View select(const Profile& profile, const Selection& selection) {
 }
 
 View only_thread(const View& view, uint32_t thread) {
-  View one{.profile = view.profile, .samples = {}, .threads = {thread}};
+  View one{.profile = view.profile, .state = view.state, .samples = {}, .threads = {thread}};
   for (const uint32_t index : view.samples) {
     if (view.profile->samples[index].thread == thread) one.samples.push_back(index);
   }

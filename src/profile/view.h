@@ -10,20 +10,25 @@
 
 namespace sampan::profile {
 
+enum class State { kCpu, kWaiting, kAll };
+
 struct Selection {
   std::vector<std::string> threads = {};         // names or tids; empty: all
   std::optional<int32_t> process = {};           // pid
   std::optional<double> from_s = {}, to_s = {};  // seconds since the session's start
+  State state = State::kAll;  // kCpu and kAll are the same where only CPU was sampled
 };
 
 struct View {
   const Profile* profile = nullptr;
+  State state = State::kAll;
   std::vector<uint32_t> samples;  // indexes into Profile::samples, by time
   std::vector<uint32_t> threads;  // those selected, samples or not: by process, main first,
                                   // then busiest first
 };
 
-// Throws Error for a thread or process that is not in the profile, with the nearest name that is.
+// Throws Error for a thread or process that is not in the profile, with the nearest name that is,
+// and for waiting samples where none were taken.
 View select(const Profile& profile, const Selection& selection = {});
 // The same view, one thread of it.
 View only_thread(const View& view, uint32_t thread);

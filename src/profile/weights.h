@@ -10,11 +10,11 @@
 namespace sampan::profile {
 
 struct Weight {
-  uint64_t cpu_ns = 0;
+  uint64_t ns = 0;  // of CPU, or of waiting
   uint64_t samples = 0;
 
   Weight& operator+=(const Weight& other) {
-    cpu_ns += other.cpu_ns;
+    ns += other.ns;
     samples += other.samples;
     return *this;
   }

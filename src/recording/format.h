@@ -1,4 +1,4 @@
-// The file format of a recording, version 1. This comment is its specification; docs/recording.md
+// The file format of a recording, version 2. This comment is its specification; docs/recording.md
 // has the reasons and the measurements.
 //
 // A file is a header and blocks, appended one after the other, each in one write(2). Nothing that
@@ -28,7 +28,7 @@
 //   kRows     the new rows of all tables (tables.h). A row's index counts from the start of the
 //             file, and refers to rows of lower index or of tables further up in this list:
 //
-//     uleb rows before this block: processes, threads, modules, frames, stacks
+//     uleb rows before this block: processes, threads, modules, frames, stacks, waits
 //     processes     uleb count, { zigzag pid, zigzag parent, uleb start, string name } each
 //     process ends  uleb count, { uleb process, uleb time, maybe uleb cpu, maybe zigzag status,
 //                   maybe zigzag signal, u8 replaced } each
@@ -41,12 +41,14 @@
 //                   uleb frame[count]
 //                   A chain is stacks of which each is the next one's prefix. The prefix of its
 //                   first lies `distance` rows before it; 0: it has none.
-//     samples       uleb count, uleb runs, { uleb thread, uleb length } each run,
-//                   uleb first_time, uleb usual_cpu,
+//     waits         uleb count, { string call, string object } each
+//     samples       uleb count, uleb runs, { uleb thread, ref wait, uleb length } each run,
+//                   uleb first_time, uleb usual_weight,
 //                   zigzag stack[count]: ref minus the ref before,
-//                   zigzag cpu[count]: minus usual_cpu,
-//                   zigzag time[count]: minus cpu, minus the time before in this run
+//                   zigzag weight[count]: minus usual_weight,
+//                   zigzag time[count]: minus weight, minus the time before in this run
 //                   (at the start of a run: first_time), u8 stop[count]
+//                   Times and weights of samples are in microseconds, all others in nanoseconds.
 //     losses        uleb count, { ref process, uleb counters, uleb value[counters] } each
 //
 // Differences wrap around at 64 bits.
@@ -58,7 +60,7 @@
 namespace sampan::recording {
 
 inline constexpr char kFileMagic[6] = {'S', 'A', 'M', 'P', 'A', 'N'};
-inline constexpr uint16_t kVersion = 1;
+inline constexpr uint16_t kVersion = 2;
 
 struct FileHeader {
   char magic[6];
@@ -78,6 +80,8 @@ struct BlockHeader {
   uint64_t checksum;
 };
 static_assert(sizeof(BlockHeader) == 24);
+
+inline constexpr uint64_t kSampleUnit = 1000;  // ns, of the times and weights of samples
 
 inline constexpr size_t kMaxRawSize = size_t{1} << 26;
 inline constexpr size_t kMaxExpansion = 32;

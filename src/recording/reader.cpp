@@ -25,11 +25,10 @@ void check_header(std::string_view bytes, const std::string& name) {
     throw Error("{}: not a sampan recording", name);
   }
   std::memcpy(&header, bytes.data(), sizeof(header));
-  if (header.version > kVersion) {
-    throw Error("{}: recording version {}, this sampan reads {}: use a newer sampan", name,
-                header.version, kVersion);
+  if (header.version != kVersion) {
+    throw Error("{}: recording version {}, this sampan reads {}: use {} sampan", name,
+                header.version, kVersion, header.version > kVersion ? "a newer" : "an older");
   }
-  if (header.version < kVersion) throw Error("{}: not a sampan recording", name);
 }
 
 // One block into the tables; false when its content makes no sense.

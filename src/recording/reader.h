@@ -20,14 +20,15 @@ struct Recording {
   std::vector<Module> modules;
   std::vector<Frame> frames;
   std::vector<Stack> stacks;
-  std::vector<Sample> samples;  // as recorded: in time order within a thread
+  std::vector<Wait> waits;
+  std::vector<Sample> samples;  // as recorded: in time order within a thread and wait
   std::vector<Losses> losses;
   // What is wrong with the file, each with its place: "block at byte 4711: checksum differs".
   // Everything before (and, where blocks do not depend on it, after) is in the tables.
   std::vector<std::string> damage;
 };
 
-// Throws Error when `path` cannot be read, is no recording, or is of a newer version. All indexes
+// Throws Error when `path` cannot be read, is no recording, or is of another version. All indexes
 // in the result are valid or kNone, and a stack's prefix is below the stack.
 Recording read(const std::string& path);
 // The same of bytes in memory; `name` stands in messages.

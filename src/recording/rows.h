@@ -16,10 +16,11 @@ struct RowCounts {
   uint64_t modules = 0;
   uint64_t frames = 0;
   uint64_t stacks = 0;
+  uint64_t waits = 0;
 };
 
-// `rows` holds the new rows only (its session, end and damage are not looked at). Within a thread
-// the samples stay in their order; threads are kept together.
+// `rows` holds the new rows only (its session, end and damage are not looked at). The samples of
+// one thread and wait are kept together, in their order; times and weights are cut to microseconds.
 void encode_rows(const Recording& rows, const RowCounts& before, ColumnWriter* out);
 
 // Appends the rows of `payload` to `recording`; false, and `recording` as it was, when the payload

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "recording/format.h"
 #include "recording/rows.h"
 
 namespace sampan::recording {
@@ -90,6 +91,14 @@ void decode_stacks(ColumnReader* in, Recording* to) {
   for (size_t i = first; i < end; ++i) to->stacks[i].frame = in->index(to->frames.size());
 }
 
+void decode_waits(ColumnReader* in, Recording* to) {
+  for (uint32_t left = in->count(); left > 0 && in->ok(); --left) {
+    Wait& row = to->waits.emplace_back();
+    row.call = in->string();
+    row.object = in->string();
+  }
+}
+
 void decode_samples(ColumnReader* in, Recording* to) {
   const size_t first = to->samples.size();
   const size_t count = in->count();
@@ -100,25 +109,34 @@ void decode_samples(ColumnReader* in, Recording* to) {
   size_t at = 0;
   for (uint32_t runs = in->count(); runs > 0; --runs) {
     const uint32_t thread = in->index(to->threads.size());
+    const uint32_t wait = in->ref(to->waits.size());
     const uint64_t length = in->uleb();
     if (length > count - at) in->fail();
     if (!in->ok()) return;
-    for (const size_t end = at + length; at < end; ++at) rows[at].thread = thread;
+    for (const size_t end = at + length; at < end; ++at) {
+      rows[at].thread = thread;
+      rows[at].wait = wait;
+    }
   }
   if (at != count) return in->fail();
 
   const uint64_t first_time = in->uleb();
-  const uint64_t usual_cpu = in->uleb();
+  const uint64_t usual_weight = in->uleb();
   uint64_t ref = 0;
   for (Sample& row : rows) {
     ref = in->delta(ref);
     row.stack = in->index_of_ref(ref, to->stacks.size());
   }
-  for (Sample& row : rows) row.cpu_ns = in->delta(usual_cpu);
+  for (Sample& row : rows) row.weight_ns = in->delta(usual_weight);
   for (size_t i = 0; i < count; ++i) {
-    const bool run_begins = i == 0 || rows[i].thread != rows[i - 1].thread;
+    const bool run_begins =
+        i == 0 || rows[i].thread != rows[i - 1].thread || rows[i].wait != rows[i - 1].wait;
     const uint64_t time = run_begins ? first_time : rows[i - 1].time_ns;
-    rows[i].time_ns = in->delta(time + rows[i].cpu_ns);
+    rows[i].time_ns = in->delta(time + rows[i].weight_ns);
+  }
+  for (Sample& row : rows) {
+    row.time_ns *= kSampleUnit;
+    row.weight_ns *= kSampleUnit;
   }
   for (Sample& row : rows) {
     const uint8_t stop = in->u8();
@@ -154,15 +172,18 @@ bool fill_gaps(ColumnReader* in, uint64_t* lost_rows, Recording* to) {
   before.modules = in->uleb();
   before.frames = in->uleb();
   before.stacks = in->uleb();
+  before.waits = in->uleb();
   Process process;
   Thread thread;
   Module module;
-  process.name = thread.name = module.path = kLostName;
+  Wait wait;
+  process.name = thread.name = module.path = wait.call = kLostName;
   return in->ok() && fill_gap(before.processes, lost_rows, process, &to->processes) &&
          fill_gap(before.threads, lost_rows, thread, &to->threads) &&
          fill_gap(before.modules, lost_rows, module, &to->modules) &&
          fill_gap(before.frames, lost_rows, Frame{}, &to->frames) &&
-         fill_gap(before.stacks, lost_rows, Stack{}, &to->stacks);
+         fill_gap(before.stacks, lost_rows, Stack{}, &to->stacks) &&
+         fill_gap(before.waits, lost_rows, wait, &to->waits);
 }
 
 // How long the tables are, to go back to.
@@ -176,6 +197,7 @@ struct Sizes {
         modules(from.modules.size()),
         frames(from.frames.size()),
         stacks(from.stacks.size()),
+        waits(from.waits.size()),
         samples(from.samples.size()),
         losses(from.losses.size()) {}
   void restore(Recording* to) const {
@@ -187,11 +209,12 @@ struct Sizes {
     to->modules.resize(modules);
     to->frames.resize(frames);
     to->stacks.resize(stacks);
+    to->waits.resize(waits);
     to->samples.resize(samples);
     to->losses.resize(losses);
   }
   size_t processes, process_ends, threads, thread_names, thread_ends, modules, frames, stacks,
-      samples, losses;
+      waits, samples, losses;
 };
 
 }  // namespace
@@ -201,7 +224,7 @@ bool decode_rows(std::span<const uint8_t> payload, uint64_t* lost_rows, Recordin
   ColumnReader in(payload);
   if (!fill_gaps(&in, lost_rows, recording)) in.fail();
   for (const auto decode : {decode_processes, decode_threads, decode_modules, decode_frames,
-                            decode_stacks, decode_samples, decode_losses}) {
+                            decode_stacks, decode_waits, decode_samples, decode_losses}) {
     if (in.ok()) decode(&in, recording);
   }
   if (!in.ok() || !in.at_end()) {

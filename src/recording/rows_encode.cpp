@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <tuple>
 #include <vector>
 
+#include "recording/format.h"
 #include "recording/rows.h"
 
 namespace sampan::recording {
@@ -85,9 +87,21 @@ void encode_stacks(const Recording& rows, uint64_t before, ColumnWriter* out) {
   for (const Stack& row : rows.stacks) out->uleb(row.frame);
 }
 
-uint64_t median_cpu(const std::vector<Sample>& samples) {
+void encode_waits(const Recording& rows, ColumnWriter* out) {
+  out->uleb(rows.waits.size());
+  for (const Wait& row : rows.waits) {
+    out->string(row.call);
+    out->string(row.object);
+  }
+}
+
+uint64_t microseconds(uint64_t ns) {
+  return ns / kSampleUnit;
+}
+
+uint64_t median_weight(const std::vector<Sample>& samples) {
   std::vector<uint64_t> values;
-  for (const Sample& sample : samples) values.push_back(sample.cpu_ns);
+  for (const Sample& sample : samples) values.push_back(microseconds(sample.weight_ns));
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
@@ -96,35 +110,40 @@ uint64_t median_cpu(const std::vector<Sample>& samples) {
 void encode_samples(std::vector<Sample> samples, ColumnWriter* out) {
   out->uleb(samples.size());
   if (samples.empty()) return;
-  std::stable_sort(samples.begin(), samples.end(),
-                   [](const Sample& a, const Sample& b) { return a.thread < b.thread; });
+  std::stable_sort(samples.begin(), samples.end(), [](const Sample& a, const Sample& b) {
+    return std::tuple(a.thread, a.wait) < std::tuple(b.thread, b.wait);
+  });
+  const auto run_begins = [&](size_t i) {
+    return i == 0 || samples[i].thread != samples[i - 1].thread ||
+           samples[i].wait != samples[i - 1].wait;
+  };
 
-  std::vector<std::pair<uint32_t, uint64_t>> runs;
-  for (const Sample& sample : samples) {
-    if (runs.empty() || runs.back().first != sample.thread) runs.emplace_back(sample.thread, 0);
-    ++runs.back().second;
+  std::vector<size_t> runs;  // where they begin
+  for (size_t i = 0; i < samples.size(); ++i) {
+    if (run_begins(i)) runs.push_back(i);
   }
   out->uleb(runs.size());
-  for (const auto& [thread, length] : runs) {
-    out->uleb(thread);
-    out->uleb(length);
+  runs.push_back(samples.size());
+  for (size_t i = 0; i + 1 < runs.size(); ++i) {
+    out->uleb(samples[runs[i]].thread);
+    out->ref(samples[runs[i]].wait);
+    out->uleb(runs[i + 1] - runs[i]);
   }
 
-  const uint64_t first_time = samples.front().time_ns;
-  const uint64_t usual_cpu = median_cpu(samples);
+  const uint64_t first_time = microseconds(samples.front().time_ns);
+  const uint64_t usual_weight = median_weight(samples);
   out->uleb(first_time);
-  out->uleb(usual_cpu);
+  out->uleb(usual_weight);
   uint64_t stack = 0;
   for (const Sample& sample : samples) {
     const uint64_t ref = sample.stack == kNone ? 0 : uint64_t{sample.stack} + 1;
     out->delta(ref, stack);
     stack = ref;
   }
-  for (const Sample& sample : samples) out->delta(sample.cpu_ns, usual_cpu);
+  for (const Sample& sample : samples) out->delta(microseconds(sample.weight_ns), usual_weight);
   for (size_t i = 0; i < samples.size(); ++i) {
-    const bool run_begins = i == 0 || samples[i].thread != samples[i - 1].thread;
-    const uint64_t time = run_begins ? first_time : samples[i - 1].time_ns;
-    out->delta(samples[i].time_ns, time + samples[i].cpu_ns);
+    const uint64_t time = run_begins(i) ? first_time : microseconds(samples[i - 1].time_ns);
+    out->delta(microseconds(samples[i].time_ns), time + microseconds(samples[i].weight_ns));
   }
   for (const Sample& sample : samples) out->u8(static_cast<uint8_t>(sample.stop));
 }
@@ -146,11 +165,13 @@ void encode_rows(const Recording& rows, const RowCounts& before, ColumnWriter* o
   out->uleb(before.modules);
   out->uleb(before.frames);
   out->uleb(before.stacks);
+  out->uleb(before.waits);
   encode_processes(rows, out);
   encode_threads(rows, out);
   encode_modules(rows, out);
   encode_frames(rows, out);
   encode_stacks(rows, before.stacks, out);
+  encode_waits(rows, out);
   encode_samples(rows.samples, out);
   encode_losses(rows, out);
 }

@@ -1,8 +1,8 @@
 // The vocabulary of a recording: what the collector writes, and what a reader gets back. Everything
 // is a row of a table, and a row is known by its index, in the order of writing.
 //
-// Times are nanoseconds since the session's start (`Session::start_unix_ns`), CPU times
-// nanoseconds.
+// Times are nanoseconds since the session's start (`Session::start_unix_ns`), CPU times and weights
+// nanoseconds. Those of samples are kept to the microsecond.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ struct Session {
   std::string kernel;  // uname -r
   std::string sampan_version;
   uint64_t start_unix_ns = 0;
-  uint32_t rate_hz = 0;    // asked for
-  uint32_t kernel_hz = 0;  // the kernel's tick
-  std::string clock = "cpu";
+  uint32_t rate_hz = 0;       // asked for
+  uint32_t kernel_hz = 0;     // the kernel's tick
+  std::string clock = "cpu";  // or "wall": samples on CPU and waiting
   std::string engine = "preload";
 };
 
@@ -99,12 +99,24 @@ struct Stack {
   uint32_t frame = kNone;
 };
 
+// What a thread waits in, as a person reads it.
+struct Wait {
+  std::string call;    // "epoll_wait", "futex", "page fault"; kRunnable
+  std::string object;  // "pipe:[4711]", "tcp 10.0.0.1:443"; may be empty
+  friend bool operator==(const Wait&, const Wait&) = default;
+};
+// The call of a thread that could run and has no CPU.
+inline constexpr const char* kRunnable = "runnable";
+
+// The stack of a thread at one moment. It stands for what its thread did since its sample before:
+// for the CPU that it used or, where it waited, for the time that passed.
 struct Sample {
   uint32_t thread = kNone;
   uint32_t stack = kNone;  // kNone: not even the pc is known
   uint64_t time_ns = 0;
-  uint64_t cpu_ns = 0;  // weight: the thread's CPU since its previous sample
+  uint64_t weight_ns = 0;
   wire::StopReason stop = wire::StopReason::kRoot;
+  uint32_t wait = kNone;  // kNone: on CPU
 };
 
 struct Losses {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "recording/block.h"
+#include "recording/format.h"
 #include "recording/intern_table.h"
 #include "recording/output_file.h"
 #include "recording/reader.h"
@@ -19,6 +20,7 @@ constexpr uint64_t kFlushInterval = 1'000'000'000;  // ns
 constexpr size_t kMaxPendingRows = 1 << 17;
 constexpr size_t kMaxStacks = size_t{1} << 22;  // 48 MB of them are remembered
 constexpr size_t kMaxFrames = size_t{1} << 20;  // 16 MB
+constexpr size_t kMaxWaits = 1 << 16;           // then without their objects
 
 struct StackKey {
   uint32_t prefix, frame;
@@ -53,6 +55,7 @@ struct Writer::State {
     before.modules += pending.modules.size();
     before.frames += pending.frames.size();
     before.stacks += pending.stacks.size();
+    before.waits += pending.waits.size();
     samples += pending.samples.size();
     clear();
     append(BlockType::kRows);
@@ -67,8 +70,8 @@ struct Writer::State {
   size_t rows() const {
     return pending.processes.size() + pending.process_ends.size() + pending.threads.size() +
            pending.thread_names.size() + pending.thread_ends.size() + pending.modules.size() +
-           pending.frames.size() + pending.stacks.size() + pending.samples.size() +
-           pending.losses.size();
+           pending.frames.size() + pending.stacks.size() + pending.waits.size() +
+           pending.samples.size() + pending.losses.size();
   }
 
   void clear() {
@@ -80,6 +83,7 @@ struct Writer::State {
     pending.modules.clear();
     pending.frames.clear();
     pending.stacks.clear();
+    pending.waits.clear();
     pending.samples.clear();
     pending.losses.clear();
   }
@@ -93,6 +97,11 @@ struct Writer::State {
   uint64_t samples = 0;  // written
   uint64_t last_flush_ns = 0;
   std::unordered_map<std::string, uint32_t> modules;  // by path and build-id
+  std::unordered_map<std::string, uint32_t> waits;    // by call and object
+  struct Remainders {
+    uint64_t cpu_ns = 0, waiting_ns = 0;  // of weights, less than a microsecond
+  };
+  std::vector<Remainders> remainders;  // by thread
   InternTable<FrameKey> frames{kMaxFrames};
   InternTable<StackKey> stacks{kMaxStacks};
   // The stack that was looked up last, root first: the next one mostly shares its root side.
@@ -148,7 +157,26 @@ void Writer::add(const Losses& losses) {
   state_->pending.losses.push_back(losses);
 }
 void Writer::add(const Sample& sample) {
-  state_->pending.samples.push_back(sample);
+  auto& remainders = state_->remainders;
+  if (sample.thread >= remainders.size()) remainders.resize(sample.thread + 1);
+  uint64_t& remainder = sample.wait == kNone ? remainders[sample.thread].cpu_ns
+                                             : remainders[sample.thread].waiting_ns;
+  const uint64_t weight_ns = sample.weight_ns + remainder;
+  remainder = weight_ns % kSampleUnit;
+  Sample& row = state_->pending.samples.emplace_back(sample);
+  row.time_ns -= row.time_ns % kSampleUnit;
+  row.weight_ns = weight_ns - remainder;
+}
+
+uint32_t Writer::wait(const Wait& wait) {
+  const auto known = state_->waits.find(wait.call + '\0' + wait.object);
+  if (known != state_->waits.end()) return known->second;
+  const bool full = state_->waits.size() >= kMaxWaits;
+  if (full && !wait.object.empty()) return this->wait({wait.call, ""});
+  const auto index = static_cast<uint32_t>(state_->before.waits + state_->pending.waits.size());
+  state_->waits.emplace(wait.call + '\0' + wait.object, index);
+  state_->pending.waits.push_back(wait);
+  return index;
 }
 
 uint32_t Writer::frame(const Frame& frame) {

@@ -35,6 +35,11 @@ class Writer {
   // The stack of `frames`, leaf first.
   uint32_t stack(std::span<const Frame> frames);
 
+  // The same of a wait; where too many have different objects, without its object.
+  uint32_t wait(const Wait& wait);
+
+  // Its time is cut to a microsecond. So is its weight: the rest is added to the next sample of the
+  // thread, so that the sums of a thread's CPU and waiting times stay right.
   void add(const Sample& sample);
 
   // Writes out what is pending when it is large or older than a second; cheap otherwise.

@@ -30,10 +30,10 @@ std::string callers_section(const Context& context) {
   const profile::CallTree tree = callers_tree(context.view, [&](uint32_t function) {
     return function != profile::kNone && matches[function];
   });
-  const uint64_t total_ns = tree[0].total.cpu_ns;
+  const uint64_t total_ns = tree[0].total.ns;
   return context.style.heading(fmt::format("Callers of '{}': {} s of {} s", printable(wanted),
                                            seconds(total_ns),
-                                           seconds(context.summary.sampled.cpu_ns))) +
+                                           seconds(context.summary.sampled.ns))) +
          "\n" + tree_text(context, tree, {.self = false});
 }
 

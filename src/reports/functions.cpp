@@ -104,7 +104,7 @@ void sort_rows(const Profile& profile, Sort sort, std::vector<FlatRow>& rows) {
   };
   switch (sort) {
     case Sort::kSelf: break;  // that is how flat_table gives them
-    case Sort::kTotal: by([](const FlatRow& row) { return ~row.total.cpu_ns; }); break;
+    case Sort::kTotal: by([](const FlatRow& row) { return ~row.total.ns; }); break;
     case Sort::kSamples: by([](const FlatRow& row) { return ~row.self.samples; }); break;
     case Sort::kName: by([&](const FlatRow& row) { return name_of(profile, row); }); break;
     case Sort::kFile:
@@ -140,19 +140,19 @@ std::string flat_section(const Context& context) {
       {.title = "samples"}, {.title = "self"}, {.title = "%"}, {.title = "total"}, {.title = "%"}};
   columns.insert(columns.end(), kind.columns.begin(), kind.columns.end());
   Table table(std::move(columns));
-  const auto all_ns = static_cast<double>(context.summary.sampled.cpu_ns);
+  const auto all_ns = static_cast<double>(context.summary.sampled.ns);
   const size_t shown = options.top == 0 ? rows.size() : std::min<size_t>(options.top, rows.size());
   uint64_t folded_ns = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     const FlatRow& row = rows[i];
     if (i >= shown) {
-      folded_ns += row.self.cpu_ns;
+      folded_ns += row.self.ns;
       continue;
     }
-    const auto self_ns = static_cast<double>(row.self.cpu_ns);
-    std::vector<std::string> cells = {count(row.self.samples), seconds(row.self.cpu_ns),
-                                      percent(self_ns, all_ns), seconds(row.total.cpu_ns),
-                                      percent(static_cast<double>(row.total.cpu_ns), all_ns)};
+    const auto self_ns = static_cast<double>(row.self.ns);
+    std::vector<std::string> cells = {count(row.self.samples), seconds(row.self.ns),
+                                      percent(self_ns, all_ns), seconds(row.total.ns),
+                                      percent(static_cast<double>(row.total.ns), all_ns)};
     for (std::string& cell : kind.cells(row)) cells.push_back(std::move(cell));
     table.add(std::move(cells), self_ns >= kStrongShare * all_ns);
   }

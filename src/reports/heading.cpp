@@ -95,12 +95,12 @@ std::string samples(const Context& context) {
   const Summary& summary = context.summary;
   if (summary.sampled.samples == 0) return item(context, "samples", "none");
   std::string text = fmt::format("{}, carrying {} s of CPU", count(summary.sampled.samples),
-                                 seconds(summary.sampled.cpu_ns));
+                                 seconds(summary.sampled.ns));
   const auto coverage = summary.coverage();
   if (!coverage) return item(context, "samples", text);
   text += fmt::format("; coverage {} %", percent(*coverage, 1));
-  if (summary.sampled.cpu_ns < *summary.cpu_ns) {
-    text += fmt::format(", {} s unsampled", seconds(*summary.cpu_ns - summary.sampled.cpu_ns));
+  if (summary.sampled.ns < *summary.cpu_ns) {
+    text += fmt::format(", {} s unsampled", seconds(*summary.cpu_ns - summary.sampled.ns));
   }
   return item(context, "samples", text, *coverage < kLowShare ? Tone::kWarning : Tone::kPlain);
 }

@@ -92,7 +92,7 @@ void write_session(Json& json, const profile::Profile& profile, const Summary& s
   json.member("rate_hz", profile.session.rate_hz);
   json.member("achieved_rate_hz", summary.achieved_rate_hz());
   json.member("cpu_s", in_seconds(summary.cpu_ns));
-  json.member("sampled_cpu_s", in_seconds(summary.sampled.cpu_ns));
+  json.member("sampled_cpu_s", in_seconds(summary.sampled.ns));
   json.member("coverage", summary.coverage());
   json.member("samples", summary.sampled.samples);
   json.member("complete_stacks", summary.complete_share());
@@ -128,7 +128,7 @@ void write_threads(Json& json, const profile::Profile& profile, const Summary& s
     json.member("tid", thread.tid);
     json.member("name", thread.name);
     json.member("cpu_s", in_seconds(row.cpu_ns));
-    json.member("sampled_cpu_s", in_seconds(row.sampled.cpu_ns));
+    json.member("sampled_cpu_s", in_seconds(row.sampled.ns));
     json.member("samples", row.sampled.samples);
     json.member("complete_stacks", row.complete_share());
   });
@@ -142,8 +142,8 @@ void write_functions(Json& json, const profile::View& view) {
     json.member("module", in_module ? std::string_view(profile.modules[row.module].path) : "");
     json.member("file", profile.strings[row.file]);
     json.member("line", row.line);
-    json.member("self_s", in_seconds(row.self.cpu_ns));
-    json.member("total_s", in_seconds(row.total.cpu_ns));
+    json.member("self_s", in_seconds(row.self.ns));
+    json.member("total_s", in_seconds(row.total.ns));
     json.member("self_samples", row.self.samples);
     json.member("total_samples", row.total.samples);
   });

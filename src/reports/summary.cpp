@@ -14,7 +14,7 @@ std::vector<ThreadSummary> summarize_threads(const profile::View& view) {
   for (const uint32_t index : view.samples) {
     const profile::Sample& sample = profile.samples[index];
     ThreadSummary& thread = all[sample.thread];
-    thread.sampled += {.cpu_ns = sample.cpu_ns, .samples = 1};
+    thread.sampled += {.ns = sample.weight_ns, .samples = 1};
     thread.complete_stacks += sample.complete;
   }
   std::vector<ThreadSummary> selected;
@@ -59,12 +59,12 @@ std::optional<double> ThreadSummary::complete_share() const {
 }
 
 double Summary::achieved_rate_hz() const {
-  if (sampled.cpu_ns == 0) return 0;
-  return static_cast<double>(sampled.samples) * 1e9 / static_cast<double>(sampled.cpu_ns);
+  if (sampled.ns == 0) return 0;
+  return static_cast<double>(sampled.samples) * 1e9 / static_cast<double>(sampled.ns);
 }
 
 std::optional<double> Summary::coverage() const {
-  return share(sampled.cpu_ns, cpu_ns.value_or(0));
+  return share(sampled.ns, cpu_ns.value_or(0));
 }
 
 std::optional<double> Summary::complete_share() const {
@@ -99,7 +99,7 @@ Summary summarize(const profile::View& view) {
     processes[i].process = i;
     if (summary.all_time) {
       processes[i].cpu_ns = process_cpu_ns(profile, i, summary.threads);
-      *summary.cpu_ns += processes[i].cpu_ns.value_or(processes[i].sampled.cpu_ns);
+      *summary.cpu_ns += processes[i].cpu_ns.value_or(processes[i].sampled.ns);
     }
     summary.processes.push_back(processes[i]);
   }

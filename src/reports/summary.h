@@ -17,7 +17,7 @@ struct ThreadSummary {
   // True CPU; absent when nobody could read it, or when the view cuts the thread's time.
   std::optional<uint64_t> cpu_ns;
 
-  uint64_t known_cpu_ns() const { return cpu_ns.value_or(sampled.cpu_ns); }
+  uint64_t known_cpu_ns() const { return cpu_ns.value_or(sampled.ns); }
   std::optional<double> complete_share() const;  // absent without samples
 };
 

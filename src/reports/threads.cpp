@@ -44,7 +44,7 @@ std::string threads_section(const Context& context) {
   }
   Table table(std::move(columns));
 
-  const double all_ns = static_cast<double>(summary.cpu_ns.value_or(summary.sampled.cpu_ns));
+  const double all_ns = static_cast<double>(summary.cpu_ns.value_or(summary.sampled.ns));
   const size_t shown = summary.threads.size() > kShown + 1 ? kShown : summary.threads.size();
   for (size_t i = 0; i < shown; ++i) {
     const ThreadSummary& row = summary.threads[i];
@@ -55,9 +55,9 @@ std::string threads_section(const Context& context) {
       const profile::Process& process = context.profile().processes[thread.process];
       cells.push_back(fmt::format("{} {}", process.pid, printable(process.name)));
     }
-    cells.push_back(optional_seconds(row.cpu_ns ? row.cpu_ns : row.sampled.cpu_ns));
+    cells.push_back(optional_seconds(row.cpu_ns ? row.cpu_ns : row.sampled.ns));
     cells.push_back(percent(cpu_ns, all_ns));
-    cells.push_back(coverage(row.sampled.cpu_ns, row.cpu_ns));
+    cells.push_back(coverage(row.sampled.ns, row.cpu_ns));
     cells.push_back(count(row.sampled.samples));
     cells.push_back(percent(static_cast<double>(row.complete_stacks),
                             static_cast<double>(row.sampled.samples)));
@@ -78,9 +78,7 @@ std::string threads_section(const Context& context) {
 std::string processes_section(const Context& context) {
   std::vector<ProcessSummary> processes = context.summary.processes;
   if (processes.size() < 2) return "";
-  const auto cpu_of = [](const ProcessSummary& row) {
-    return row.cpu_ns.value_or(row.sampled.cpu_ns);
-  };
+  const auto cpu_of = [](const ProcessSummary& row) { return row.cpu_ns.value_or(row.sampled.ns); };
   std::stable_sort(processes.begin(), processes.end(),
                    [&](const auto& a, const auto& b) { return cpu_of(a) > cpu_of(b); });
   Table table({{.title = "pid"},
@@ -100,9 +98,8 @@ std::string processes_section(const Context& context) {
     }
     const profile::Process& process = context.profile().processes[row.process];
     table.add({std::to_string(process.pid), std::to_string(process.parent_pid),
-               printable(process.name), seconds(cpu_of(row)),
-               coverage(row.sampled.cpu_ns, row.cpu_ns), count(row.sampled.samples),
-               ended_briefly(process)});
+               printable(process.name), seconds(cpu_of(row)), coverage(row.sampled.ns, row.cpu_ns),
+               count(row.sampled.samples), ended_briefly(process)});
   }
   std::string text =
       context.style.heading("Processes") + "\n" + table.text(context.options.width, context.style);

@@ -23,7 +23,7 @@ class TreeText {
       : context_(context),
         tree_(tree),
         options_(options),
-        all_ns_(static_cast<double>(tree[0].total.cpu_ns)),
+        all_ns_(static_cast<double>(tree[0].total.ns)),
         shown_ns_(context.options.top == 0 ? 0 : kShownShare * all_ns_) {}
 
   std::string text() {
@@ -38,7 +38,7 @@ class TreeText {
       add_branch(branch);
     }
     if (options_.self && tree_[0].self.samples != 0) {
-      add_line(tree_[0].self.cpu_ns, tree_[0].self.cpu_ns, "", "[unknown]");
+      add_line(tree_[0].self.ns, tree_[0].self.ns, "", "[unknown]");
     }
     if (hidden_ != 0) {
       text_ += context_.style.faint(fmt::format(
@@ -58,8 +58,7 @@ class TreeText {
 
   std::vector<uint32_t> shown_children(uint32_t node) const {
     std::vector<uint32_t> children = tree_.children(node);
-    while (!children.empty() &&
-           static_cast<double>(tree_[children.back()].total.cpu_ns) < shown_ns_) {
+    while (!children.empty() && static_cast<double>(tree_[children.back()].total.ns) < shown_ns_) {
       children.pop_back();
     }
     return children;
@@ -83,19 +82,19 @@ class TreeText {
 
   void add_branch(const Branch& branch) {
     uint32_t node = branch.node;
-    uint64_t self_ns = tree_[node].self.cpu_ns;
+    uint64_t self_ns = tree_[node].self.ns;
     size_t times = 1;
     for (;; ++times) {
       const std::vector<uint32_t> children = tree_.children(node);
       if (children.size() != 1 || tree_[children[0]].function != tree_[node].function) break;
       node = children[0];
-      self_ns += tree_[node].self.cpu_ns;
+      self_ns += tree_[node].self.ns;
     }
     std::string name = printable(function_name(context_.profile(), tree_[node].function));
     const std::string suffix = times > 1 ? fmt::format(" ×{}", times) : "";
     const size_t left = (options_.self ? 26 : 18) + columns(branch.first) + columns(suffix);
     const size_t width = std::max<size_t>(context_.options.width, left + kNarrowestName) - left;
-    add_line(tree_[branch.node].total.cpu_ns, self_ns, branch.first, shorten(name, width) + suffix);
+    add_line(tree_[branch.node].total.ns, self_ns, branch.first, shorten(name, width) + suffix);
     push_children(node, branch.rest);
   }
 

@@ -152,7 +152,7 @@ bool TargetProcess::add_sample(Slot& slot, Payload payload) {
   recording::Sample sample;
   sample.thread = thread.row;
   sample.time_ns = session_time(record->time_ns);
-  sample.cpu_ns = thread.weigh(*record, origin_.period_ns);
+  sample.weight_ns = thread.weigh(*record, origin_.period_ns);
   sample.stop = record->stop;
   sample.stack =
       stacks_.row(thread.previous, slot.samples.stack(), slot.samples.shared(), record->time_ns);

@@ -31,7 +31,11 @@ bool ProfileNames::enter(profile::Location& location, const SourceLines& lines) 
 
 bool ProfileNames::enter_unknown(profile::Location& location) {
   SourceFunction source;
-  source.name = location.address == profile::kShortThread ? "[short thread]" : "[jit]";
+  if (location.wait != profile::kNone) {
+    source.name = profile::wait_name(profile_.waits[location.wait]);
+  } else {
+    source.name = location.address == profile::kShortThread ? "[short thread]" : "[jit]";
+  }
   source.is_place = true;
   return enter(location, {{&source, nullptr, 0}});
 }

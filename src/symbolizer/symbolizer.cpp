@@ -22,12 +22,12 @@ constexpr size_t kFewLocations = 256;  // not worth a second thread
 using Jobs = std::vector<std::function<void()>>;
 using Works = std::map<uint32_t, ModuleWork>;
 
-// A fifth of the profiled CPU time, at the 400 bytes per microsecond that inflating makes.
+// A fifth of the profiled time, at the 400 bytes per microsecond that inflating makes.
 uint64_t inflate_limit(const profile::Profile& profile) {
   if (profile.samples.empty()) return UINT64_MAX;
-  uint64_t cpu_ns = 0;
-  for (const profile::Sample& sample : profile.samples) cpu_ns += sample.cpu_ns;
-  return cpu_ns / 5 / 1000 * 400;
+  uint64_t profiled_ns = 0;
+  for (const profile::Sample& sample : profile.samples) profiled_ns += sample.weight_ns;
+  return profiled_ns / 5 / 1000 * 400;
 }
 
 unsigned thread_count(const profile::Profile& profile, const Options& options) {

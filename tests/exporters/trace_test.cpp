@@ -67,7 +67,7 @@ TEST(Trace, EndsSlicesWhereTheThreadDidNotRun) {
 
 TEST(Trace, DoesNotOverlapWhenWeightsAreMoreThanTheTimeBetween) {
   Profile profile = test::profile_of("a 1\nb 2\n");
-  profile.samples[1].cpu_ns = 9'000'000;
+  profile.samples[1].weight_ns = 9'000'000;
   profile.samples[2].time_ns = profile.samples[1].time_ns + 500;  // shorter than a microsecond
   EXPECT_EQ(trace_of(profile).slices(), (Slices{"a 0+4000", "b 4000+4000"}));
 }

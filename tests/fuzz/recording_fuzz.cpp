@@ -46,7 +46,9 @@ std::vector<uint8_t> real_rows() {
   rows.modules = {{"/usr/bin/app", {1, 2, 3}, 0x1000, 0x2000}};
   rows.frames = {{0, 0x10}, {0, 0x20}, {kNone, 0x30}};
   rows.stacks = {{kNone, 0}, {0, 1}, {1, 2}, {kNone, 2}};
-  rows.samples = {{0, 1, 40, 4, {}}, {1, 2, 10, 7, {}}, {0, 3, 60, 5, {}}, {1, kNone, 50, 8, {}}};
+  rows.waits = {{"read", "pipe:[4711]"}, {"runnable", ""}};
+  rows.samples = {{0, 1, 40, 4, {}},     {1, 2, 10, 7, {}},     {0, 3, 60, 5, {}},
+                  {1, kNone, 50, 8, {}}, {1, 2, 70, 20, {}, 0}, {1, kNone, 90, 3, {}, 1}};
   rows.losses.resize(1);
   recording::ColumnWriter out;
   encode_rows(rows, {}, &out);
@@ -64,7 +66,7 @@ void patch(ByteCursor patches, Bytes* bytes) {
 std::string file_of(std::span<const uint8_t> input) {
   static const std::vector<uint8_t> rows = real_rows();
   static recording::BlockEncoder encoder;
-  std::string file("SAMPAN\1\0", 8);
+  std::string file("SAMPAN\2\0", 8);
   ByteCursor in(input);
   while (!in.at_end()) {
     const uint8_t kind = in.u8() % kPartCount;
@@ -111,6 +113,7 @@ void check(const recording::Recording& recording) {
   for (const auto& row : recording.samples) {
     require(row.thread < recording.threads.size());
     require(row.stack == kNone || row.stack < recording.stacks.size());
+    require(row.wait == kNone || row.wait < recording.waits.size());
     require(static_cast<unsigned>(row.stop) < wire::kStopReasonCount);
   }
 }

@@ -18,8 +18,8 @@ void print(const CallTree& tree, const Profile& profile, uint32_t node, int dept
   *text += node == 0 ? "*" : function_name(profile, tree[node].function);
   if (tree[node].line != 0) *text += fmt::format(":{}", tree[node].line);
   *text += fmt::format(" {}/{}\n", tree[node].total.samples, tree[node].self.samples);
-  EXPECT_EQ(tree[node].total.cpu_ns, tree[node].total.samples * kSamplePeriod);
-  EXPECT_EQ(tree[node].self.cpu_ns, tree[node].self.samples * kSamplePeriod);
+  EXPECT_EQ(tree[node].total.ns, tree[node].total.samples * kSamplePeriod);
+  EXPECT_EQ(tree[node].self.ns, tree[node].self.samples * kSamplePeriod);
   for (const uint32_t child : tree.children(node)) {
     EXPECT_EQ(tree[child].parent, node);
     print(tree, profile, child, depth + 1, text);
@@ -77,7 +77,8 @@ TEST(CallTree, OfAPartSeesOnlyThatPart) {
   const Profile profile = profile_of("main;a 1\n# thread 101 worker\nmain;b 2\n");
   EXPECT_EQ(print(call_tree(only_thread(select(profile), 1)), profile),
             "* 2/0\n  main 2/0\n    b 2/2\n");
-  EXPECT_EQ(print(call_tree(View{&profile, {}, {}}), profile), "* 0/0\n");
+  EXPECT_EQ(print(call_tree(View{.profile = &profile, .samples = {}, .threads = {}}), profile),
+            "* 0/0\n");
 }
 
 TEST(CallTree, GrowsBeyondAFewNodes) {

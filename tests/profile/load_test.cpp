@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "profile/frames.h"
 #include "profile/profile.h"
 #include "profile/view.h"
+#include "profile/weights.h"
 
 namespace sampan::profile {
 namespace {
@@ -73,6 +75,50 @@ TEST(Load, SortsSamplesAndCountsStopsAndLosses) {
   EXPECT_EQ(profile.stops[static_cast<size_t>(StopReason::kNoRule)], 1u);
   EXPECT_EQ(profile.losses[0], 15u) << "the last row of each process";
   EXPECT_EQ(profile.damage, std::vector<std::string>{"a scratch"});
+}
+
+TEST(Load, MakesWaitsTheLeavesOfStacks) {
+  recording::Recording from = example();
+  from.session.clock = "wall";
+  from.waits = {{"read", "pipe:[7]"}, {recording::kRunnable, ""}, {"futex", ""}};
+  from.samples.push_back({1, 1, 70, 30, StopReason::kRoot, 0});
+  from.samples.push_back({1, 1, 80, 10, StopReason::kRoot, 0});
+  from.samples.push_back({1, kNone, 90, 6, StopReason::kRoot, 1});
+  const Profile profile = load(std::move(from));
+  EXPECT_EQ(profile.threads[1].sampled_cpu_ns, 15u);
+  EXPECT_EQ(profile.threads[1].waiting_ns, 40u);
+  EXPECT_EQ(profile.threads[1].runnable_ns, 6u);
+  EXPECT_EQ(profile.threads[1].complete_stacks, 4u) << "who waits for a CPU was not looked at";
+
+  ASSERT_EQ(profile.samples.size(), 7u);
+  const Sample& reading = profile.samples[4];
+  EXPECT_EQ(profile.samples[5].stack, reading.stack);
+  const Stack& leaf = profile.stacks[reading.stack];
+  EXPECT_EQ(leaf.prefix, 1u);
+  EXPECT_EQ(wait_name(profile.waits[profile.locations[leaf.location].wait]), "[read pipe:[7]]");
+  const Stack& runnable = profile.stacks[profile.samples[6].stack];
+  EXPECT_EQ(runnable.prefix, kNone);
+  EXPECT_EQ(wait_name(profile.waits[profile.locations[runnable.location].wait]),
+            "[waiting for a CPU]");
+  EXPECT_EQ(wait_name(profile.waits[2]), "[futex]");
+
+  EXPECT_EQ(total_weight(select(profile)).ns, 24u + 46u);
+  Selection cpu, waiting;
+  cpu.state = State::kCpu;
+  waiting.state = State::kWaiting;
+  EXPECT_EQ(total_weight(select(profile, cpu)), (Weight{24, 4}));
+  EXPECT_EQ(total_weight(select(profile, waiting)), (Weight{46, 3}));
+}
+
+TEST(Load, WithoutWaitsThereIsNothingToSelect) {
+  Selection waiting;
+  waiting.state = State::kWaiting;
+  try {
+    select(load(example()), waiting);
+    FAIL() << "must throw";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "the recording has no waiting samples: record with --clock wall");
+  }
 }
 
 TEST(Load, KeepsFramesAsLocationsWithoutLines) {

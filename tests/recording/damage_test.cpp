@@ -49,6 +49,7 @@ void expect_sane(const Recording& recording) {
   for (const Sample& row : recording.samples) {
     ASSERT_LT(row.thread, recording.threads.size());
     ASSERT_TRUE(row.stack == kNone || row.stack < recording.stacks.size());
+    ASSERT_TRUE(row.wait == kNone || row.wait < recording.waits.size());
   }
 }
 
@@ -71,7 +72,7 @@ TEST(Damage, EveryShorterLengthKeepsTheWholeBlocks) {
     const bool between_blocks = std::find(offsets.begin(), offsets.end(), size) != offsets.end();
     const long whole_blocks = next - offsets.begin() - 1;
     EXPECT_EQ(recording.session.program, whole_blocks > 0 ? "zstd" : "") << size;
-    EXPECT_EQ(recording.samples.size(), 3 * std::clamp(whole_blocks - 1, 0L, 5L)) << size;
+    EXPECT_EQ(recording.samples.size(), 4 * std::clamp(whole_blocks - 1, 0L, 5L)) << size;
     EXPECT_EQ(recording.damage.empty(), between_blocks && whole_blocks > 0) << size;
     EXPECT_FALSE(recording.end) << size;
     expect_sane(recording);
@@ -100,11 +101,11 @@ TEST(Damage, CostsOnlyTheBlockThatHasIt) {
   EXPECT_EQ(recording.damage, std::vector<std::string>{
                                   fmt::format("block at byte {}: checksum differs ({} bytes lost)",
                                               offsets[2], offsets[3] - offsets[2])});
-  EXPECT_EQ(recording.samples.size(), 12u);
+  EXPECT_EQ(recording.samples.size(), 16u);
   EXPECT_TRUE(recording.end);
   expect_sane(recording);
   // The last samples refer to rows before and behind the gap: they are what they were.
-  const Sample& sample = recording.samples[9];
+  const Sample& sample = recording.samples[12];
   EXPECT_EQ(sample.time_ns, 5 * 4'000'000u);
   EXPECT_EQ(recording.frames[recording.stacks[sample.stack].frame].address, 0x1234u + 4);
 }
@@ -117,10 +118,11 @@ TEST(Damage, OfTheFirstRowsLeavesPlaceholders) {
   ASSERT_EQ(recording.threads.size(), 2u);
   EXPECT_EQ(recording.threads[0].name, "[lost]");
   EXPECT_EQ(recording.modules[0].path, "[lost]");
-  EXPECT_EQ(recording.samples.size(), 6u);
-  uint64_t cpu_ns = 0;
-  for (const Sample& sample : recording.samples) cpu_ns += sample.cpu_ns;
-  EXPECT_EQ(cpu_ns, 2 * (4'000'000u + 3'999'000u));
+  EXPECT_EQ(recording.samples.size(), 8u);
+  EXPECT_EQ(recording.waits[0].call, "[lost]");
+  uint64_t weight_ns = 0;
+  for (const Sample& sample : recording.samples) weight_ns += sample.weight_ns;
+  EXPECT_EQ(weight_ns, 2 * (4'000'000u + 3'999'000u + 50'000'000u));
   expect_sane(recording);
 }
 
@@ -132,11 +134,14 @@ TEST(Damage, ForeignFilesAreRefused) {
             "x.sampan: not a sampan recording");
 }
 
-TEST(Damage, NewerVersionsAreRefusedByName) {
+TEST(Damage, OtherVersionsAreRefusedByName) {
   std::string bytes = example(1);
-  bytes[6] = 2;
+  bytes[6] = 3;
   EXPECT_EQ(message_of(bytes),
-            "x.sampan: recording version 2, this sampan reads 1: use a newer sampan");
+            "x.sampan: recording version 3, this sampan reads 2: use a newer sampan");
+  bytes[6] = 1;
+  EXPECT_EQ(message_of(bytes),
+            "x.sampan: recording version 1, this sampan reads 2: use an older sampan");
 }
 
 TEST(Damage, AFileThatCannotBeReadIsNamed) {
@@ -154,17 +159,17 @@ TEST(Damage, ContentThatMakesNoSenseIsRejected) {
   std::string bytes = example(1);
   const size_t place = bytes.size();
   BlockEncoder encoder;
-  const std::vector<uint8_t> huge_gap = {0xff, 0xff, 0xff, 0xff, 0x0f, 0, 0, 0, 0};
+  const std::vector<uint8_t> huge_gap = {0xff, 0xff, 0xff, 0xff, 0x0f, 0, 0, 0, 0, 0};
   encoder.append(BlockType::kRows, huge_gap, &bytes);
   const size_t place_of_unknown = bytes.size();
   encoder.append(static_cast<BlockType>(99), {}, &bytes);
   const Recording recording = parse(bytes, "x");
   ASSERT_EQ(recording.damage.size(), 2u);
   EXPECT_EQ(recording.damage[0],
-            fmt::format("block at byte {}: its content makes no sense (33 bytes lost)", place));
+            fmt::format("block at byte {}: its content makes no sense (34 bytes lost)", place));
   EXPECT_TRUE(recording.damage[1].starts_with(fmt::format("block at byte {}: ", place_of_unknown)));
   EXPECT_EQ(recording.processes.size(), 1u);
-  EXPECT_EQ(recording.samples.size(), 3u);
+  EXPECT_EQ(recording.samples.size(), 4u);
 }
 
 TEST(Damage, SmallFilesCannotAskForMuchMemory) {

@@ -17,7 +17,7 @@ TEST(WriterReader, EveryRowComesBack) {
   const std::string path = directory.file("a.sampan");
   Writer writer(path, example_session());
   write_example(writer, 4);
-  EXPECT_EQ(writer.samples(), 12u);
+  EXPECT_EQ(writer.samples(), 16u);
   writer.finish(example_end());
 
   const Recording recording = read(path);
@@ -59,7 +59,7 @@ TEST(WriterReader, EveryRowComesBack) {
   ASSERT_EQ(recording.losses.size(), 4u);
   EXPECT_EQ(recording.losses[3].count[0], 3u);
 
-  ASSERT_EQ(recording.samples.size(), 12u);
+  ASSERT_EQ(recording.samples.size(), 16u);
   const auto stack_of = [&](const Sample& sample) {
     std::vector<Frame> frames;
     for (uint32_t at = sample.stack; at != kNone; at = recording.stacks[at].prefix) {
@@ -67,20 +67,29 @@ TEST(WriterReader, EveryRowComesBack) {
     }
     return frames;
   };
-  // A block keeps the samples of a thread together: main, main, worker.
+  ASSERT_EQ(recording.waits.size(), 2u);
+  EXPECT_EQ(recording.waits[0], (Wait{"read", "pipe:[4711]"}));
+  EXPECT_EQ(recording.waits[1], (Wait{"read", ""}));
+  // A block keeps the samples of a thread and wait together: main, main, worker waiting, worker.
   for (size_t i = 0; i < 4; ++i) {
-    const Sample* sample = &recording.samples[3 * i];
+    const Sample* sample = &recording.samples[4 * i];
     EXPECT_EQ(sample[0].thread, 0u);
     EXPECT_EQ(sample[0].time_ns, 4'000'000 * (i + 1));
-    EXPECT_EQ(sample[0].cpu_ns, 4'000'000u);
+    EXPECT_EQ(sample[0].weight_ns, 4'000'000u);
     EXPECT_EQ(stack_of(sample[0]),
               (std::vector<Frame>{{1, 0x1234 + i}, {0, 0x2000 + 16 * (i % 3)}, {0, 0x1100}}));
     EXPECT_EQ(sample[1].stack, kNone);
-    EXPECT_EQ(sample[1].cpu_ns, 0u);
+    EXPECT_EQ(sample[1].weight_ns, 0u);
     EXPECT_EQ(sample[1].stop, wire::StopReason::kBadAddress);
+    EXPECT_EQ(sample[1].wait, kNone);
     EXPECT_EQ(sample[2].thread, 1u);
-    EXPECT_EQ(sample[2].time_ns, 4'000'000 * (i + 1) - 7);
-    EXPECT_EQ(stack_of(sample[2]), (std::vector<Frame>{{kNone, UINT64_MAX - 1}, {0, 0x1100}}));
+    EXPECT_EQ(sample[2].time_ns, 4'000'000 * (i + 1) + 2000);
+    EXPECT_EQ(sample[2].weight_ns, 50'000'000u);
+    EXPECT_EQ(sample[2].wait, i % 2);
+    EXPECT_EQ(sample[3].thread, 1u);
+    EXPECT_EQ(sample[3].time_ns, 4'000'000 * (i + 1) - 7000);
+    EXPECT_EQ(sample[3].wait, kNone);
+    EXPECT_EQ(stack_of(sample[3]), (std::vector<Frame>{{kNone, UINT64_MAX - 1}, {0, 0x1100}}));
   }
 }
 
@@ -101,6 +110,50 @@ TEST(WriterReader, InternsModulesFramesAndStacks) {
   EXPECT_EQ(writer.frame(root), 0u);  // from the root on
 }
 
+TEST(WriterReader, WeightsAddUpToTheMicrosecond) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("a.sampan");
+  {
+    Writer writer(path, {});
+    const uint32_t process = writer.add(Process{});
+    const uint32_t threads[] = {writer.add(Thread{process, 1, 0, ""}),
+                                writer.add(Thread{process, 2, 0, ""})};
+    const uint32_t wait = writer.wait({"futex", ""});
+    for (uint64_t i = 0; i < 1000; ++i) {
+      writer.add(Sample{threads[0], kNone, i * 1'000'999, 700, {}});
+      writer.add(Sample{threads[0], kNone, i * 1'000'999, 300, {}, wait});
+      writer.add(Sample{threads[1], kNone, i * 1'000'999, 999, {}});
+      if (i % 100 == 0) writer.flush();
+    }
+  }
+  uint64_t cpu[2] = {}, waiting = 0;
+  for (const Sample& sample : read(path).samples) {
+    (sample.wait == kNone ? cpu[sample.thread] : waiting) += sample.weight_ns;
+    EXPECT_EQ(sample.time_ns % 1000, 0u);
+  }
+  EXPECT_EQ(cpu[0], 700'000u);
+  EXPECT_EQ(waiting, 300'000u);
+  EXPECT_EQ(cpu[1], 999'000u);
+}
+
+TEST(WriterReader, WaitsAreRowsOnceAndLoseTheirObjectsWhenTheyAreTooMany) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("a.sampan");
+  {
+    Writer writer(path, {});
+    EXPECT_EQ(writer.wait({"read", "pipe:[1]"}), 0u);
+    EXPECT_EQ(writer.wait({"read", "pipe:[2]"}), 1u);
+    writer.flush();
+    EXPECT_EQ(writer.wait({"read", "pipe:[1]"}), 0u);
+    for (int i = 3; i < 100'000; ++i) writer.wait({"read", "pipe:[" + std::to_string(i) + "]"});
+    EXPECT_EQ(writer.wait({"read", "pipe:[1]"}), 0u);
+    EXPECT_EQ(writer.wait({"read", "pipe:[99998]"}), writer.wait({"read", "pipe:[99999]"}));
+  }
+  const Recording recording = read(path);
+  EXPECT_EQ(recording.waits.size(), (1u << 16) + 1);
+  EXPECT_EQ(recording.waits.back(), (Wait{"read", ""}));
+}
+
 // Random stacks of random threads, many blocks: what is read is what was written.
 TEST(WriterReader, RandomSamplesComeBack) {
   const TemporaryDirectory directory;
@@ -119,7 +172,8 @@ TEST(WriterReader, RandomSamplesComeBack) {
       for (uint64_t depth = random() % 6; depth > 0; --depth) {
         frames.push_back({module, random() % 8 != 0 ? random() % 4 : random()});
       }
-      Sample sample{thread, writer.stack(frames), random() % 1000 + i, random() % 99, {}};
+      Sample sample{
+          thread, writer.stack(frames), (random() % 1000 + i) * 1000, random() % 99 * 1000, {}};
       samples[thread].push_back(sample);
       stacks[thread].push_back(frames);
       writer.add(sample);
@@ -134,7 +188,7 @@ TEST(WriterReader, RandomSamplesComeBack) {
     const size_t i = next[sample.thread]++;
     const Sample& expected = samples[sample.thread][i];
     ASSERT_EQ(sample.time_ns, expected.time_ns);
-    ASSERT_EQ(sample.cpu_ns, expected.cpu_ns);
+    ASSERT_EQ(sample.weight_ns, expected.weight_ns);
     std::vector<Frame> frames;
     for (uint32_t at = sample.stack; at != kNone; at = recording.stacks[at].prefix) {
       frames.push_back(recording.frames[recording.stacks[at].frame]);

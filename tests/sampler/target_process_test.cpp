@@ -48,19 +48,20 @@ class TargetProcessTest : public testing::Test {
 };
 
 TEST_F(TargetProcessTest, WeighsSamplesByTheCpuSinceTheOneBefore) {
-  shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 10, 500, "main"));
-  shim_->thread(0, RecordType::kSample, sample(kStart + 20, 700, 1, 0, {0x10}));
-  shim_->thread(0, RecordType::kSample, sample(kStart + 30, 1700, 1, 1, {}));
-  shim_->thread(0, RecordType::kSample, sample(kStart + 40, 1600, 1, 1, {}));  // clock went back
-  shim_->thread(0, RecordType::kThreadEnd, thread_end(kStart + 50, 2000));
+  shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 10, 500'000, "main"));
+  shim_->thread(0, RecordType::kSample, sample(kStart + 20'000, 700'000, 1, 0, {0x10}));
+  shim_->thread(0, RecordType::kSample, sample(kStart + 30'000, 1'700'000, 1, 1, {}));
+  shim_->thread(0, RecordType::kSample,
+                sample(kStart + 40'000, 1'600'000, 1, 1, {}));  // clock went back
+  shim_->thread(0, RecordType::kThreadEnd, thread_end(kStart + 50, 2'000'000));
   const Recording recording = finish();
   ASSERT_EQ(recording.samples.size(), 3u);
-  EXPECT_EQ(recording.samples[0].cpu_ns, 200u);
-  EXPECT_EQ(recording.samples[1].cpu_ns, 1000u);
-  EXPECT_EQ(recording.samples[2].cpu_ns, 0u);
-  EXPECT_EQ(recording.samples[0].time_ns, 20u);
+  EXPECT_EQ(recording.samples[0].weight_ns, 200'000u);
+  EXPECT_EQ(recording.samples[1].weight_ns, 1'000'000u);
+  EXPECT_EQ(recording.samples[2].weight_ns, 0u);
+  EXPECT_EQ(recording.samples[0].time_ns, 20'000u);
   ASSERT_EQ(recording.thread_ends.size(), 1u);
-  EXPECT_EQ(recording.thread_ends[0].cpu_ns, 1500u) << "from the start of sampling on";
+  EXPECT_EQ(recording.thread_ends[0].cpu_ns, 1'500'000u) << "from the start of sampling on";
   EXPECT_EQ(recording.thread_ends[0].time_ns, 50u);
   EXPECT_TRUE(recording.losses.empty());
 }
@@ -68,7 +69,7 @@ TEST_F(TargetProcessTest, WeighsSamplesByTheCpuSinceTheOneBefore) {
 TEST_F(TargetProcessTest, WeighsByTicksWhereTheClockIsNotKnown) {
   shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 10, 500, "main"));
   shim_->thread(0, RecordType::kSample, sample(kStart + 20, 0, 3, 0, {0x10}));
-  EXPECT_EQ(finish().samples.at(0).cpu_ns, 3 * kPeriod);
+  EXPECT_EQ(finish().samples.at(0).weight_ns, 3 * kPeriod);
 }
 
 TEST_F(TargetProcessTest, ReadsModulesBeforeTheSamplesInThem) {

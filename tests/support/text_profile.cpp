@@ -103,7 +103,7 @@ class Builder {
     thread.complete_stacks += complete ? count : 0;
     for (uint64_t i = 0; i < count; ++i) {
       profile_.samples.push_back({time_ns_ += kSamplePeriod, kSamplePeriod,
-                                  static_cast<uint32_t>(profile_.threads.size() - 1), at,
+                                  static_cast<uint32_t>(profile_.threads.size() - 1), at, kNone,
                                   complete});
     }
   }

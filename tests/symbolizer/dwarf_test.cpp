@@ -76,7 +76,7 @@ TEST(Dwarf, DoesNotInflateForAFewSamples) {
   for (const auto& [cpu_ns, has_line] :
        {std::pair{uint64_t{1000}, false}, std::pair{uint64_t{60'000'000'000}, true}}) {
     profile::Profile profile = profile_of(path, {svma});
-    profile.samples.push_back({0, cpu_ns, 0, 0, true});
+    profile.samples.push_back({0, cpu_ns, 0, 0, profile::kNone, true});
     symbolize(profile);
     const std::vector<Line> lines = lines_of(profile, 0);
     ASSERT_FALSE(lines.empty());

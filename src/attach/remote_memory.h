@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -33,12 +34,15 @@ class RemoteMemory {
   bool truncated() const { return truncated_; }
 
  private:
-  bool extend(uint64_t avma);
+  bool extend(uint64_t end);
+  bool read_elsewhere(uint64_t avma, uint64_t& value);
 
   pid_t pid_ = 0;     // 0: only the copy
   uint64_t low_ = 0;  // AVMA of the first byte
   std::span<const std::byte> bytes_;
   std::vector<std::byte> own_;
+  uint64_t other_page_ = 0;  // AVMA of what `other_` holds; 0: nothing
+  std::array<std::byte, 4096> other_;
   bool truncated_ = false;
 };
 

@@ -4,6 +4,8 @@
 //            bool readable(uint64_t avma): whether there is memory at all
 //            bool covers(low, high), uint64_t load(avma): words that need no check once `covers`
 //            has said so
+//            and, where registers may be unknown from the beginning, bool recover(const Lost& lost,
+//            RegisterFile& file): takes the registers of such a frame to its caller's
 //   Modules  bool find(uint64_t pc, Module& module) const: the module with this code
 //
 // A frame whose row is in the cache takes a handful of instructions and follows pc, sp, bp and bx
@@ -28,6 +30,13 @@
 
 namespace sampan::unwind {
 
+// A frame that cannot be left, because a register is not known.
+struct Lost {
+  const Module& module;  // of the frame's code; empty when there is none
+  const CfiRow* row;     // null: there is no unwind information
+  uint64_t pc;           // a lookup AVMA
+};
+
 template <typename Memory, typename Modules>
 class StackWalk {
  public:
@@ -39,11 +48,14 @@ class StackWalk {
         generation_(cache.generation()),
         may_read_modules_(may_read_modules) {}
 
-  WalkResult run(const Registers& registers, std::span<uint64_t> frames) {
+  // `known` has at least the pc and the stack pointer.
+  WalkResult run(const Registers& registers, std::span<uint64_t> frames,
+                 RegisterSet known = kAllRegisters) {
     WalkResult result{};
     for (bool follow_all : {false, true}) {
+      if (!follow_all && known != kAllRegisters) continue;
       follow_all_ = follow_all;
-      file_ = {registers, kAllRegisters};
+      file_ = {registers, known};
       Step step = Step::kCaller;
       result.depth = walk(frames, step);
       result.stop = reason(step);
@@ -68,7 +80,8 @@ class StackWalk {
   [[gnu::noinline]] Step slow_step(Frame& frame, uint64_t pc);
   Step step_by_cfi(Frame& frame, uint64_t pc);
   [[gnu::noinline]] CfiResult find_row_of(uint64_t pc, CfiRow& row);
-  [[gnu::noinline]] Step step_without_cfi(Frame& frame, bool in_module);
+  [[gnu::noinline]] Step step_without_cfi(Frame& frame, uint64_t pc, bool in_module);
+  bool recover(const CfiRow* row, uint64_t pc);
 
   // The same registers in both forms.
   void to_file(const Frame& frame) {
@@ -180,7 +193,7 @@ Step StackWalk<Memory, Modules>::slow_step(Frame& frame, uint64_t pc) {
   if (!may_read_modules_) return Step::kUnloading;
   if (!module_.contains_code(pc) && !modules_.find(pc, module_)) {
     module_ = {};
-    return step_without_cfi(frame, false);
+    return step_without_cfi(frame, pc, false);
   }
   return step_by_cfi(frame, pc);
 }
@@ -197,7 +210,7 @@ Step StackWalk<Memory, Modules>::step_by_cfi(Frame& frame, uint64_t pc) {
       interrupted_ = true;
       return Step::kRoot;
     }
-    const Step step = step_without_cfi(frame, true);
+    const Step step = step_without_cfi(frame, pc, true);
     return step == Step::kNoRule && result == CfiResult::kDamaged ? Step::kDamaged : step;
   }
   if (const PackedRow packed = PackedRow::pack(row);
@@ -206,7 +219,8 @@ Step StackWalk<Memory, Modules>::step_by_cfi(Frame& frame, uint64_t pc) {
     return follow(packed, frame);
   }
   to_file(frame);
-  const Step step = RowApplication<Memory>::apply(row, module_.image, memory_, file_);
+  Step step = RowApplication<Memory>::apply(row, module_.image, memory_, file_);
+  if (step == Step::kLostRegister && recover(&row, pc)) step = Step::kCaller;
   if (step != Step::kCaller) return step;
   const uint64_t sp = frame.sp;
   frame = from_file();
@@ -226,10 +240,22 @@ CfiResult StackWalk<Memory, Modules>::find_row_of(uint64_t pc, CfiRow& row) {
   return result == CfiResult::kFound ? find_row(module_.image, fde, pc, row) : result;
 }
 
+// False in our own process, where all registers are known.
+template <typename Memory, typename Modules>
+bool StackWalk<Memory, Modules>::recover([[maybe_unused]] const CfiRow* row,
+                                         [[maybe_unused]] uint64_t pc) {
+  if constexpr (requires(Lost lost) { memory_.recover(lost, file_); }) {
+    return memory_.recover(Lost{module_, row, pc}, file_);
+  } else {
+    return false;
+  }
+}
+
 // A call through a bad pointer ends up where there is no memory, with nothing done yet: the return
 // address is still on top. Anything else without unwind information may have a frame pointer.
 template <typename Memory, typename Modules>
-Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, bool in_module) {
+Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, [[maybe_unused]] uint64_t pc,
+                                                  bool in_module) {
   to_file(frame);
   Step step = Step::kNoRule;
   uint64_t caller = 0;
@@ -238,6 +264,8 @@ Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, bool in_module) 
       modules_.find(caller - 1, module)) {
     file_.set(kRip, caller);
     file_.set(kRsp, frame.sp + 8);
+    step = Step::kCaller;
+  } else if (!file_.knows(kRbp) && recover(nullptr, pc)) {
     step = Step::kCaller;
   } else {
     step = follow_frame_pointer(memory_, interrupted_, file_);

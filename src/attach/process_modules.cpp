@@ -1,0 +1,177 @@
+#include "attach/process_modules.h"
+
+#include <elf.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "attach/elf_layout.h"
+#include "attach/memory_map.h"
+#include "attach/module_file.h"
+#include "attach/unwind_image.h"
+
+namespace sampan::attach {
+namespace {
+
+struct LoadedModule {
+  uint64_t device;
+  uint64_t inode;
+  sampler::ModuleLoadRecord record;
+  ElfLayout layout;
+  ModuleBytes bytes;                  // until `unwind` has been read
+  std::optional<UnwindImage> unwind;  // read when it is needed first
+  bool seen;                          // in the refresh under way
+};
+
+struct Code {
+  uint64_t start;  // AVMAs
+  uint64_t end;
+  LoadedModule* module;
+};
+
+bool is_module(const MappedRange& range) {
+  return range.executable && (range.inode != 0 || range.path == "[vdso]");
+}
+
+// What must be added to SVMAs, if `range` is of a segment of the file; nothing otherwise.
+std::optional<uint64_t> bias_of(const ElfLayout& layout, const MappedRange& range) {
+  const ElfLayout::Segment* const segment = layout.mapped_from(range.offset);
+  if (segment == nullptr) return std::nullopt;
+  return range.start - range.offset - (segment->svma - segment->offset);
+}
+
+}  // namespace
+
+struct ProcessModules::State {
+  pid_t pid;
+  uint64_t generation = 0;
+  std::vector<std::unique_ptr<LoadedModule>> modules;
+  std::vector<std::unique_ptr<LoadedModule>> gone;  // since the last refresh; still referred to
+  std::vector<Code> code;                           // by start
+  // What is no module, though it is mapped executable: not looked at twice.
+  std::set<std::tuple<uint64_t, uint64_t, uint64_t>> others;  // device, inode, start
+
+  LoadedModule* find_known(const MappedRange& range) const;
+  void add(const MappedRange& range, const std::vector<MappedRange>& map, uint64_t time_ns,
+           Changes& changes);
+  void drop_gone(uint64_t time_ns, Changes& changes);
+  void index_code();
+};
+
+LoadedModule* ProcessModules::State::find_known(const MappedRange& range) const {
+  for (const auto& module : modules) {
+    if (module->device == range.device && module->inode == range.inode &&
+        module->record.path == range.path &&
+        bias_of(module->layout, range) == module->record.bias) {
+      return module.get();
+    }
+  }
+  return nullptr;
+}
+
+void ProcessModules::State::add(const MappedRange& range, const std::vector<MappedRange>& map,
+                                uint64_t time_ns, Changes& changes) {
+  if (!others.emplace(range.device, range.inode, range.start).second) return;
+  ModuleFile file = open_module(pid, range, map);
+  std::optional<ElfLayout> layout = read_elf_layout(file.bytes);
+  const std::optional<uint64_t> bias = layout ? bias_of(*layout, range) : std::nullopt;
+  if (!bias) {
+    // Code that was made at run time may well lie in a file.
+    uint8_t magic[SELFMAG];
+    const bool readable = read_all(file.bytes, 0, magic);
+    if (readable && std::memcmp(magic, ELFMAG, SELFMAG) != 0) return;
+    changes.problems.push_back(fmt::format(
+        "{}: {}; its functions have no names", range.path,
+        readable ? "it is not mapped as its ELF headers say" : "the mapped file cannot be read"));
+    return;
+  }
+  others.erase({range.device, range.inode, range.start});
+  auto module = std::make_unique<LoadedModule>();
+  module->device = range.device;
+  module->inode = range.inode;
+  module->record = {time_ns,          *bias,     layout->begin() + *bias, layout->end() + *bias,
+                    layout->build_id, range.path};
+  module->layout = std::move(*layout);
+  module->bytes = std::move(file.bytes);
+  module->seen = true;
+  changes.loaded.push_back(module->record);
+  modules.push_back(std::move(module));
+}
+
+void ProcessModules::State::drop_gone(uint64_t time_ns, Changes& changes) {
+  gone.clear();
+  const auto first_gone = std::stable_partition(modules.begin(), modules.end(),
+                                                [](const auto& module) { return module->seen; });
+  for (auto it = first_gone; it != modules.end(); ++it) {
+    const sampler::ModuleLoadRecord& record = (*it)->record;
+    changes.unloaded.push_back({time_ns, record.bias, record.start_avma});
+    gone.push_back(std::move(*it));
+  }
+  modules.erase(first_gone, modules.end());
+}
+
+void ProcessModules::State::index_code() {
+  code.clear();
+  for (const auto& module : modules) {
+    for (const ElfLayout::Segment& segment : module->layout.segments) {
+      if (!segment.executable) continue;
+      const uint64_t start = segment.svma + module->record.bias;
+      code.push_back({start, start + segment.file_size, module.get()});
+    }
+  }
+  std::sort(code.begin(), code.end(),
+            [](const Code& a, const Code& b) { return a.start < b.start; });
+}
+
+ProcessModules::ProcessModules(pid_t pid) : state_(std::make_unique<State>()) {
+  state_->pid = pid;
+}
+ProcessModules::~ProcessModules() = default;
+ProcessModules::ProcessModules(ProcessModules&&) noexcept = default;
+
+ProcessModules::Changes ProcessModules::refresh(uint64_t time_ns) {
+  Changes changes;
+  const std::vector<MappedRange> map = read_memory_map(state_->pid);
+  if (map.empty()) return changes;  // the process is gone; what is known of it stays true
+  for (const auto& module : state_->modules) module->seen = false;
+  for (const MappedRange& range : map) {
+    if (!is_module(range)) continue;
+    if (LoadedModule* known = state_->find_known(range)) {
+      known->seen = true;
+    } else {
+      state_->add(range, map, time_ns, changes);
+    }
+  }
+  state_->drop_gone(time_ns, changes);
+  if (!changes.empty()) {
+    state_->index_code();
+    ++state_->generation;
+  }
+  return changes;
+}
+
+bool ProcessModules::find(uint64_t pc, unwind::Module& module) const {
+  const std::vector<Code>& code = state_->code;
+  const auto after =
+      std::upper_bound(code.begin(), code.end(), pc,
+                       [](uint64_t value, const Code& entry) { return value < entry.start; });
+  if (after == code.begin() || pc >= std::prev(after)->end) return false;
+  const Code& found = *std::prev(after);
+  LoadedModule& loaded = *found.module;
+  if (!loaded.unwind) {
+    loaded.unwind.emplace(loaded.layout, loaded.record.bias, loaded.bytes);
+    loaded.bytes = nullptr;
+  }
+  module = {found.start, found.end, loaded.unwind->eh_frame_hdr(), loaded.unwind->image()};
+  return true;
+}
+
+uint64_t ProcessModules::generation() const {
+  return state_->generation;
+}
+
+}  // namespace sampan::attach

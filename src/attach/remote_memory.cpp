@@ -1,0 +1,85 @@
+#include "attach/remote_memory.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "attach/module_bytes.h"
+
+namespace sampan::attach {
+namespace {
+
+constexpr uint64_t kPageSize = 4096;
+constexpr uint64_t kMaxAddress = (uint64_t{1} << 47) - kPageSize;
+// A stack that goes on beyond the copy is read on; further away it is another stack.
+constexpr uint64_t kFarthest = uint64_t{8} << 20;
+
+}  // namespace
+
+void RemoteMemory::copy_stack(pid_t pid, uint64_t sp, size_t size, bool live) {
+  if (own_.size() < size) own_.resize(size);
+  const size_t copied = read_process(pid, sp, own_.data(), size);
+  pid_ = live ? pid : 0;
+  low_ = sp;
+  bytes_ = {own_.data(), copied};
+  other_page_ = 0;
+  truncated_ = false;
+}
+
+void RemoteMemory::use_copy(uint64_t sp, std::span<const std::byte> bytes) {
+  pid_ = 0;
+  low_ = sp;
+  bytes_ = bytes;
+  truncated_ = false;
+}
+
+uint64_t RemoteMemory::load(uint64_t avma) const {
+  uint64_t value;
+  std::memcpy(&value, bytes_.data() + (avma - low_), sizeof value);
+  return value;
+}
+
+bool RemoteMemory::read(uint64_t avma, uint64_t& value) {
+  const uint64_t end = avma + sizeof value;
+  if (covers(avma, end) || extend(end)) {
+    value = load(avma);
+    return true;
+  }
+  if (pid_ != 0) return read_elsewhere(avma, value);
+  if (avma - low_ < kFarthest) truncated_ = true;
+  return false;
+}
+
+// Copies on, as much again as there is, so that the copy reaches `end`.
+bool RemoteMemory::extend(uint64_t end) {
+  const uint64_t high = low_ + bytes_.size();
+  if (pid_ == 0 || end <= high || end - high > kFarthest || bytes_.empty()) return false;
+  const size_t wanted = std::max<size_t>(end - low_, 2 * bytes_.size());
+  if (own_.size() < wanted) own_.resize(wanted);
+  const size_t more = read_process(pid_, high, own_.data() + bytes_.size(), wanted - bytes_.size());
+  bytes_ = {own_.data(), bytes_.size() + more};
+  return end <= low_ + bytes_.size();
+}
+
+// Off the stack that was copied: a signal's own stack, say, or that of the code it interrupted.
+bool RemoteMemory::read_elsewhere(uint64_t avma, uint64_t& value) {
+  const uint64_t page = avma & ~(kPageSize - 1);
+  if (avma - page > kPageSize - sizeof value) {
+    return read_process(pid_, avma, &value, sizeof value) == sizeof value;
+  }
+  if (page == 0 || page > kMaxAddress) return false;
+  if (page != other_page_) {
+    other_page_ = 0;
+    if (read_process(pid_, page, other_.data(), other_.size()) != other_.size()) return false;
+    other_page_ = page;
+  }
+  std::memcpy(&value, other_.data() + (avma - page), sizeof value);
+  return true;
+}
+
+bool RemoteMemory::readable(uint64_t avma) {
+  if (avma < kPageSize || avma > kMaxAddress) return false;
+  uint64_t value = 0;
+  return pid_ == 0 || read_elsewhere(avma & ~uint64_t{7}, value);
+}
+
+}  // namespace sampan::attach

@@ -1,0 +1,140 @@
+// Stacks of waiting processes, walked from outside with nothing known but pc and stack pointer, and
+// of stopped ones with all registers: against the functions that are known to be on them.
+#include <gtest/gtest.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+
+#include <algorithm>
+
+#include "attach/process_modules.h"
+#include "attach/remote_walker.h"
+#include "child.h"
+#include "habits.h"
+#include "unwind/cfi.h"
+#include "unwind/eh_frame_hdr.h"
+#include "unwind/module_finder.h"
+
+namespace sampan::attach {
+namespace {
+
+constexpr size_t kWholeStack = size_t{64} << 10;
+
+struct Habit {
+  std::string_view name;
+  void (*begin)();
+  std::vector<const void*> functions;
+};
+
+// The function that `pc` is in, by our own unwind information: the child has the same code.
+const void* function_of(uint64_t pc) {
+  static unwind::ModuleFinder finder = [] {
+    unwind::ModuleFinder result;
+    result.start();
+    return result;
+  }();
+  unwind::Module module;
+  uint64_t fde = 0;
+  uint64_t start = 0;
+  uint64_t end = 0;
+  if (!finder.find(pc, module) || find_fde(module, pc, fde) != unwind::CfiResult::kFound) {
+    return nullptr;
+  }
+  read_coverage(module.image, fde, start, end);
+  return reinterpret_cast<const void*>(start);
+}
+
+int64_t number_of(std::string_view call) {
+  if (call == "futex") return SYS_futex;
+  if (call == "epoll_wait") return SYS_epoll_wait;
+  if (call == "read") return SYS_read;
+  if (call == "clock_nanosleep") return SYS_clock_nanosleep;
+  if (call == "poll") return SYS_poll;
+  return SYS_pause;
+}
+
+struct Stack {
+  std::vector<const void*> functions;  // outermost first
+  wire::StopReason stop;
+};
+
+Stack stack_of(const unwind::WalkResult& result, const uint64_t* frames) {
+  Stack stack;
+  stack.stop = result.stop;
+  for (uint32_t i = result.depth; i > 0; --i) stack.functions.push_back(function_of(frames[i - 1]));
+  return stack;
+}
+
+bool contains(const std::vector<const void*>& all, const std::vector<const void*>& part) {
+  return std::search(all.begin(), all.end(), part.begin(), part.end()) != all.end();
+}
+
+void expect_whole_stacks(const Habit& habit, size_t copied) {
+  SCOPED_TRACE(habit.name);
+  const Child child([&] { habit.begin(); });
+  const BlockedCall call = child.wait_until_blocked(number_of(habit.name));
+  ProcessModules modules(child.pid());
+  EXPECT_TRUE(modules.refresh(0).problems.empty());
+  RemoteWalker walker(modules);
+  RemoteMemory memory;
+  uint64_t frames[200];
+
+  memory.copy_stack(child.pid(), call.sp, copied, true);
+  const Stack blocked = stack_of(walker.walk_blocked(call.pc, call.sp, memory, frames), frames);
+  EXPECT_TRUE(contains(blocked.functions, habit.functions));
+  EXPECT_EQ(blocked.stop, wire::StopReason::kRoot);
+
+  // All registers: the truth for the whole stack, in the C library and down to _start.
+  ASSERT_EQ(ptrace(PTRACE_SEIZE, child.pid(), 0, 0), 0);
+  ASSERT_EQ(ptrace(PTRACE_INTERRUPT, child.pid(), 0, 0), 0);
+  waitpid(child.pid(), nullptr, 0);
+  user_regs_struct user;
+  ASSERT_EQ(ptrace(PTRACE_GETREGS, child.pid(), 0, &user), 0);
+  const unwind::Registers registers{{user.rax, user.rdx, user.rcx, user.rbx, user.rsi, user.rdi,
+                                     user.rbp, user.rsp, user.r8, user.r9, user.r10, user.r11,
+                                     user.r12, user.r13, user.r14, user.r15, user.rip}};
+  memory.copy_stack(child.pid(), user.rsp, copied, true);
+  const Stack stopped = stack_of(walker.walk(registers, memory, frames), frames);
+  EXPECT_EQ(stopped.stop, wire::StopReason::kRoot);
+  EXPECT_EQ(stopped.functions, blocked.functions);
+}
+
+std::vector<Habit> all_habits() {
+  std::vector<Habit> all;
+  for (const auto& h : with_frame_pointer::habits()) all.push_back({h.name, h.begin, h.functions});
+  for (const auto& h : without_frame_pointer::habits()) {
+    all.push_back({h.name, h.begin, h.functions});
+  }
+  return all;
+}
+
+TEST(RemoteWalk, FindsAllCallersOfEveryWait) {
+  for (const Habit& habit : all_habits()) expect_whole_stacks(habit, kWholeStack);
+}
+
+TEST(RemoteWalk, ReadsOnWhereACopyEnds) {
+  for (const Habit& habit : all_habits()) expect_whole_stacks(habit, 256);
+}
+
+TEST(RemoteWalk, SaysWhenTheStackWasNotCopied) {
+  const auto& habit = without_frame_pointer::habits()[0];
+  const Child child([&] { habit.begin(); });
+  const BlockedCall call = child.wait_until_blocked(SYS_futex);
+  ProcessModules modules(child.pid());
+  modules.refresh(0);
+  RemoteWalker walker(modules);
+  RemoteMemory copied;
+  uint64_t frames[200];
+  std::vector<std::byte> bytes(1024);
+  const iovec local{bytes.data(), bytes.size()};
+  const iovec remote{reinterpret_cast<void*>(call.sp), bytes.size()};
+  ASSERT_EQ(process_vm_readv(child.pid(), &local, 1, &remote, 1, 0), 1024);
+  copied.use_copy(call.sp, bytes);
+  const unwind::WalkResult result = walker.walk_blocked(call.pc, call.sp, copied, frames);
+  EXPECT_EQ(result.stop, wire::StopReason::kNotCopied);
+  EXPECT_GT(result.depth, 0u);
+}
+
+}  // namespace
+}  // namespace sampan::attach

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <memory>
 
+#include "attach/preloaded_waits.h"
 #include "base/clock.h"
 #include "cli/command.h"
 #include "cli/output_directory.h"
@@ -62,15 +63,19 @@ int collect(const CollectOptions& options) {
   become_daemon();
   const std::vector<const exporters::Format*> formats = chosen_formats(options.run);
   sampler::raise_descriptor_limit();
-  const recording::Session session = sampler::describe_session(
+  recording::Session session = sampler::describe_session(
       command_line_of(options.parent), options.run.name, options.run.rate_hz, SAMPAN_VERSION);
+  session.clock = options.run.clock;
   OutputDirectory directory(options.run.output, session.program);
   {
     sampler::EventLoop loop;
     const uint64_t start_ns = monotonic_ns();
     recording::Writer writer(directory.recording(), session);
+    attach::PreloadedWaits waits(writer, start_ns);
     sampler::Collector collector(
-        loop, writer, {options.session, start_ns, options.run.rate_hz, options.run.follow});
+        loop, writer,
+        {options.session, start_ns, options.run.rate_hz, options.run.follow,
+         options.run.clock == "wall" ? &waits : nullptr});
     collector.set_root(options.parent);
     while (!is_over(collector, start_ns)) collector.step(kGraceMs);
     if (collector.joined() == 0) {

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "attach/preloaded_waits.h"
 #include "base/clock.h"
 #include "cli/command.h"
 #include "cli/output_directory.h"
@@ -45,7 +46,10 @@ sampler::ExitState record(const std::vector<std::string>& command, const RunOpti
   const uint64_t start_ns = monotonic_ns();
   recording::Writer writer(directory.recording(), session);
   const std::string name = sampler::SessionSocket::random_name();
-  sampler::Collector collector(loop, writer, {name, start_ns, options.rate_hz, options.follow});
+  attach::PreloadedWaits waits(writer, start_ns);
+  sampler::Collector collector(loop, writer,
+                               {name, start_ns, options.rate_hz, options.follow,
+                                options.clock == "wall" ? &waits : nullptr});
 
   const bool preload = !sampler::refuses_preload(sampler::find_program(command[0]));
   const sampler::LaunchedProgram program =
@@ -73,8 +77,9 @@ sampler::ExitState record(const std::vector<std::string>& command, const RunOpti
 sampler::ExitState launch_and_record(const std::vector<std::string>& command,
                                      const RunOptions& options) {
   const std::string shim = find_shim();
-  const recording::Session session =
+  recording::Session session =
       sampler::describe_session(command, options.name, options.rate_hz, SAMPAN_VERSION);
+  session.clock = options.clock;
   OutputDirectory directory(options.output, session.program);
   sampler::ExitState exit;
   try {

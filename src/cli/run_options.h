@@ -12,7 +12,7 @@ namespace sampan::cli {
 
 struct RunOptions {
   unsigned rate_hz = 250;
-  std::string clock = "cpu";
+  std::string clock = "cpu";  // or "wall"
   std::string output = "sampan-profiles";
   std::vector<std::string> formats = {"trace", "pprof"};
   bool follow = true;

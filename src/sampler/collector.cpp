@@ -17,6 +17,7 @@ namespace {
 constexpr uint64_t kMillisecond = 1'000'000;
 constexpr uint64_t kSecond = 1'000'000'000;
 constexpr uint64_t kShortestPeriod = 5 * kMillisecond;
+constexpr uint64_t kShortestLookPeriod = kMillisecond;
 // A thread ring holds some hundred samples: so many may gather between two rounds.
 constexpr uint64_t kSamplesPerRound = 12;
 
@@ -47,7 +48,8 @@ Collector::Collector(EventLoop& loop, recording::Writer& writer, const Options& 
       writer_(writer),
       options_(options),
       socket_(options.session),
-      period_ns_(usual_period(options.rate_hz)) {
+      period_ns_(usual_period(options.rate_hz)),
+      look_period_ns_(std::max(kSecond / std::max(options.rate_hz, 1u), kShortestLookPeriod)) {
   loop_.watch(socket_.fd(), [this] { accept_all(); });
 }
 
@@ -62,11 +64,17 @@ void Collector::step(int idle_ms) {
   if (processes_.empty()) {
     loop_.wait(idle_ms);
   } else {
-    const uint64_t left = next_drain_ns_ > now ? next_drain_ns_ - now : 0;
+    const uint64_t next =
+        options_.onlooker != nullptr ? std::min(next_drain_ns_, next_look_ns_) : next_drain_ns_;
+    const uint64_t left = next > now ? next - now : 0;
     loop_.wait(static_cast<int>((left + kMillisecond - 1) / kMillisecond));
   }
   now = monotonic_ns();
-  if (now >= next_drain_ns_) drain_all(now);
+  if (options_.onlooker != nullptr && now >= next_look_ns_) {
+    look(now);
+  } else if (now >= next_drain_ns_) {
+    drain_all(now);
+  }
 }
 
 void Collector::accept_all() {
@@ -120,6 +128,7 @@ void Collector::take_in(Peer peer, const wire::Hello& hello) {
     memory.close_fd();
     entry.process = std::make_unique<TargetProcess>(writer_, origin, std::move(memory));
     loop_.watch(entry.pidfd.get(), [this, pid = peer.pid] { process_ended(pid, false); });
+    if (options_.onlooker != nullptr) options_.onlooker->began(*entry.process);
     if (processes_.empty()) next_drain_ns_ = origin.start_ns + period_ns_;
     processes_[peer.pid] = std::move(entry);
     ++joined_;
@@ -140,6 +149,10 @@ void Collector::process_ended(pid_t pid, bool replaced) {
     if (!end.cpu_clock_ns) end.cpu_clock_ns = entry.cpu_clock_ns;
     if (!replaced) end.exit = exit_state(entry.pidfd.get());
     end.replaced = replaced;
+    if (options_.onlooker != nullptr) {
+      entry.process->drain();
+      options_.onlooker->ended(pid, last_end_ns_);
+    }
     const ExitState exit = entry.process->finish(end);
     if (pid == root_) root_exit_ = exit;
   });
@@ -162,6 +175,14 @@ void Collector::drain_all(uint64_t now_ns) {
     writer_.tick(now_ns);
   });
   next_drain_ns_ = now_ns + period_ns_;
+}
+
+// Threads and modules are announced in the rings.
+void Collector::look(uint64_t now_ns) {
+  drain_all(now_ns);
+  guarded([&] { options_.onlooker->look(now_ns); });
+  // By the clock, not by when this look was over: rates hold, and looks that were missed are lost.
+  next_look_ns_ = std::max(next_look_ns_ + look_period_ns_, now_ns);
 }
 
 void Collector::adapt_period(const TargetProcess::Drained& drained) {
@@ -189,10 +210,12 @@ size_t Collector::finish() {
     if (has_ended(entry.pidfd)) ended.push_back(pid);
   }
   for (const pid_t pid : ended) process_ended(pid, false);
+  const uint64_t now_ns = monotonic_ns();
   guarded([&] {
     for (auto& [pid, entry] : processes_) {
       entry.process->disable();
       entry.process->drain();
+      if (options_.onlooker != nullptr) options_.onlooker->ended(pid, now_ns);
       entry.process->write_losses();
     }
   });

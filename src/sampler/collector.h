@@ -20,13 +20,26 @@
 
 namespace sampan::sampler {
 
+// Somebody who looks at the processes of a session from outside too (--clock wall). What it writes
+// goes through the rows that the processes have; what they recorded themselves was drained before.
+class Onlooker {
+ public:
+  virtual ~Onlooker() = default;
+  virtual void began(TargetProcess& process) = 0;
+  // At the rate of the session, as far as a timer of milliseconds goes.
+  virtual void look(uint64_t now_ns) = 0;
+  // The process, or its image, has ended: its last rows are to be written now.
+  virtual void ended(pid_t pid, uint64_t now_ns) = 0;
+};
+
 class Collector {
  public:
   struct Options {
     std::string session;  // the socket's name
     uint64_t start_ns;    // of the session, CLOCK_MONOTONIC
     uint32_t rate_hz;
-    bool follow;  // children too
+    bool follow;                   // children too
+    Onlooker* onlooker = nullptr;  // must outlive the collector
   };
   // Listens from now on. Throws Error when the socket cannot be opened.
   Collector(EventLoop& loop, recording::Writer& writer, const Options& options);
@@ -63,6 +76,7 @@ class Collector {
   void take_in(Peer peer, const wire::Hello& hello);
   void process_ended(pid_t pid, bool replaced);
   void drain_all(uint64_t now_ns);
+  void look(uint64_t now_ns);
   void adapt_period(const TargetProcess::Drained& drained);
   void read_slow_counters(uint64_t now_ns);
   template <typename F>
@@ -80,6 +94,8 @@ class Collector {
   ExitState root_exit_;
   uint64_t period_ns_;
   uint64_t next_drain_ns_ = 0;
+  uint64_t look_period_ns_;
+  uint64_t next_look_ns_ = 0;
   uint64_t next_slow_ns_ = 0;
   bool listening_ = true;
   std::string failure_;

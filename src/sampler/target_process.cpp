@@ -170,6 +170,11 @@ void TargetProcess::end_thread(Slot& slot, uint64_t time_ns, std::optional<uint6
   slot.thread.reset();
 }
 
+uint32_t TargetProcess::thread_row(pid_t tid) const {
+  const auto found = thread_rows_.find(tid);
+  return found == thread_rows_.end() ? recording::kNone : found->second;
+}
+
 void TargetProcess::apply_names() {
   std::erase_if(names_, [this](const ThreadNameRecord& record) {
     const auto found = thread_rows_.find(record.tid);

@@ -61,6 +61,10 @@ class TargetProcess {
   // Makes the handlers in the process return at once.
   void disable();
 
+  // The row of the thread that has this tid now; kNone when it has not announced itself.
+  uint32_t thread_row(pid_t tid) const;
+  StackRecorder& stacks() { return stacks_; }
+
   const Origin& origin() const { return origin_; }
   SharedMemory& memory() { return memory_; }
 

@@ -1,0 +1,256 @@
+#include "attach/wait_sampler.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+#include "attach/proc_task.h"
+#include "attach/remote_memory.h"
+#include "attach/wait_reason.h"
+#include "attach/waiting_thread.h"
+#include "sampler/file_descriptor.h"
+#include "wire/record.h"
+
+namespace sampan::attach {
+namespace {
+
+// A thread that ends while another begins leaves their number as it was.
+constexpr uint64_t kScanInterval = 250'000'000;
+// A wait that goes on is written so often: a killed sampan loses no more of it.
+constexpr uint64_t kWriteInterval = 1'000'000'000;
+// Shorter times in the queue for a CPU gather until they are worth a sample.
+constexpr uint64_t kShortestRunnable = 5'000'000;
+constexpr uint64_t kModulesInterval = 250'000'000;
+// How late a running thread's CPU may be accounted: a tick of the slowest kernel (HZ=100).
+constexpr uint64_t kUnaccounted = 10'000'000;
+constexpr size_t kStackCopy = 16 << 10;  // most waiting stacks are smaller
+
+const recording::Wait kAsleep = {"sleeping", ""};  // where the kernel does not say in what
+const recording::Wait kUnseen = {"unseen", ""};    // waits so short that none was ever met
+
+bool sleeps(pid_t pid, pid_t tid) {
+  const std::optional<char> state = thread_state(pid, tid);
+  return state && (*state == 'S' || *state == 'D');
+}
+
+// A zombie: the leader of threads that live on.
+bool has_ended(pid_t pid, pid_t tid) {
+  const std::optional<char> state = thread_state(pid, tid);
+  return !state || *state == 'Z' || *state == 'X';
+}
+
+}  // namespace
+
+struct WaitSampler::State {
+  State(recording::Writer& to, const Target& of, ProcessModules& its_modules,
+        RemoteWalker& its_walker, sampler::StackRecorder& its_stacks)
+      : writer(to),
+        target(of),
+        modules(its_modules),
+        walker(its_walker),
+        stacks(its_stacks),
+        reasons(of.pid),
+        tasks(::open(fmt::format("/proc/{}/task", of.pid).c_str(), O_PATH | O_CLOEXEC)) {
+    frames.resize(wire::kMaxFrames);
+  }
+
+  void look(uint64_t now_ns);
+  void finish(uint64_t now_ns);
+
+  void find_threads(uint64_t now_ns);
+  bool look_at(pid_t tid, WaitingThread& thread, const RunTimes& times, uint64_t now_ns);
+  std::optional<WaitPlace> place_of(pid_t tid, WaitingThread& thread, const RunTimes& times,
+                                    uint64_t now_ns);
+  void read_stack(WaitingThread& thread, const BlockedCall& call, uint64_t now_ns,
+                  WaitPlace& place);
+  void write(WaitingThread& thread, const std::optional<WaitPlace>& place, const Waited& waited);
+  void write_runnable(WaitingThread& thread, uint64_t at_least_ns, uint64_t now_ns);
+  void end(WaitingThread& thread, const std::optional<RunTimes>& times, uint64_t now_ns);
+  uint64_t session_time(uint64_t monotonic_ns) const {
+    return monotonic_ns - std::min(monotonic_ns, target.session_start_ns);
+  }
+
+  recording::Writer& writer;
+  Target target;
+  ProcessModules& modules;
+  RemoteWalker& walker;
+  sampler::StackRecorder& stacks;
+  WaitReasons reasons;
+  sampler::FileDescriptor tasks;
+  std::map<pid_t, WaitingThread> threads;
+  uint64_t looked_ns = 0;  // at the process
+  uint64_t next_scan_ns = 0;
+  uint64_t next_modules_ns = 0;
+  nlink_t links = 0;  // of /proc/PID/task: two more than there are threads
+  RemoteMemory memory;
+  std::vector<uint64_t> frames;
+};
+
+void WaitSampler::State::look(uint64_t now_ns) {
+  find_threads(now_ns);
+  for (auto at = threads.begin(); at != threads.end();) {
+    WaitingThread& thread = at->second;
+    if (!thread.is_due(now_ns)) {
+      ++at;
+    } else if (const std::optional<RunTimes> times = thread.read();
+               times && look_at(at->first, thread, *times, now_ns)) {
+      ++at;
+    } else {
+      end(thread, std::nullopt, now_ns);
+      at = threads.erase(at);
+    }
+  }
+  looked_ns = now_ns;
+}
+
+// Those that are new, and those that are gone.
+void WaitSampler::State::find_threads(uint64_t now_ns) {
+  struct stat status {};
+  const nlink_t links_now = ::fstat(tasks.get(), &status) == 0 ? status.st_nlink : 0;
+  if (links_now == links && now_ns < next_scan_ns) return;
+  links = links_now;
+  next_scan_ns = now_ns + kScanInterval;
+
+  const std::vector<pid_t> tids = thread_ids(target.pid);
+  const std::unordered_set<pid_t> alive(tids.begin(), tids.end());
+  for (auto at = threads.begin(); at != threads.end();) {
+    if (alive.contains(at->first)) {
+      ++at;
+    } else {
+      end(at->second, std::nullopt, now_ns);
+      at = threads.erase(at);
+    }
+  }
+  for (const pid_t tid : tids) {
+    if (threads.contains(tid) || has_ended(target.pid, tid)) continue;
+    SchedstatFile file(target.pid, tid);
+    const std::optional<RunTimes> times = file.read();
+    if (!times) continue;
+    // One that came since the latest look came half way since it, on average.
+    const bool first = looked_ns == 0;
+    threads.try_emplace(tid, std::move(file), first ? now_ns : (looked_ns + now_ns) / 2,
+                        first ? *times : RunTimes{});
+  }
+}
+
+// False when it has ended.
+bool WaitSampler::State::look_at(pid_t tid, WaitingThread& thread, const RunTimes& times,
+                                 uint64_t now_ns) {
+  if (thread.row == recording::kNone) thread.row = target.thread_row(tid);
+  if (thread.place() && !thread.has_moved(times)) {
+    thread.stayed(now_ns);
+    if (now_ns - thread.written_ns() >= kWriteInterval) {
+      write(thread, thread.place(), thread.take());
+    }
+    return true;
+  }
+  const std::optional<WaitPlace> before = thread.place();
+  const std::optional<WaitPlace> place = place_of(tid, thread, times, now_ns);
+  if (!place && has_ended(target.pid, tid)) return false;
+  write(thread, before, thread.moved(now_ns, times, place));
+  write_runnable(thread, kShortestRunnable, now_ns);
+  return true;
+}
+
+// Nothing when it runs, or has moved on while it was looked at.
+std::optional<WaitPlace> WaitSampler::State::place_of(pid_t tid, WaitingThread& thread,
+                                                      const RunTimes& times, uint64_t now_ns) {
+  if (thread.row == recording::kNone) return std::nullopt;
+  WaitPlace place;
+  std::optional<BlockedCall> call = blocked_call(target.pid, tid);
+  if (!call && sleeps(target.pid, tid)) {
+    call = blocked_call(target.pid, tid);
+    if (!call) {
+      place.wait = writer.wait(kAsleep);
+      return place;
+    }
+  }
+  if (!call) return std::nullopt;
+  const WaitReason reason = reasons.describe(*call);
+  place.wait = writer.wait({reason.call, reason.object});
+  read_stack(thread, *call, now_ns, place);
+  const std::optional<RunTimes> after = thread.read();
+  return after == times ? std::optional(place) : std::nullopt;
+}
+
+void WaitSampler::State::read_stack(WaitingThread& thread, const BlockedCall& call, uint64_t now_ns,
+                                    WaitPlace& place) {
+  const auto walk = [&] {
+    memory.copy_stack(target.pid, call.sp, kStackCopy, true);
+    return walker.walk_blocked(call.pc, call.sp, memory, frames);
+  };
+  unwind::WalkResult result = walk();
+  unwind::Module module;
+  if (result.stop != wire::StopReason::kRoot && target.refresh_modules &&
+      now_ns >= next_modules_ns &&
+      !modules.find(result.depth > 0 ? frames[result.depth - 1] : call.pc, module)) {
+    next_modules_ns = now_ns + kModulesInterval;
+    target.refresh_modules(now_ns);
+    result = walk();
+  }
+  std::reverse(frames.begin(), frames.begin() + result.depth);
+  place.stack = stacks.row(thread.previous_stack, std::span(frames).first(result.depth), 0, now_ns);
+  place.stop = result.stop;
+}
+
+void WaitSampler::State::write(WaitingThread& thread, const std::optional<WaitPlace>& place,
+                               const Waited& waited) {
+  if (!place || waited.weight_ns == 0 || thread.row == recording::kNone) return;
+  recording::Sample sample;
+  sample.thread = thread.row;
+  sample.stack = place->stack;
+  sample.time_ns = session_time(waited.time_ns);
+  sample.weight_ns = waited.weight_ns;
+  sample.stop = place->stop;
+  sample.wait = place->wait;
+  writer.add(sample);
+}
+
+void WaitSampler::State::write_runnable(WaitingThread& thread, uint64_t at_least_ns,
+                                        uint64_t now_ns) {
+  const uint64_t runnable_ns = thread.take_runnable(at_least_ns);
+  if (runnable_ns == 0) return;
+  WaitPlace place;
+  place.wait = writer.wait({recording::kRunnable, ""});
+  write(thread, place, {now_ns, runnable_ns});
+}
+
+void WaitSampler::State::end(WaitingThread& thread, const std::optional<RunTimes>& times,
+                             uint64_t now_ns) {
+  const Waited rest = thread.ended(now_ns, times);
+  std::optional<WaitPlace> place = thread.last_place();
+  // Less than that is the CPU of a running thread that the kernel has not accounted yet.
+  if (!place && rest.weight_ns >= kUnaccounted) {
+    place.emplace();
+    place->wait = writer.wait(kUnseen);
+  }
+  write(thread, place, rest);
+  write_runnable(thread, 1, now_ns);
+}
+
+void WaitSampler::State::finish(uint64_t now_ns) {
+  for (auto& [tid, thread] : threads) end(thread, thread.read(), now_ns);
+  threads.clear();
+}
+
+WaitSampler::WaitSampler(recording::Writer& writer, const Target& target, ProcessModules& modules,
+                         RemoteWalker& walker, sampler::StackRecorder& stacks)
+    : state_(std::make_unique<State>(writer, target, modules, walker, stacks)) {}
+
+WaitSampler::~WaitSampler() = default;
+
+void WaitSampler::look(uint64_t now_ns) {
+  state_->look(now_ns);
+}
+
+void WaitSampler::finish(uint64_t now_ns) {
+  state_->finish(now_ns);
+}
+
+}  // namespace sampan::attach

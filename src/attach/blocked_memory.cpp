@@ -1,6 +1,6 @@
 #include "attach/blocked_memory.h"
 
-#include "attach/call_site.h"
+#include "attach/return_address.h"
 #include "unwind/cfi.h"
 #include "unwind/eh_frame_hdr.h"
 

@@ -1,4 +1,4 @@
-#include "attach/call_site.h"
+#include "attach/return_address.h"
 
 #include <array>
 #include <cstring>

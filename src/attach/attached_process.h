@@ -35,8 +35,9 @@ class AttachedProcess {
   };
   AttachedProcess(recording::Writer& writer, const Origin& origin);
 
-  // A thread, new or known; its name and its CPU clock are read from /proc.
-  void thread_began(pid_t tid, uint64_t time_ns);
+  // A thread, new or known. Its name is read from /proc, and its CPU clock too, unless the engine
+  // knows where it stood when sampling of the thread began (0 for one that was made just now).
+  void thread_began(pid_t tid, uint64_t time_ns, std::optional<uint64_t> cpu_ns = std::nullopt);
   void thread_named(pid_t tid, uint64_t time_ns, const std::string& name);
   // `cpu_ns`: of its clock, since it was created, where somebody could read it.
   void thread_ended(pid_t tid, uint64_t time_ns, std::optional<uint64_t> cpu_ns);
@@ -54,6 +55,8 @@ class AttachedProcess {
 
   // Reads what no engine announces: names of threads, new modules. Call about once a second.
   void refresh(uint64_t time_ns);
+  // The engine was told that code was mapped.
+  void modules_changed(uint64_t time_ns);
   // The process has replaced itself by another program: its modules are others.
   void executed(uint64_t time_ns);
 
@@ -70,6 +73,18 @@ class AttachedProcess {
   sampler::StackRecorder& stacks() { return stacks_; }
 
  private:
+  struct Thread {
+    sampler::SampledThread sampled;
+    std::string name;
+    std::vector<uint64_t> stack;  // of its latest sample, root first
+  };
+
+  void begin_image(uint64_t time_ns);
+  void end_image(uint64_t time_ns, const sampler::ExitState& exit, bool replaced);
+  unwind::WalkResult walk_stack(const OnCpu& sample, RemoteMemory& memory);
+  // Makes the first `depth` of `frames_` the thread's latest stack; returns how many frames at the
+  // root side it shares with the one before.
+  size_t take_stack(Thread& thread, size_t depth);
   void refresh_modules(uint64_t time_ns);
   void write_losses();
   uint64_t session_time(uint64_t monotonic_ns) const;
@@ -80,8 +95,12 @@ class AttachedProcess {
   ProcessModules modules_;
   RemoteWalker walker_;
   sampler::StackRecorder stacks_;
-  std::unordered_map<pid_t, sampler::SampledThread> threads_;
+  std::unordered_map<pid_t, Thread> threads_;
+  uint64_t start_clock_ns_ = 0;  // the process's CPU clock when this image began to be sampled
+  uint64_t clock_ns_ = 0;        // and when it was read last
+  uint64_t next_modules_ns_ = 0;
   recording::Losses losses_;
+  recording::Losses written_losses_;
   std::vector<uint64_t> frames_;  // of the walk under way
 };
 

@@ -14,6 +14,7 @@ int run(int argc, char** argv) {
   CLI::App app("A sampling profiler for native programs on Linux", "sampan");
   Commands commands;
   add_run(app, commands);
+  add_attach(app, commands);
   add_collect(app, commands);
   add_report(app, commands);
   add_export(app, commands);

@@ -6,6 +6,7 @@
 
 #include "attach/preloaded_waits.h"
 #include "base/clock.h"
+#include "cli/attach_options.h"
 #include "cli/command.h"
 #include "cli/output_directory.h"
 #include "cli/results.h"
@@ -119,11 +120,29 @@ void add(CLI::App& app, Commands& commands, const char* name, const char* descri
   commands.actions[command] = [options, &commands] { return run(commands.program, *options); };
 }
 
+// `run`, and with -p `attach`.
+void add_record(CLI::App& app, Commands& commands) {
+  CLI::App* command = app.add_subcommand("record", "The same as run; with -p PID, as attach");
+  command->footer("sampan record [OPTIONS] [-p PID | -- COMMAND [ARG...]]");
+  const auto options = std::make_shared<AttachOptions>();
+  add_run_options(*command, options->run);
+  add_attach_options(*command, *options);
+  CLI::Option* pid = command->add_option("-p,--pid", options->target, "Profile a running process");
+  pid->type_name("PID");
+  const CLI::Option* follow = command->get_option("--follow");
+  commands.actions[command] = [options, follow, &commands] {
+    if (options->target.empty()) return run(commands.program, options->run);
+    if (!commands.program.empty()) throw UsageError("record: either -p PID or a command");
+    if (follow->count() == 0) options->run.follow = false;
+    return attach_and_record(*options);
+  };
+}
+
 }  // namespace
 
 void add_run(CLI::App& app, Commands& commands) {
   add(app, commands, "run", "Launch a program and profile it");
-  add(app, commands, "record", "The same as run");
+  add_record(app, commands);
 }
 
 }  // namespace sampan::cli

@@ -1,0 +1,187 @@
+#include "attach/attached_process.h"
+
+#include <algorithm>
+
+#include "attach/proc_task.h"
+#include "wire/record.h"
+
+namespace sampan::attach {
+namespace {
+
+// Code that belongs to no module, because it was compiled at run time, must not make us read the
+// maps for every sample.
+constexpr uint64_t kModulesInterval = 100'000'000;
+
+}  // namespace
+
+AttachedProcess::AttachedProcess(recording::Writer& writer, const Origin& origin)
+    : writer_(writer),
+      origin_(origin),
+      modules_(origin.pid),
+      walker_(modules_),
+      stacks_(writer),
+      frames_(wire::kMaxFrames) {
+  begin_image(origin.start_ns);
+  refresh_modules(origin.start_ns);
+}
+
+void AttachedProcess::begin_image(uint64_t time_ns) {
+  recording::Process process;
+  process.pid = origin_.pid;
+  process.parent_pid = origin_.parent_pid;
+  process.start_ns = session_time(time_ns);
+  process.name = executable_of(origin_.pid);
+  row_ = writer_.add(process);
+  losses_ = {};
+  losses_.process = row_;
+  written_losses_ = losses_;
+  start_clock_ns_ = clock_ns_ = sampler::process_cpu_ns(origin_.pid).value_or(clock_ns_);
+}
+
+void AttachedProcess::thread_began(pid_t tid, uint64_t time_ns, std::optional<uint64_t> cpu_ns) {
+  if (threads_.contains(tid)) return;
+  Thread& thread = threads_[tid];
+  const std::optional<std::string> name = thread_name(origin_.pid, tid);
+  // Of one that has ended already the name is that which threads inherit.
+  thread.name = name ? *name : thread_name(origin_.pid, origin_.pid).value_or("");
+  if (!cpu_ns) {
+    const std::optional<RunTimes> times = run_times(origin_.pid, tid);
+    cpu_ns = times ? times->cpu_ns : 0;
+  }
+  recording::Thread row;
+  row.process = row_;
+  row.tid = tid;
+  row.start_ns = session_time(time_ns);
+  row.name = thread.name;
+  thread.sampled.row = writer_.add(row);
+  thread.sampled.tid = tid;
+  thread.sampled.start_clock_ns = thread.sampled.clock_ns = *cpu_ns;
+}
+
+void AttachedProcess::thread_named(pid_t tid, uint64_t time_ns, const std::string& name) {
+  const auto found = threads_.find(tid);
+  if (found == threads_.end() || found->second.name == name) return;
+  found->second.name = name;
+  writer_.add(recording::ThreadName{found->second.sampled.row, session_time(time_ns), name});
+}
+
+void AttachedProcess::thread_ended(pid_t tid, uint64_t time_ns, std::optional<uint64_t> cpu_ns) {
+  const auto found = threads_.find(tid);
+  if (found == threads_.end()) return;
+  const sampler::SampledThread& thread = found->second.sampled;
+  recording::ThreadEnd end;
+  end.thread = thread.row;
+  end.time_ns = session_time(time_ns);
+  if (cpu_ns) end.cpu_ns = thread.used_ns(std::max(*cpu_ns, thread.clock_ns));
+  writer_.add(end);
+  threads_.erase(found);
+}
+
+void AttachedProcess::add_sample(const OnCpu& sample, RemoteMemory& memory) {
+  thread_began(sample.tid, sample.time_ns);
+  Thread& thread = threads_.find(sample.tid)->second;
+  const unwind::WalkResult walk = walk_stack(sample, memory);
+  const size_t shared = take_stack(thread, walk.depth);
+  recording::Sample row;
+  row.thread = thread.sampled.row;
+  row.time_ns = session_time(sample.time_ns);
+  row.weight_ns =
+      thread.sampled.weigh({sample.time_ns, sample.cpu_ns, 1, walk.stop}, origin_.period_ns);
+  row.stop = walk.stop;
+  row.stack = stacks_.row(thread.sampled.previous, thread.stack, shared, sample.time_ns);
+  writer_.add(row);
+}
+
+unwind::WalkResult AttachedProcess::walk_stack(const OnCpu& sample, RemoteMemory& memory) {
+  unwind::WalkResult walk = walker_.walk(sample.registers, memory, frames_);
+  unwind::Module module;
+  const bool lost = walk.stop == wire::StopReason::kNoRule && walk.depth > 0 &&
+                    !modules_.find(frames_[walk.depth - 1], module);
+  if (lost && sample.time_ns >= next_modules_ns_) {
+    const uint64_t generation = modules_.generation();
+    refresh_modules(sample.time_ns);
+    if (modules_.generation() != generation) {
+      walk = walker_.walk(sample.registers, memory, frames_);
+    }
+  }
+  return walk;
+}
+
+size_t AttachedProcess::take_stack(Thread& thread, size_t depth) {
+  const auto fresh = std::span(frames_).first(depth);
+  const size_t known = std::min(depth, thread.stack.size());
+  size_t shared = 0;
+  while (shared < known && thread.stack[shared] == fresh[depth - 1 - shared]) ++shared;
+  thread.stack.assign(fresh.rbegin(), fresh.rend());
+  return shared;
+}
+
+void AttachedProcess::refresh(uint64_t time_ns) {
+  refresh_modules(time_ns);
+  for (const auto& [tid, thread] : threads_) {
+    if (const auto name = thread_name(origin_.pid, tid)) thread_named(tid, time_ns, *name);
+  }
+  clock_ns_ = std::max(clock_ns_, sampler::process_cpu_ns(origin_.pid).value_or(0));
+  write_losses();
+}
+
+void AttachedProcess::modules_changed(uint64_t time_ns) {
+  refresh_modules(time_ns);
+}
+
+void AttachedProcess::executed(uint64_t time_ns) {
+  end_image(time_ns, {}, true);
+  begin_image(time_ns);
+  refresh_modules(time_ns);
+}
+
+void AttachedProcess::finish(uint64_t time_ns, const sampler::ExitState& exit) {
+  end_image(time_ns, exit, false);
+}
+
+void AttachedProcess::end_image(uint64_t time_ns, const sampler::ExitState& exit, bool replaced) {
+  while (!threads_.empty()) {
+    const pid_t tid = threads_.begin()->first;
+    // Of the next image's main thread, when replaced: it has the clock of this one.
+    const std::optional<RunTimes> times = run_times(origin_.pid, tid);
+    thread_ended(tid, time_ns, times ? std::optional(times->cpu_ns) : std::nullopt);
+  }
+  write_losses();
+  clock_ns_ = std::max(clock_ns_, sampler::process_cpu_ns(origin_.pid).value_or(0));
+  recording::ProcessEnd end;
+  end.process = row_;
+  end.time_ns = session_time(time_ns);
+  end.cpu_ns = clock_ns_ - start_clock_ns_;
+  end.exit_status = exit.status;
+  end.exit_signal = exit.signal;
+  end.replaced = replaced;
+  writer_.add(end);
+}
+
+void AttachedProcess::count_loss(wire::Loss loss, uint64_t count) {
+  losses_.count[static_cast<size_t>(loss)] += count;
+}
+
+uint32_t AttachedProcess::thread_row(pid_t tid) const {
+  const auto found = threads_.find(tid);
+  return found != threads_.end() ? found->second.sampled.row : recording::kNone;
+}
+
+void AttachedProcess::refresh_modules(uint64_t time_ns) {
+  next_modules_ns_ = time_ns + kModulesInterval;
+  const ProcessModules::Changes changes = modules_.refresh(time_ns);
+  for (const sampler::ModuleUnloadRecord& record : changes.unloaded) stacks_.unload(record);
+  for (const sampler::ModuleLoadRecord& record : changes.loaded) stacks_.load(record);
+}
+
+void AttachedProcess::write_losses() {
+  if (std::ranges::equal(losses_.count, written_losses_.count)) return;
+  writer_.add(losses_);
+  written_losses_ = losses_;
+}
+
+uint64_t AttachedProcess::session_time(uint64_t monotonic_ns) const {
+  return monotonic_ns > origin_.session_start_ns ? monotonic_ns - origin_.session_start_ns : 0;
+}
+
+}  // namespace sampan::attach

@@ -1,0 +1,226 @@
+#include "attach/perf_engine.h"
+
+#include <cerrno>
+#include <cstring>
+#include <queue>
+#include <tuple>
+
+#include "attach/proc_task.h"
+#include "base/clock.h"
+
+namespace sampan::attach {
+namespace {
+
+// New threads may come faster than we look; what they inherit makes up for it soon.
+constexpr int kMostScans = 16;
+
+}  // namespace
+
+PerfEngine::PerfEngine(sampler::EventLoop& loop, Targets& targets, const EngineOptions& options)
+    : loop_(loop),
+      targets_(targets),
+      options_(options),
+      events_({options.rate_hz, options.follow}) {
+  for (const PerfEvents::Ring& ring : events_.rings()) {
+    loop_.watch(ring.fd, [this] { drain(); });
+  }
+}
+
+PerfEngine::~PerfEngine() {
+  for (const PerfEvents::Ring& ring : events_.rings()) loop_.forget(ring.fd);
+}
+
+void PerfEngine::attach(pid_t pid) {
+  Process& process = processes_[pid];
+  for (int scan = 0; scan < kMostScans && open_new_threads(pid); ++scan) drain();
+  if (process.threads.empty()) throw Error("process {} has ended", pid);
+}
+
+// Those that nobody has told us of: a thread whose maker was opened before it was made has
+// inherited its events, and the rings say so. Returns whether there were any.
+bool PerfEngine::open_new_threads(pid_t pid) {
+  Process& process = processes_[pid];
+  bool any = false;
+  for (const pid_t tid : thread_ids(pid)) {
+    if (process.threads.contains(tid)) continue;
+    const int error = events_.open(tid);
+    if (error == ESRCH) continue;
+    AttachedProcess& target = targets_.process(pid);
+    if (error == EMFILE || error == ENFILE || error == ENOMEM) {
+      target.count_loss(wire::Loss::kThreadNotAttached);
+    } else if (error != 0) {
+      throw Refused(error, "perf_event_open of thread {}: {}", tid, std::strerror(error));
+    }
+    Clock& clock = process.threads[tid];
+    const std::optional<RunTimes> times = run_times(pid, tid);
+    clock.start_ns = clock.cpu_ns = times ? times->cpu_ns : 0;
+    target.thread_began(tid, monotonic_ns(), clock.cpu_ns);
+    any = true;
+  }
+  return any;
+}
+
+void PerfEngine::tick(uint64_t) {
+  for (auto& [pid, process] : processes_) settle_ends(pid, process);
+  std::erase_if(processes_, [](const auto& entry) { return entry.second.threads.empty(); });
+  drain();
+}
+
+void PerfEngine::drain() {
+  std::vector<PerfEvents::Ring>& rings = events_.rings();
+  struct Next {
+    uint64_t time_ns;
+    size_t cpu;
+    bool operator<(const Next& other) const {
+      return std::tie(time_ns, cpu) > std::tie(other.time_ns, other.cpu);
+    }
+  };
+  std::vector<uint64_t> limits;
+  std::priority_queue<Next> next;  // the earliest on top
+  const auto look = [&](size_t cpu) {
+    while (true) {
+      const PerfRing::Record record = rings[cpu].ring.peek(limits[cpu]);
+      if (record.empty()) return;
+      if (const auto identity = identify(record)) return next.push({identity->time_ns, cpu});
+      rings[cpu].ring.pop();
+    }
+  };
+  for (const PerfEvents::Ring& ring : rings) limits.push_back(ring.ring.head());
+  for (size_t cpu = 0; cpu < rings.size(); ++cpu) look(cpu);
+  while (!next.empty()) {
+    const size_t cpu = next.top().cpu;
+    next.pop();
+    const PerfRing::Record record = rings[cpu].ring.peek(limits[cpu]);
+    take(cpu, *identify(record), record);
+    rings[cpu].ring.pop();
+    look(cpu);
+  }
+}
+
+void PerfEngine::take(size_t cpu, const PerfIdentity& identity, PerfRing::Record record) {
+  if (identity.type == PERF_RECORD_FORK) {
+    if (const auto task = decode_perf_task(record)) take_fork(identity, *task);
+    return;
+  }
+  if (identity.type == PERF_RECORD_LOST) return count_lost(identity, record);
+  if (!processes_.contains(identity.pid)) return;
+  switch (identity.type) {
+    case PERF_RECORD_SAMPLE: return take_sample(cpu, identity, record);
+    case PERF_RECORD_COMM:
+      if (const auto comm = decode_perf_comm(record)) take_comm(identity, *comm);
+      return;
+    case PERF_RECORD_MMAP: return targets_.process(identity.pid).modules_changed(identity.time_ns);
+    case PERF_RECORD_EXIT:
+    case PERF_RECORD_READ: return take_end(cpu, identity, record);
+    default: return;
+  }
+}
+
+void PerfEngine::take_sample(size_t cpu, const PerfIdentity& identity, PerfRing::Record record) {
+  const auto sample = decode_perf_sample(record, events_.samples_clock());
+  if (!sample) return;
+  Clock& clock = clock_of(processes_.at(identity.pid), identity);
+  if (sample->value != 0) advance(clock, cpu, sample->value);
+  if (!sample->user) return;
+  memory_.use_copy(sample->registers.value[unwind::kRsp], sample->stack);
+  targets_.process(identity.pid)
+      .add_sample({identity.tid, identity.time_ns, sample->value != 0 ? clock.cpu_ns : 0,
+                   sample->registers},
+                  memory_);
+}
+
+// Whose they were is not known: those of the process that ran when there was room again.
+void PerfEngine::count_lost(const PerfIdentity& identity, PerfRing::Record record) {
+  if (processes_.empty()) return;
+  const pid_t pid = processes_.contains(identity.pid) ? identity.pid : processes_.begin()->first;
+  const uint64_t lost = decode_perf_lost(record).value_or(1);
+  targets_.process(pid).count_loss(wire::Loss::kEngineRingFull, lost);
+}
+
+void PerfEngine::take_fork(const PerfIdentity& identity, const PerfTask& task) {
+  const bool new_process = task.pid != task.parent_pid;
+  if (new_process && !(options_.follow && processes_.contains(task.parent_pid))) return;
+  if (!new_process && !processes_.contains(task.pid)) return;
+  Process& process = processes_[task.pid];
+  settle_ends(task.pid, process);  // of an earlier thread of this number
+  process.threads[task.tid].inherited = true;
+  targets_.process(task.pid).thread_began(task.tid, identity.time_ns, 0);
+}
+
+void PerfEngine::take_comm(const PerfIdentity& identity, const PerfComm& comm) {
+  AttachedProcess& target = targets_.process(identity.pid);
+  if (!comm.exec) return target.thread_named(identity.tid, identity.time_ns, comm.name);
+  Process& process = processes_.at(identity.pid);
+  settle_ends(identity.pid, process);
+  // One thread is left, and it has the number of the first now.
+  Clock clock;
+  for (auto& [tid, other] : process.threads) {
+    if (tid == identity.tid || process.threads.size() == 1) clock = std::move(other);
+  }
+  process.threads.clear();
+  target.executed(identity.time_ns);
+  target.thread_began(identity.tid, identity.time_ns, clock.cpu_ns);
+  process.threads[identity.tid] = std::move(clock);
+}
+
+// EXIT, and then a READ for each of the events that the thread has inherited.
+void PerfEngine::take_end(size_t cpu, const PerfIdentity& identity, PerfRing::Record record) {
+  Process& process = processes_.at(identity.pid);
+  const auto found = process.threads.find(identity.tid);
+  if (found == process.threads.end()) return;
+  if (identity.type == PERF_RECORD_EXIT) {
+    found->second.end_ns = identity.time_ns;
+    process.ended.push_back(identity.tid);
+  } else if (const auto value = decode_perf_read(record)) {
+    advance(found->second, cpu, *value);
+  }
+}
+
+// Called with a round between the EXIT and the end, so that all READs have come.
+void PerfEngine::settle_ends(pid_t pid, Process& process) {
+  if (process.ended.empty()) return;
+  AttachedProcess& target = targets_.process(pid);
+  for (const pid_t tid : std::exchange(process.ended, {})) {
+    const auto found = process.threads.find(tid);
+    if (found == process.threads.end()) continue;
+    const Clock& clock = found->second;
+    std::optional<uint64_t> cpu_ns = clock.cpu_ns;
+    if (!clock.inherited) {
+      cpu_ns = events_.clock_ns(tid);
+      if (cpu_ns) *cpu_ns += clock.start_ns;
+    }
+    target.thread_ended(tid, clock.end_ns, cpu_ns);
+    events_.retire(tid);
+    process.threads.erase(found);
+  }
+}
+
+void PerfEngine::advance(Clock& clock, size_t cpu, uint64_t value) {
+  clock.values.resize(events_.rings().size());
+  uint64_t& last = clock.values[cpu];
+  if (value > last) clock.cpu_ns += value - last;
+  last = std::max(last, value);
+}
+
+PerfEngine::Clock& PerfEngine::clock_of(Process& process, const PerfIdentity& identity) {
+  const auto [found, is_new] = process.threads.try_emplace(identity.tid);
+  if (is_new) {
+    // Its FORK record is still to come, or was lost.
+    found->second.inherited = true;
+    targets_.process(identity.pid).thread_began(identity.tid, identity.time_ns, 0);
+  }
+  return found->second;
+}
+
+std::string PerfEngine::note() const {
+  if (events_.samples_kernel()) return "";
+  return "The kernel's share of the CPU is not sampled here (perf_event_paranoid): samples of user "
+         "code carry it.";
+}
+
+std::unique_ptr<Engine> make_perf_engine(sampler::EventLoop& loop, Targets& targets,
+                                         const EngineOptions& options) {
+  return std::make_unique<PerfEngine>(loop, targets, options);
+}
+
+}  // namespace sampan::attach

@@ -1,0 +1,63 @@
+// The perf engine: the kernel samples the threads, and this turns its records into samples of the
+// recording. The target is never stopped.
+//
+// A thread moves from CPU to CPU, and its records with it from ring to ring: each round merges what
+// the rings hold by time. A record that was being written at that moment comes a round later.
+#pragma once
+
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "attach/engine.h"
+#include "attach/perf_events.h"
+#include "attach/perf_records.h"
+#include "attach/remote_memory.h"
+
+namespace sampan::attach {
+
+class PerfEngine : public Engine {
+ public:
+  PerfEngine(sampler::EventLoop& loop, Targets& targets, const EngineOptions& options);
+  ~PerfEngine() override;
+
+  EngineKind kind() const override { return EngineKind::kPerf; }
+  void attach(pid_t pid) override;
+  void tick(uint64_t now_ns) override;
+  std::string note() const override;
+
+ private:
+  // A thread's CPU clock, put together of one event per CPU.
+  struct Clock {
+    uint64_t start_ns = 0;         // where it stood when the events were opened
+    uint64_t cpu_ns = 0;           // at the thread's latest sample
+    std::vector<uint64_t> values;  // of its event on each CPU, when it was seen last
+    bool inherited = false;        // its events tell their last values at its end
+    uint64_t end_ns = 0;           // when it ended; 0: lives
+  };
+  struct Process {
+    std::unordered_map<pid_t, Clock> threads;
+    std::vector<pid_t> ended;  // threads whose last values may not have been seen yet
+  };
+
+  bool open_new_threads(pid_t pid);
+  void drain();
+  void take(size_t cpu, const PerfIdentity& identity, PerfRing::Record record);
+  void take_sample(size_t cpu, const PerfIdentity& identity, PerfRing::Record record);
+  void take_fork(const PerfIdentity& identity, const PerfTask& task);
+  void take_comm(const PerfIdentity& identity, const PerfComm& comm);
+  void take_end(size_t cpu, const PerfIdentity& identity, PerfRing::Record record);
+  void settle_ends(pid_t pid, Process& process);
+  void advance(Clock& clock, size_t cpu, uint64_t value);
+  void count_lost(const PerfIdentity& identity, PerfRing::Record record);
+  Clock& clock_of(Process& process, const PerfIdentity& identity);
+
+  sampler::EventLoop& loop_;
+  Targets& targets_;
+  EngineOptions options_;
+  PerfEvents events_;
+  std::map<pid_t, Process> processes_;
+  RemoteMemory memory_;
+};
+
+}  // namespace sampan::attach

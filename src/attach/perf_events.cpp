@@ -1,0 +1,157 @@
+#include "attach/perf_events.h"
+
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include "attach/engine.h"
+#include "attach/perf_records.h"
+
+namespace sampan::attach {
+namespace {
+
+constexpr size_t kPage = 4096;
+// A record is up to 64 KB. Memory of rings is locked, and an ordinary user has little of it
+// (perf_event_mlock_kb for each CPU, RLIMIT_MEMLOCK in all): less where less is to be had.
+constexpr size_t kLargestRing = size_t{4} << 20;
+constexpr size_t kSmallestRing = size_t{256} << 10;
+constexpr size_t kAllRings = size_t{256} << 20;
+// The largest that is a multiple of 8 below 64 KB; the kernel lowers it until the record fits.
+constexpr uint32_t kStackBytes = 65528;
+
+int open_perf_event(const perf_event_attr& attributes, pid_t tid, int cpu) {
+  return static_cast<int>(
+      syscall(SYS_perf_event_open, &attributes, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC));
+}
+
+perf_event_attr software_event(uint64_t config) {
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.type = PERF_TYPE_SOFTWARE;
+  attributes.config = config;
+  attributes.exclude_kernel = 1;
+  attributes.exclude_hv = 1;
+  attributes.use_clockid = 1;
+  attributes.clockid = CLOCK_MONOTONIC;
+  attributes.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+  attributes.sample_id_all = 1;
+  return attributes;
+}
+
+}  // namespace
+
+PerfEvents::PerfEvents(const Options& options) : options_(options) {
+  const auto processors = static_cast<size_t>(std::max(get_nprocs_conf(), 1));
+  size_t size = std::min(kLargestRing, std::bit_floor(kAllRings / processors));
+  while (!open_rings(size)) {
+    if (errno != EPERM && errno != ENOMEM) throw Refused(errno, "perf_event_open");
+    size /= 2;
+    if (size < kSmallestRing) throw Refused(errno, "memory for the rings of perf events");
+  }
+}
+
+PerfEvents::~PerfEvents() {
+  for (const std::span<uint8_t> mapping : mappings_) munmap(mapping.data(), mapping.size());
+}
+
+// One event per CPU that never happens, of this thread: its ring is there for as long as we are.
+bool PerfEvents::open_rings(size_t data_size) {
+  for (const std::span<uint8_t> mapping : mappings_) munmap(mapping.data(), mapping.size());
+  mappings_.clear();
+  ring_events_.clear();
+  rings_.clear();
+  cpus_.clear();
+  perf_event_attr attributes = software_event(PERF_COUNT_SW_DUMMY);
+  attributes.watermark = 1;
+  attributes.wakeup_watermark = static_cast<uint32_t>(data_size / 4);
+  for (int cpu = 0; cpu < get_nprocs_conf(); ++cpu) {
+    sampler::FileDescriptor event(open_perf_event(attributes, 0, cpu));
+    if (!event && errno == ENODEV) continue;  // not online
+    if (!event) return false;
+    void* memory =
+        mmap(nullptr, kPage + data_size, PROT_READ | PROT_WRITE, MAP_SHARED, event.get(), 0);
+    if (memory == MAP_FAILED) return false;
+    auto* bytes = static_cast<uint8_t*>(memory);
+    mappings_.emplace_back(bytes, kPage + data_size);
+    rings_.push_back({PerfRing(static_cast<perf_event_mmap_page*>(memory),
+                               std::span<const uint8_t>(bytes + kPage, data_size)),
+                      event.get()});
+    cpus_.push_back(cpu);
+    ring_events_.push_back(std::move(event));
+  }
+  return true;
+}
+
+int PerfEvents::open(pid_t tid) {
+  if (opened_.contains(tid)) return 0;
+  Opened opened;
+  perf_event_attr counter = software_event(PERF_COUNT_SW_TASK_CLOCK);
+  opened.clock = sampler::FileDescriptor(open_perf_event(counter, tid, -1));
+  if (!opened.clock) return errno;
+  for (size_t i = 0; i < cpus_.size(); ++i) {
+    sampler::FileDescriptor event(open_event(tid, cpus_[i]));
+    if (!event && errno == ENODEV) continue;
+    if (!event || ioctl(event.get(), PERF_EVENT_IOC_SET_OUTPUT, rings_[i].fd) != 0) return errno;
+    opened.events.push_back(std::move(event));
+  }
+  opened_.emplace(tid, std::move(opened));
+  return 0;
+}
+
+// What the kernel does not know, or permit, is left out, now and in what is opened later.
+int PerfEvents::open_event(pid_t tid, int cpu) {
+  perf_event_attr attributes = software_event(PERF_COUNT_SW_TASK_CLOCK);
+  attributes.sample_period = 1'000'000'000 / options_.rate_hz;
+  attributes.sample_type = kPerfSampleType;
+  attributes.sample_regs_user = kPerfRegisters;
+  attributes.sample_stack_user = kStackBytes;
+  attributes.inherit = 1;
+  attributes.inherit_stat = 1;  // a record with the clock at a thread's end
+  attributes.inherit_thread = options_.inherit_children ? 0 : 1;
+  attributes.watermark = 1;
+  attributes.wakeup_watermark = UINT32_MAX;  // the ring's own event has the say
+  attributes.task = 1;
+  attributes.comm = 1;
+  attributes.comm_exec = 1;
+  attributes.mmap = 1;
+  while (true) {
+    attributes.exclude_kernel = samples_kernel_ ? 0 : 1;
+    // With inheritance since Linux 6.13.
+    if (samples_clock_) attributes.sample_type |= PERF_SAMPLE_READ;
+    const int fd = open_perf_event(attributes, tid, cpu);
+    if (fd >= 0) return fd;
+    if (errno == EACCES && samples_kernel_ && opened_.empty()) {
+      samples_kernel_ = false;
+    } else if (errno == EINVAL && samples_clock_ && opened_.empty()) {
+      samples_clock_ = false;
+      attributes.sample_type &= ~static_cast<uint64_t>(PERF_SAMPLE_READ);
+    } else {
+      return -1;
+    }
+  }
+}
+
+void PerfEvents::retire(pid_t tid) {
+  const auto found = opened_.find(tid);
+  if (found == opened_.end()) return;
+  for (sampler::FileDescriptor& event : found->second.events) retired_.push_back(std::move(event));
+  opened_.erase(found);
+}
+
+std::optional<uint64_t> PerfEvents::clock_ns(pid_t tid) const {
+  const auto found = opened_.find(tid);
+  if (found == opened_.end()) return std::nullopt;
+  uint64_t value = 0;
+  if (read(found->second.clock.get(), &value, sizeof value) != sizeof value) return std::nullopt;
+  return value;
+}
+
+}  // namespace sampan::attach

@@ -1,0 +1,74 @@
+// The perf events of an attach: what is opened, and the rings that it goes into.
+//
+// Each thread has one event per CPU, since only such events can be inherited by the threads that it
+// makes, and share a ring: one per CPU, of an event of our own. An event is the thread's CPU clock
+// (PERF_COUNT_SW_TASK_CLOCK, a timer that runs while the thread does) and copies its registers and
+// the top of its stack when it has used a period. All ends with our descriptors.
+//
+// The kernel's share of the CPU is sampled too where we may (perf_event_paranoid at most 1, or
+// CAP_PERFMON); else a sample comes when the period has been used in user space, and weighs more.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "attach/perf_ring.h"
+#include "sampler/file_descriptor.h"
+
+namespace sampan::attach {
+
+class PerfEvents {
+ public:
+  struct Options {
+    uint32_t rate_hz;
+    bool inherit_children;  // new processes too, not new threads alone
+  };
+  // Makes the rings. Throws Refused.
+  explicit PerfEvents(const Options& options);
+  ~PerfEvents();
+  PerfEvents(const PerfEvents&) = delete;
+  PerfEvents& operator=(const PerfEvents&) = delete;
+
+  // 0, or errno: the thread may have gone (ESRCH), descriptors may have run out (EMFILE), the
+  // kernel may refuse.
+  int open(pid_t tid);
+  // The thread has ended; another may get its number. What others inherited from it goes on.
+  void retire(pid_t tid);
+  // The CPU that a thread given to `open` has used since; of one that has ended, all of it.
+  std::optional<uint64_t> clock_ns(pid_t tid) const;
+
+  struct Ring {
+    PerfRing ring;
+    int fd;  // readable when it fills
+  };
+  std::vector<Ring>& rings() { return rings_; }
+
+  bool samples_kernel() const { return samples_kernel_; }
+  // Samples carry the value of their event's clock.
+  bool samples_clock() const { return samples_clock_; }
+
+ private:
+  struct Opened {
+    std::vector<sampler::FileDescriptor> events;
+    sampler::FileDescriptor clock;  // counts, and is inherited by nobody
+  };
+
+  bool open_rings(size_t data_size);
+  int open_event(pid_t tid, int cpu);
+
+  Options options_;
+  bool samples_kernel_ = true;
+  bool samples_clock_ = true;
+  std::vector<sampler::FileDescriptor> ring_events_;
+  std::vector<std::span<uint8_t>> mappings_;
+  std::vector<int> cpus_;
+  std::vector<Ring> rings_;  // one per CPU
+  std::unordered_map<pid_t, Opened> opened_;
+  std::vector<sampler::FileDescriptor> retired_;
+};
+
+}  // namespace sampan::attach

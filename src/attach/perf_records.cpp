@@ -1,0 +1,124 @@
+#include "attach/perf_records.h"
+
+#include <cstring>
+
+#include "base/byte_cursor.h"
+
+namespace sampan::attach {
+namespace {
+
+constexpr size_t kIdentitySize = 16;  // u32 pid, u32 tid, u64 time
+
+// The registers of kPerfRegisters by their DWARF numbers.
+constexpr unwind::Register kIp = unwind::kRip;
+constexpr uint8_t kDwarfNumbers[] = {unwind::kRax,
+                                     unwind::kRbx,
+                                     unwind::kRcx,
+                                     unwind::kRdx,
+                                     unwind::kRsi,
+                                     unwind::kRdi,
+                                     unwind::kRbp,
+                                     unwind::kRsp,
+                                     kIp,
+                                     8,
+                                     9,
+                                     10,
+                                     11,
+                                     12,
+                                     13,
+                                     14,
+                                     15};
+static_assert(sizeof kDwarfNumbers == unwind::kRegisterCount);
+
+struct Record {
+  perf_event_header header;
+  ByteCursor body;
+};
+
+std::optional<Record> open(PerfBytes record) {
+  ByteCursor cursor(record);
+  const auto header = cursor.fixed<perf_event_header>();
+  if (!cursor.ok() || header.size != record.size()) return std::nullopt;
+  return Record{header, cursor};
+}
+
+void read_stack(ByteCursor& body, PerfSample& sample) {
+  const uint64_t size = body.u64();
+  if (size == 0) return;
+  const std::span<const uint8_t> copied = body.take(size);
+  const uint64_t valid = body.u64();  // what could be copied of it
+  if (body.ok() && valid <= copied.size()) sample.stack = std::as_bytes(copied.first(valid));
+}
+
+}  // namespace
+
+std::optional<PerfIdentity> identify(PerfBytes record) {
+  const std::optional<Record> opened = open(record);
+  if (!opened || opened->body.remaining() < kIdentitySize) return std::nullopt;
+  ByteCursor cursor = opened->body;
+  if (opened->header.type != PERF_RECORD_SAMPLE) cursor.skip(cursor.remaining() - kIdentitySize);
+  PerfIdentity identity{};
+  identity.type = opened->header.type;
+  identity.pid = static_cast<int32_t>(cursor.u32());
+  identity.tid = static_cast<int32_t>(cursor.u32());
+  identity.time_ns = cursor.u64();
+  return identity;
+}
+
+std::optional<PerfSample> decode_perf_sample(PerfBytes record, bool with_value) {
+  std::optional<Record> opened = open(record);
+  if (!opened) return std::nullopt;
+  ByteCursor& body = opened->body;
+  body.skip(kIdentitySize);
+  PerfSample sample{};
+  if (with_value) sample.value = body.u64();
+  const uint64_t abi = body.u64();
+  if (abi == PERF_SAMPLE_REGS_ABI_64) {
+    for (const uint8_t number : kDwarfNumbers) sample.registers.value[number] = body.u64();
+    read_stack(body, sample);
+    sample.user = true;
+  }
+  if (!body.ok()) return std::nullopt;
+  return sample;
+}
+
+std::optional<PerfTask> decode_perf_task(PerfBytes record) {
+  std::optional<Record> opened = open(record);
+  if (!opened) return std::nullopt;
+  ByteCursor& body = opened->body;
+  PerfTask task{};
+  for (int32_t* field : {&task.pid, &task.parent_pid, &task.tid, &task.parent_tid}) {
+    *field = static_cast<int32_t>(body.u32());
+  }
+  return body.ok() ? std::optional(task) : std::nullopt;
+}
+
+std::optional<PerfComm> decode_perf_comm(PerfBytes record) {
+  std::optional<Record> opened = open(record);
+  if (!opened) return std::nullopt;
+  ByteCursor& body = opened->body;
+  body.skip(8);  // pid, tid
+  if (!body.ok() || body.remaining() < kIdentitySize) return std::nullopt;
+  const std::span<const uint8_t> bytes = body.take(body.remaining() - kIdentitySize);
+  const auto* text = reinterpret_cast<const char*>(bytes.data());
+  return PerfComm{std::string(text, strnlen(text, bytes.size())),
+                  (opened->header.misc & PERF_RECORD_MISC_COMM_EXEC) != 0};
+}
+
+std::optional<uint64_t> decode_perf_lost(PerfBytes record) {
+  std::optional<Record> opened = open(record);
+  if (!opened) return std::nullopt;
+  opened->body.skip(8);  // the event's id
+  const uint64_t lost = opened->body.u64();
+  return opened->body.ok() ? std::optional(lost) : std::nullopt;
+}
+
+std::optional<uint64_t> decode_perf_read(PerfBytes record) {
+  std::optional<Record> opened = open(record);
+  if (!opened) return std::nullopt;
+  opened->body.skip(8);  // pid, tid
+  const uint64_t value = opened->body.u64();
+  return opened->body.ok() ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace sampan::attach

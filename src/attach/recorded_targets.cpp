@@ -1,0 +1,125 @@
+#include "attach/recorded_targets.h"
+
+#include <fmt/core.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "attach/proc_task.h"
+#include "base/clock.h"
+
+namespace sampan::attach {
+namespace {
+
+constexpr uint64_t kSecond = 1'000'000'000;
+// The kernel tells how a process ended while it is a zombie, and, since Linux 6.15, when it has
+// been reaped; not in the moment between. So we ask again for a while.
+constexpr uint64_t kPatience = kSecond / 4;
+
+// The last field of /proc/PID/stat, as wait() gives it: of a zombie only.
+std::optional<int> zombie_wait_status(pid_t pid) {
+  const std::optional<char> state = thread_state(pid, pid);
+  if (state != 'Z') return std::nullopt;
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  text.erase(text.find_last_not_of(" \n") + 1);
+  const size_t space = text.rfind(' ');
+  if (space == std::string::npos) return std::nullopt;
+  return std::atoi(text.c_str() + space);
+}
+
+sampler::ExitState exit_state_of(pid_t pid, int pidfd) {
+  const sampler::ExitState exit = sampler::exit_state(pidfd);
+  if (exit.status || exit.signal) return exit;
+  const std::optional<int> status = zombie_wait_status(pid);
+  if (!status) return {};
+  if (WIFSIGNALED(*status)) return {std::nullopt, WTERMSIG(*status)};
+  return {WEXITSTATUS(*status), std::nullopt};
+}
+
+}  // namespace
+
+RecordedTargets::RecordedTargets(sampler::EventLoop& loop, recording::Writer& writer,
+                                 const Options& options)
+    : loop_(loop), writer_(writer), options_(options) {}
+
+RecordedTargets::~RecordedTargets() {
+  for (const auto& [pid, entry] : processes_) loop_.forget(entry.pidfd.get());
+}
+
+AttachedProcess& RecordedTargets::process(pid_t pid) {
+  Entry& entry = processes_[pid];
+  if (entry.process) return *entry.process;
+  const std::optional<ProcessStatus> status = process_status(pid);
+  AttachedProcess::Origin origin{};
+  origin.pid = pid;
+  origin.parent_pid = status ? status->parent_pid : 0;
+  origin.session_start_ns = options_.start_ns;
+  origin.start_ns = monotonic_ns();
+  origin.period_ns = options_.period_ns;
+  entry.process = std::make_unique<AttachedProcess>(writer_, origin);
+  entry.pidfd = sampler::FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!entry.pidfd) {
+    entry.end_ns = origin.start_ns;  // it was gone before we came
+    return *entry.process;
+  }
+  loop_.watch(entry.pidfd.get(), [this, pid] {
+    Entry& ending = processes_.at(pid);
+    loop_.forget(ending.pidfd.get());
+    ending.end_ns = monotonic_ns();
+  });
+  return *entry.process;
+}
+
+void RecordedTargets::ended(pid_t pid, uint64_t time_ns, const sampler::ExitState& exit) {
+  const auto found = processes_.find(pid);
+  if (found == processes_.end()) return;
+  if (found->second.end_ns == 0) found->second.end_ns = time_ns;
+  end(pid, found->second, exit);
+  processes_.erase(found);
+}
+
+void RecordedTargets::end(pid_t pid, Entry& entry, const sampler::ExitState& exit) {
+  if (entry.pidfd) loop_.forget(entry.pidfd.get());
+  entry.process->finish(entry.end_ns, exit);
+  if (pid != options_.root) return;
+  root_ended_ = true;
+  root_exit_ = exit;
+}
+
+void RecordedTargets::tick(uint64_t now_ns) {
+  for (auto it = processes_.begin(); it != processes_.end();) {
+    auto& [pid, entry] = *it;
+    if (entry.end_ns != 0) {
+      const sampler::ExitState exit = exit_state_of(pid, entry.pidfd.get());
+      if (exit.status || exit.signal || now_ns >= entry.end_ns + kPatience) {
+        end(pid, entry, exit);
+        it = processes_.erase(it);
+        continue;
+      }
+    }
+    ++it;
+  }
+  if (now_ns >= next_refresh_ns_) {
+    next_refresh_ns_ = now_ns + kSecond;
+    for (auto& [pid, entry] : processes_) entry.process->refresh(now_ns);
+  }
+  writer_.tick(now_ns);
+}
+
+void RecordedTargets::finish(uint64_t now_ns) {
+  for (auto& [pid, entry] : processes_) {
+    const bool lives = entry.end_ns == 0;
+    if (lives) entry.end_ns = now_ns;
+    end(pid, entry, lives ? sampler::ExitState() : exit_state_of(pid, entry.pidfd.get()));
+    if (lives && pid == options_.root) root_ended_ = false;
+  }
+  processes_.clear();
+}
+
+}  // namespace sampan::attach

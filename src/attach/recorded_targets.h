@@ -1,0 +1,63 @@
+// The processes of one attach: makes their rows in the recording, notices their ends, and knows of
+// the first, the root, how it ended.
+//
+// A process that has ended may still have samples in an engine's ring. So its end is noted when its
+// pidfd says so, and written by the tick after that: call the engine's tick first.
+//
+// Errors: throws Error when the recording cannot be written.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "attach/engine.h"
+#include "sampler/event_loop.h"
+#include "sampler/file_descriptor.h"
+
+namespace sampan::attach {
+
+class RecordedTargets : public Targets {
+ public:
+  struct Options {
+    pid_t root;
+    uint64_t start_ns;   // of the session, CLOCK_MONOTONIC
+    uint64_t period_ns;  // of the rate asked for
+  };
+  RecordedTargets(sampler::EventLoop& loop, recording::Writer& writer, const Options& options);
+  ~RecordedTargets() override;
+
+  AttachedProcess& process(pid_t pid) override;
+  void ended(pid_t pid, uint64_t time_ns, const sampler::ExitState& exit) override;
+
+  // Writes the ends that are due, and once a second what no engine announces.
+  void tick(uint64_t now_ns);
+  // The end of sampling: of those that live, and of those whose end was not written yet.
+  void finish(uint64_t now_ns);
+
+  size_t alive() const { return processes_.size(); }
+  bool root_ended() const { return root_ended_; }
+  // How the root ended, as far as that is known.
+  const sampler::ExitState& root_exit() const { return root_exit_; }
+
+ private:
+  struct Entry {
+    std::unique_ptr<AttachedProcess> process;
+    sampler::FileDescriptor pidfd;
+    uint64_t end_ns = 0;  // 0: lives
+  };
+
+  void end(pid_t pid, Entry& entry, const sampler::ExitState& exit);
+
+  sampler::EventLoop& loop_;
+  recording::Writer& writer_;
+  Options options_;
+  std::map<pid_t, Entry> processes_;
+  uint64_t next_refresh_ns_ = 0;
+  bool root_ended_ = false;
+  sampler::ExitState root_exit_;
+};
+
+}  // namespace sampan::attach

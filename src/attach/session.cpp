@@ -1,0 +1,68 @@
+#include "attach/session.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "attach/permission.h"
+#include "base/clock.h"
+
+namespace sampan::attach {
+
+Session::Session(sampler::EventLoop& loop, pid_t pid, const SessionOptions& options)
+    : loop_(loop), start_ns_(monotonic_ns()) {
+  std::vector<EngineKind> kinds = {EngineKind::kPerf, EngineKind::kPtrace, EngineKind::kPoll};
+  if (options.engine) kinds = {*options.engine};
+  std::string refusals;
+  for (const EngineKind kind : kinds) {
+    try {
+      begin(kind, pid, options);
+      return;
+    } catch (const Refused& refused) {
+      refusals += "\n  " + why_refused(kind, pid, refused.error_number);
+    }
+    engine_.reset();
+    targets_.reset();
+    writer_.reset();
+    unlink(options.recording.c_str());
+  }
+  throw Error("process {} cannot be sampled:{}", pid, refusals);
+}
+
+Session::~Session() = default;
+
+void Session::begin(EngineKind kind, pid_t pid, const SessionOptions& options) {
+  recording::Session description = options.description;
+  description.engine = engine_name(kind);
+  const uint32_t rate_hz = std::max(description.rate_hz, 1u);
+  writer_ = std::make_unique<recording::Writer>(options.recording, description);
+  targets_ = std::make_unique<RecordedTargets>(
+      loop_, *writer_, RecordedTargets::Options{pid, start_ns_, 1'000'000'000 / rate_hz});
+  engine_ = make_engine(kind, loop_, *targets_, {rate_hz, options.follow});
+  kind_ = kind;
+  engine_->attach(pid);
+  targets_->process(pid);  // an engine may wait for its first sample
+}
+
+void Session::step(int longest_ms) {
+  loop_.wait(std::clamp(longest_ms, 0, kTickMs));
+  const uint64_t now = monotonic_ns();
+  engine_->tick(now);
+  targets_->tick(now);
+}
+
+void Session::detach() {
+  engine_->tick(monotonic_ns());
+  note_ = engine_->note();
+  engine_.reset();
+  const size_t alive = targets_->alive();
+  targets_->finish(monotonic_ns());
+  outcome_ = {targets_->root_ended(), targets_->root_exit(), alive};
+}
+
+void Session::finish(recording::SessionEnd end) {
+  writer_->finish(end);
+}
+
+}  // namespace sampan::attach

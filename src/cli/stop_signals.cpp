@@ -1,0 +1,35 @@
+#include "cli/stop_signals.h"
+
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace sampan::cli {
+
+StopSignals::StopSignals() {
+  sigset_t stopping;
+  sigemptyset(&stopping);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&stopping, signal);
+  sigprocmask(SIG_BLOCK, &stopping, &inherited_mask_);
+  fd_ = sampler::FileDescriptor(signalfd(-1, &stopping, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd_) {
+    sigprocmask(SIG_SETMASK, &inherited_mask_, nullptr);
+    throw Error("receiving signals: signalfd: {}", std::strerror(errno));
+  }
+}
+
+StopSignals::~StopSignals() {
+  sigprocmask(SIG_SETMASK, &inherited_mask_, nullptr);
+}
+
+void StopSignals::take() {
+  signalfd_siginfo info{};
+  while (read(fd_.get(), &info, sizeof info) == sizeof info) {
+  }
+}
+
+}  // namespace sampan::cli

@@ -1,0 +1,166 @@
+#include "attach/snapshot.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include "attach/memory_map.h"
+#include "attach/permission.h"
+#include "attach/process_modules.h"
+#include "attach/remote_walker.h"
+#include "attach/stopped_thread.h"
+#include "base/clock.h"
+#include "sampler/file_descriptor.h"
+#include "wire/record.h"
+
+namespace sampan::attach {
+namespace {
+
+constexpr size_t kUnknownStack = size_t{64} << 10;
+// Of a thread that waits, what lies beyond is read when it is needed.
+constexpr size_t kCopiedWaiting = size_t{256} << 10;
+constexpr size_t kCopiedRunning = size_t{1} << 20;
+constexpr int kAttempts = 20;  // to meet a thread that wakes up and goes to sleep all the time
+
+class SnapshotTaker {
+ public:
+  explicit SnapshotTaker(pid_t pid)
+      : pid_(pid),
+        modules_(pid),
+        map_(read_memory_map(pid)),
+        reasons_(pid),
+        frames_(wire::kMaxFrames) {}
+
+  Snapshot take(const std::function<bool(pid_t, const std::string&)>& wanted);
+
+ private:
+  void check_permission() const;
+  void look(ThreadSnapshot& thread);
+  bool look_at_waiting(ThreadSnapshot& thread);
+  bool look_at_running(ThreadSnapshot& thread);
+  void keep(ThreadSnapshot& thread, const unwind::WalkResult& result) const;
+  size_t stack_size(uint64_t sp, size_t most) const;
+
+  pid_t pid_;
+  ProcessModules modules_;
+  std::vector<MappedRange> map_;
+  WaitReasons reasons_;
+  RemoteMemory memory_;
+  std::vector<uint64_t> frames_;
+  std::optional<RemoteWalker> walker_;
+  uint64_t stopped_ns_ = 0;
+};
+
+Snapshot SnapshotTaker::take(const std::function<bool(pid_t, const std::string&)>& wanted) {
+  check_permission();
+  Snapshot snapshot;
+  ProcessModules::Changes changes = modules_.refresh(0);
+  snapshot.modules = std::move(changes.loaded);
+  snapshot.problems = std::move(changes.problems);
+  walker_.emplace(modules_);
+  for (const pid_t tid : thread_ids(pid_)) {
+    const auto name = thread_name(pid_, tid);
+    if (!name) continue;
+    ThreadSnapshot thread{tid, *name, 'S', {}, {}, wire::StopReason::kNoRule, "", true};
+    thread.wanted = wanted(tid, *name);
+    snapshot.threads.push_back(std::move(thread));
+  }
+  if (snapshot.threads.empty()) throw Error("process {} has ended", pid_);
+  // See StoppedThread.
+  std::thread looker([&] {
+    for (ThreadSnapshot& thread : snapshot.threads) {
+      if (thread.wanted) look(thread);
+    }
+  });
+  looker.join();
+  snapshot.stopped_ns = stopped_ns_;
+  return snapshot;
+}
+
+void SnapshotTaker::check_permission() const {
+  const sampler::FileDescriptor file(
+      open(fmt::format("/proc/{}/syscall", pid_).c_str(), O_RDONLY | O_CLOEXEC));
+  char byte;
+  const bool opened = static_cast<bool>(file);
+  if (opened && read(file.get(), &byte, 1) >= 0 && !map_.empty()) return;
+  const int error = opened && !map_.empty() ? errno : EPERM;
+  throw Refused(error, "{}", why_refused(EngineKind::kPtrace, pid_, error));
+}
+
+void SnapshotTaker::look(ThreadSnapshot& thread) {
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (look_at_waiting(thread)) return;
+    const std::optional<char> state = thread_state(pid_, thread.tid);
+    thread.state = state.value_or('X');
+    if (thread.state == 'Z' || thread.state == 'X') {
+      thread.problem = "it has ended";
+      return;
+    }
+    if (thread.state == 'R' && look_at_running(thread)) return;
+  }
+  thread.problem = "it goes to sleep and wakes up too often to be met";
+}
+
+// What is read of a thread counts only when it has not run meanwhile.
+bool SnapshotTaker::look_at_waiting(ThreadSnapshot& thread) {
+  const std::optional<RunTimes> before = run_times(pid_, thread.tid);
+  const std::optional<BlockedCall> call = blocked_call(pid_, thread.tid);
+  if (!call) return false;
+  thread.state = thread_state(pid_, thread.tid).value_or('X');
+  const bool stopped = thread.state == 'T' || thread.state == 't';
+  thread.wait = stopped ? WaitReason{} : reasons_.describe(*call);
+  memory_.copy_stack(pid_, call->sp, stack_size(call->sp, kCopiedWaiting), true);
+  keep(thread, walker_->walk_blocked(call->pc, call->sp, memory_, frames_));
+  return before && before == run_times(pid_, thread.tid);
+}
+
+// True when there is nothing more to try.
+bool SnapshotTaker::look_at_running(ThreadSnapshot& thread) {
+  unwind::Registers registers;
+  {
+    const StoppedThread stopped(thread.tid);
+    if (stopped.error() == ESRCH) return false;
+    if (stopped.error() != 0) {
+      thread.problem =
+          fmt::format("it runs, and could not be stopped: {}",
+                      stopped.error() == EPERM ? why_refused(EngineKind::kPtrace, pid_, EPERM)
+                                               : std::strerror(stopped.error()));
+      return true;
+    }
+    registers = stopped.registers();
+    const uint64_t sp = registers.value[unwind::kRsp];
+    memory_.copy_stack(pid_, sp, stack_size(sp, kCopiedRunning), false);
+    stopped_ns_ += stopped.stopped_ns();
+  }
+  thread.wait = {};
+  keep(thread, walker_->walk(registers, memory_, frames_));
+  return true;
+}
+
+void SnapshotTaker::keep(ThreadSnapshot& thread, const unwind::WalkResult& result) const {
+  thread.frames.assign(frames_.begin(), frames_.begin() + result.depth);
+  thread.stop = result.stop;
+}
+
+// Up to the end of what was mapped with the stack pointer, at most `most`.
+size_t SnapshotTaker::stack_size(uint64_t sp, size_t most) const {
+  const auto range =
+      std::upper_bound(map_.begin(), map_.end(), sp,
+                       [](uint64_t value, const MappedRange& entry) { return value < entry.end; });
+  if (range == map_.end() || sp < range->start) return kUnknownStack;
+  return std::min<uint64_t>(most, range->end - sp);
+}
+
+}  // namespace
+
+Snapshot take_snapshot(pid_t pid,
+                       const std::function<bool(pid_t tid, const std::string& name)>& wanted) {
+  return SnapshotTaker(pid).take(wanted);
+}
+
+}  // namespace sampan::attach

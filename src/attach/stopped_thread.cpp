@@ -1,0 +1,64 @@
+#include "attach/stopped_thread.h"
+
+#include <sched.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+
+#include "base/clock.h"
+
+namespace sampan::attach {
+namespace {
+
+// A thread that runs comes by at the latest when its time slice or its system call ends.
+constexpr uint64_t kPatienceNs = 200'000'000;
+
+}  // namespace
+
+StoppedThread::StoppedThread(pid_t tid) : tid_(tid), error_(stop()) {}
+
+StoppedThread::~StoppedThread() {
+  if (stopped_) ptrace(PTRACE_DETACH, tid_, nullptr, signal_);
+}
+
+int StoppedThread::stop() {
+  if (ptrace(PTRACE_SEIZE, tid_, nullptr, nullptr) != 0) return errno;
+  since_ns_ = monotonic_ns();
+  if (ptrace(PTRACE_INTERRUPT, tid_, nullptr, nullptr) != 0) return errno;
+  if (const int error = wait(); error != 0) return error;
+  stopped_ = true;
+  user_regs_struct user;
+  if (ptrace(PTRACE_GETREGS, tid_, nullptr, &user) != 0) return errno;
+  registers_ = registers_of(user);
+  return 0;
+}
+
+int StoppedThread::wait() {
+  while (monotonic_ns() - since_ns_ < kPatienceNs) {
+    int status = 0;
+    const pid_t found = waitpid(tid_, &status, __WALL | WNOHANG);
+    if (found < 0) return errno;
+    if (found == 0) {
+      sched_yield();
+      continue;
+    }
+    if (!WIFSTOPPED(status)) return ESRCH;
+    // A stop without an event is a signal that must not be lost.
+    if (status >> 16 == 0) signal_ = WSTOPSIG(status);
+    return 0;
+  }
+  return ETIMEDOUT;
+}
+
+uint64_t StoppedThread::stopped_ns() const {
+  return monotonic_ns() - since_ns_;
+}
+
+unwind::Registers registers_of(const user_regs_struct& user) {
+  // In the order of the DWARF numbers.
+  return {{user.rax, user.rdx, user.rcx, user.rbx, user.rsi, user.rdi, user.rbp, user.rsp, user.r8,
+           user.r9, user.r10, user.r11, user.r12, user.r13, user.r14, user.r15, user.rip}};
+}
+
+}  // namespace sampan::attach

@@ -1,0 +1,71 @@
+// RapidJSON's writer, with the values of a report: an absent value is null, and text is made valid
+// UTF-8.
+#pragma once
+
+#include <rapidjson/prettywriter.h>
+#include <rapidjson/stringbuffer.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/utf8.h"
+
+namespace sampan::reports {
+
+class Json {
+ public:
+  Json() { writer_.SetIndent(' ', 1); }
+
+  void key(std::string_view key) {
+    writer_.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
+  }
+  void value(std::string_view text) {
+    const std::string valid = valid_utf8(text);
+    writer_.String(valid.data(), static_cast<rapidjson::SizeType>(valid.size()));
+  }
+  void value(uint64_t number) { writer_.Uint64(number); }
+  void value(uint32_t number) { writer_.Uint(number); }
+  void value(int number) { writer_.Int(number); }
+  void value(double number) { writer_.Double(number); }
+  template <typename T>
+  void value(const std::optional<T>& optional) {
+    optional ? value(*optional) : static_cast<void>(writer_.Null());
+  }
+  void value(const std::vector<std::string>& texts) {
+    array(texts, [this](const std::string& text) { value(text); });
+  }
+
+  template <typename T>
+  void member(std::string_view name, const T& of) {
+    key(name);
+    value(of);
+  }
+  template <typename Members>
+  void object(Members&& members) {
+    writer_.StartObject();
+    members();
+    writer_.EndObject();
+  }
+  template <typename Range, typename Element>
+  void array(const Range& range, Element&& element) {
+    writer_.StartArray();
+    for (const auto& each : range) element(each);
+    writer_.EndArray();
+  }
+  template <typename Range, typename Members>
+  void objects(std::string_view name, const Range& range, Members&& members) {
+    key(name);
+    array(range, [&](const auto& each) { object([&] { members(each); }); });
+  }
+
+  std::string text() const { return std::string(buffer_.GetString(), buffer_.GetSize()) + "\n"; }
+
+ private:
+  rapidjson::StringBuffer buffer_;
+  rapidjson::PrettyWriter<rapidjson::StringBuffer> writer_{buffer_};
+};
+
+}  // namespace sampan::reports

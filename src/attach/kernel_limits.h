@@ -1,0 +1,36 @@
+// What the kernel is set to, and what this process may do: the values behind permission.h.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace sampan::attach {
+
+// kernel.yama.ptrace_scope; nothing where the kernel has no yama.
+std::optional<int> ptrace_scope();
+// kernel.perf_event_paranoid; nothing where the kernel has no perf.
+std::optional<int> perf_event_paranoid();
+// The most samples a second that perf gives (kernel.perf_event_max_sample_rate).
+std::optional<int> perf_sample_rate_limit();
+
+// Ticks of the kernel in a second (CONFIG_HZ): CPU timers expire on them.
+int tick_rate_hz();
+
+// Signals that may wait for processes of this user (RLIMIT_SIGPENDING of `pid`): each timer of a
+// process counts. Nothing: unlimited, or `pid` may not be asked.
+std::optional<uint64_t> pending_signal_limit(pid_t pid);
+
+enum class Capability : unsigned { kPtrace = 19, kPerfmon = 38 };  // of linux/capability.h
+// Whether this process has it in effect; CAP_SYS_ADMIN stands for kPerfmon too.
+bool has_capability(Capability capability);
+
+// This process is under a seccomp filter.
+bool under_seccomp_filter();
+
+// "alice (1000)", or "1000" for a user without a name.
+std::string user_name(uid_t user);
+
+}  // namespace sampan::attach

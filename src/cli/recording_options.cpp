@@ -1,8 +1,16 @@
 #include "cli/recording_options.h"
 
 #include <filesystem>
+#include <map>
 
 namespace sampan::cli {
+namespace {
+
+const std::map<std::string, profile::State> kStates = {{"cpu", profile::State::kCpu},
+                                                       {"waiting", profile::State::kWaiting},
+                                                       {"all", profile::State::kAll}};
+
+}  // namespace
 
 std::string RecordingOptions::path() const {
   const std::filesystem::path path(recording);
@@ -24,6 +32,14 @@ void add_recording_options(CLI::App& command, RecordingOptions& options) {
       ->allow_extra_args(false);
   command.add_option("--process", options.selection.process, "Only the process with this pid")
       ->type_name("PID");
+  command
+      .add_option_function<std::string>(
+          "--state",
+          [&options](const std::string& word) { options.selection.state = kStates.at(word); },
+          "Only samples on CPU, only waiting ones, or all: cpu, waiting or all")
+      ->envname("SAMPAN_STATE")
+      ->type_name("STATE")
+      ->check(CLI::IsMember({"cpu", "waiting", "all"}).description(""));
   command.add_option("--from", options.selection.from_s, "Only what is after this second")
       ->type_name("S");
   command.add_option("--to", options.selection.to_s, "Only what is before this second")

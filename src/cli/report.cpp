@@ -33,6 +33,7 @@ struct ReportOptions {
   std::string sort = "self";
   std::string by = "function";
   unsigned top = 20;
+  bool idle = false;
   bool tree = false;
   bool json = false;
   std::string callers;
@@ -58,6 +59,7 @@ int report(const ReportOptions& options) {
   page_options.sort = chosen(kSorts, "--sort", options.sort);
   page_options.by = chosen(kKinds, "--by", options.by);
   page_options.top = options.top;
+  page_options.idle = options.idle;
   page_options.tree = options.tree;
   page_options.callers = options.callers;
 
@@ -89,6 +91,7 @@ void add_report(CLI::App& app, Commands& commands) {
                    "a row for each function, line, file, module, thread or process")
       ->envname("SAMPAN_BY");
   command->add_option("--top", options->top, "rows of the table (0: all)")->envname("SAMPAN_TOP");
+  command->add_flag("--idle", options->idle, "show threads that only wait, too");
   command->add_flag("--tree", options->tree, "the call tree instead of the table");
   command->add_option("--callers", options->callers,
                       "who calls the functions with this in their name");

@@ -66,6 +66,7 @@ void load_samples(const recording::Recording& from, Profile* profile) {
                                       : thread.waiting_ns;
     sum += row.weight_ns;
     ++thread.samples;
+    thread.waiting_samples += row.wait != kNone;
     thread.complete_stacks += complete;
   }
   std::stable_sort(profile->samples.begin(), profile->samples.end(),

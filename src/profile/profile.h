@@ -67,7 +67,8 @@ struct Thread {
   uint64_t sampled_cpu_ns = 0;     // sum of its samples' weights, on CPU
   uint64_t waiting_ns = 0;         // the same, waiting, but for:
   uint64_t runnable_ns = 0;        // waiting for a CPU
-  uint64_t samples = 0;
+  uint64_t samples = 0;            // in all
+  uint64_t waiting_samples = 0;
   uint64_t complete_stacks = 0;
 };
 
@@ -130,6 +131,7 @@ struct Profile {
 
   uint64_t duration_ns() const;  // of the session, or up to the last sample
   bool has_waits() const { return !waits.empty() || session.clock == "wall"; }
+  bool is_runnable(uint32_t wait) const { return waits[wait].call == kRunnable; }
 };
 
 Profile load(recording::Recording recording);

@@ -33,7 +33,7 @@ std::string callers_section(const Context& context) {
   const uint64_t total_ns = tree[0].total.ns;
   return context.style.heading(fmt::format("Callers of '{}': {} s of {} s", printable(wanted),
                                            seconds(total_ns),
-                                           seconds(context.summary.sampled.ns))) +
+                                           seconds(context.summary.total().ns))) +
          "\n" + tree_text(context, tree, {.self = false});
 }
 

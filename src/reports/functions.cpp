@@ -115,6 +115,16 @@ void sort_rows(const Profile& profile, Sort sort, std::vector<FlatRow>& rows) {
   }
 }
 
+std::string_view unit_text(const profile::View& view) {
+  if (!view.profile->has_waits()) return "seconds";
+  switch (view.state) {
+    case profile::State::kCpu: return "seconds of CPU";
+    case profile::State::kWaiting: return "seconds of waiting";
+    case profile::State::kAll: break;
+  }
+  return "seconds, CPU and waiting";
+}
+
 std::string_view order_text(Sort sort) {
   switch (sort) {
     case Sort::kSelf: return "most self time first";
@@ -129,7 +139,7 @@ std::string_view order_text(Sort sort) {
 }  // namespace
 
 std::string flat_section(const Context& context) {
-  if (context.summary.sampled.samples == 0) return "";
+  if (context.summary.total().samples == 0) return "";
   const Profile& profile = context.profile();
   const PageOptions& options = context.options;
   std::vector<FlatRow> rows = flat_table(context.view, options.by);
@@ -140,7 +150,7 @@ std::string flat_section(const Context& context) {
       {.title = "samples"}, {.title = "self"}, {.title = "%"}, {.title = "total"}, {.title = "%"}};
   columns.insert(columns.end(), kind.columns.begin(), kind.columns.end());
   Table table(std::move(columns));
-  const auto all_ns = static_cast<double>(context.summary.sampled.ns);
+  const auto all_ns = static_cast<double>(context.summary.total().ns);
   const size_t shown = options.top == 0 ? rows.size() : std::min<size_t>(options.top, rows.size());
   uint64_t folded_ns = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -158,9 +168,9 @@ std::string flat_section(const Context& context) {
   }
   std::string title = plural_of(2, kind.noun);
   title[0] = static_cast<char>(title[0] - 'a' + 'A');
-  std::string text =
-      context.style.heading(fmt::format("{}, {} (seconds)", title, order_text(options.sort))) +
-      "\n" + table.text(options.width, context.style);
+  std::string text = context.style.heading(fmt::format(
+                         "{}, {} ({})", title, order_text(options.sort), unit_text(context.view))) +
+                     "\n" + table.text(options.width, context.style);
   if (shown < rows.size()) {
     text += context.style.faint(
                 fmt::format("  and {} more {}, {} s of self time", count(rows.size() - shown),

@@ -93,9 +93,16 @@ std::string rate(const Context& context) {
 
 std::string samples(const Context& context) {
   const Summary& summary = context.summary;
-  if (summary.sampled.samples == 0) return item(context, "samples", "none");
-  std::string text = fmt::format("{}, carrying {} s of CPU", count(summary.sampled.samples),
-                                 seconds(summary.sampled.ns));
+  const uint64_t all = summary.total().samples;
+  if (all == 0) return item(context, "samples", "none");
+  std::string text = count(all) + ", carrying ";
+  if (summary.waiting.samples + summary.runnable.samples > 0) {
+    text += seconds(summary.waiting.ns) + " s of waiting, " + seconds(summary.runnable.ns) +
+            " s in the queue for a CPU";
+    if (summary.sampled.samples == 0) return item(context, "samples", text);
+    text += " and ";
+  }
+  text += seconds(summary.sampled.ns) + " s of CPU";
   const auto coverage = summary.coverage();
   if (!coverage) return item(context, "samples", text);
   text += fmt::format("; coverage {} %", percent(*coverage, 1));

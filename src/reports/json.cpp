@@ -1,7 +1,11 @@
 #include <fmt/chrono.h>
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <ctime>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "profile/flat.h"
 #include "profile/frames.h"
@@ -38,7 +42,11 @@ void write_session(Json& json, const profile::Profile& profile, const Summary& s
   json.member("cpu_s", in_seconds(summary.cpu_ns));
   json.member("sampled_cpu_s", in_seconds(summary.sampled.ns));
   json.member("coverage", summary.coverage());
-  json.member("samples", summary.sampled.samples);
+  if (profile.has_waits()) {
+    json.member("waiting_s", in_seconds(summary.waiting.ns));
+    json.member("runnable_s", in_seconds(summary.runnable.ns));
+  }
+  json.member("samples", summary.total().samples);
   json.member("complete_stacks", summary.complete_share());
 }
 
@@ -59,7 +67,7 @@ void write_processes(Json& json, const profile::Profile& profile, const Summary&
     json.member("parent", process.parent_pid);
     json.member("name", process.name);
     json.member("cpu_s", in_seconds(row.cpu_ns));
-    json.member("samples", row.sampled.samples);
+    json.member("samples", row.samples);
     if (process.exit_status) json.member("exit_status", *process.exit_status);
     if (process.exit_signal) json.member("exit_signal", *process.exit_signal);
   });
@@ -73,8 +81,38 @@ void write_threads(Json& json, const profile::Profile& profile, const Summary& s
     json.member("name", thread.name);
     json.member("cpu_s", in_seconds(row.cpu_ns));
     json.member("sampled_cpu_s", in_seconds(row.sampled.ns));
-    json.member("samples", row.sampled.samples);
+    if (profile.has_waits()) {
+      json.member("waiting_s", in_seconds(row.waiting.ns));
+      json.member("runnable_s", in_seconds(row.runnable.ns));
+    }
+    json.member("samples", row.samples());
     json.member("complete_stacks", row.complete_share());
+  });
+}
+
+void write_waits(Json& json, const profile::View& view) {
+  const profile::Profile& profile = *view.profile;
+  std::map<std::pair<uint32_t, uint32_t>, profile::Weight> weights;  // by thread and wait
+  for (const uint32_t index : view.samples) {
+    const profile::Sample& sample = profile.samples[index];
+    if (sample.wait != profile::kNone) {
+      weights[{sample.thread, sample.wait}] += {sample.weight_ns, 1};
+    }
+  }
+  std::vector<std::pair<std::pair<uint32_t, uint32_t>, profile::Weight>> rows(weights.begin(),
+                                                                              weights.end());
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.second.ns > b.second.ns; });
+  json.objects("waits", rows, [&](const auto& row) {
+    const profile::Thread& thread = profile.threads[row.first.first];
+    const profile::Wait& wait = profile.waits[row.first.second];
+    json.member("pid", profile.processes[thread.process].pid);
+    json.member("tid", thread.tid);
+    json.member("thread", thread.name);
+    json.member("call", wait.call);
+    json.member("object", wait.object);
+    json.member("waiting_s", in_seconds(row.second.ns));
+    json.member("samples", row.second.samples);
   });
 }
 
@@ -110,6 +148,7 @@ std::string json(const profile::View& view, const std::vector<std::string>& note
     json.member("damage", profile.damage);
     write_processes(json, profile, summary);
     write_threads(json, profile, summary);
+    if (profile.has_waits()) write_waits(json, view);
     write_functions(json, view);
   });
   return json.text();

@@ -1,4 +1,8 @@
 #include "reports/report.h"
+
+#include <algorithm>
+#include <vector>
+
 #include "reports/sections.h"
 
 namespace sampan::reports {
@@ -13,13 +17,38 @@ std::string files_section(const Context& context) {
   return text.empty() ? text : context.style.heading("Files") + "\n" + text;
 }
 
-std::string main_section(const Context& context) {
+// Without the threads that only wait: they would drown the others.
+profile::View busy_part(const Context& context) {
+  profile::View busy = context.view;
+  std::vector<bool> idle(context.profile().threads.size());
+  for (const ThreadSummary& row : context.summary.threads) idle[row.thread] = row.only_waits();
+  std::erase_if(busy.threads, [&](uint32_t thread) { return idle[thread]; });
+  std::erase_if(busy.samples,
+                [&](uint32_t sample) { return idle[context.profile().samples[sample].thread]; });
+  return busy;
+}
+
+std::string chosen_section(const Context& context) {
   if (!context.options.callers.empty()) return callers_section(context);
   if (context.options.tree) return tree_section(context);
   return flat_section(context);
 }
 
+std::string main_section(const Context& context) {
+  if (!hide_idle(context)) return chosen_section(context);
+  const profile::View busy = busy_part(context);
+  const Summary summary = summarize(busy);
+  return chosen_section({busy, summary, context.options, context.style});
+}
+
 }  // namespace
+
+bool hide_idle(const Context& context) {
+  const std::vector<ThreadSummary>& threads = context.summary.threads;
+  const auto only_waits = [](const ThreadSummary& row) { return row.only_waits(); };
+  return !context.options.idle && std::any_of(threads.begin(), threads.end(), only_waits) &&
+         !std::all_of(threads.begin(), threads.end(), only_waits);
+}
 
 std::string page(const profile::View& view, const PageOptions& options) {
   const Summary summary = summarize(view);
@@ -27,7 +56,7 @@ std::string page(const profile::View& view, const PageOptions& options) {
   std::string text;
   for (const std::string& section :
        {heading(context), processes_section(context), threads_section(context),
-        main_section(context), files_section(context)}) {
+        waits_section(context), main_section(context), files_section(context)}) {
     if (!text.empty() && !section.empty()) text += '\n';
     text += section;
   }

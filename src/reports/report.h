@@ -2,7 +2,9 @@
 //
 // The words of the page: `CPU` is what the kernel accounted, `sampled` is the CPU that samples
 // carry, `coverage` is the second divided by the first. Shares are shares of the sampled CPU of the
-// view. What no sample carries is unsampled, not lost; what is lost is counted by reason.
+// view. What no sample carries is unsampled, not lost; what is lost is counted by reason. A view
+// with waiting samples (--clock wall) shows wall time: shares are shares of all that its threads
+// lived.
 #pragma once
 
 #include <cstdio>
@@ -27,6 +29,7 @@ struct PageOptions {
   Sort sort = Sort::kSelf;
   By by = By::kFunction;
   unsigned top = 20;         // rows of the table; 0: all
+  bool idle = false;         // threads that only wait, too
   bool tree = false;         // the call tree instead of the table
   std::string callers = {};  // instead of the table: callers of functions with this in the name
   unsigned width = 80;       // columns

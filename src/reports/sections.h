@@ -19,11 +19,16 @@ struct Context {
   const profile::Profile& profile() const { return *view.profile; }
 };
 
+// Whether threads that only wait are left out: unless they were asked for, or there are no others.
+bool hide_idle(const Context& context);
+
 // heading.cpp: what ran, how long, how well it was sampled, what was lost.
 std::string heading(const Context& context);
 // threads.cpp
 std::string threads_section(const Context& context);
 std::string processes_section(const Context& context);  // empty for a single process
+// waits.cpp: in what was waited, by threads of one name together. Empty without waiting samples.
+std::string waits_section(const Context& context);
 // functions.cpp: the flat table, of functions or of what else options.by says.
 std::string flat_section(const Context& context);
 // tree.cpp

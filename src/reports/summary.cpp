@@ -1,6 +1,7 @@
 #include "reports/summary.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sampan::reports {
 namespace {
@@ -14,7 +15,10 @@ std::vector<ThreadSummary> summarize_threads(const profile::View& view) {
   for (const uint32_t index : view.samples) {
     const profile::Sample& sample = profile.samples[index];
     ThreadSummary& thread = all[sample.thread];
-    thread.sampled += {.ns = sample.weight_ns, .samples = 1};
+    profile::Weight& weight = sample.wait == kNone               ? thread.sampled
+                              : profile.is_runnable(sample.wait) ? thread.runnable
+                                                                 : thread.waiting;
+    weight += {.ns = sample.weight_ns, .samples = 1};
     thread.complete_stacks += sample.complete;
   }
   std::vector<ThreadSummary> selected;
@@ -47,6 +51,16 @@ std::optional<uint64_t> process_cpu_ns(const Profile& profile, uint32_t process,
   return threads_cpu_ns;
 }
 
+// That the view would have if it cut no time.
+uint64_t samples_of(const profile::View& view, const profile::Thread& thread) {
+  switch (view.state) {
+    case profile::State::kCpu: return thread.samples - thread.waiting_samples;
+    case profile::State::kWaiting: return thread.waiting_samples;
+    case profile::State::kAll: break;
+  }
+  return thread.samples;
+}
+
 std::optional<double> share(uint64_t part, uint64_t whole) {
   if (whole == 0) return std::nullopt;
   return static_cast<double>(part) / static_cast<double>(whole);
@@ -54,8 +68,20 @@ std::optional<double> share(uint64_t part, uint64_t whole) {
 
 }  // namespace
 
+bool ThreadSummary::only_waits() const {
+  constexpr double kHardlyAny = 0.001;
+  return waiting.ns > 0 &&
+         static_cast<double>(known_cpu_ns()) < kHardlyAny * static_cast<double>(wall_ns());
+}
+
 std::optional<double> ThreadSummary::complete_share() const {
-  return share(complete_stacks, sampled.samples);
+  return share(complete_stacks, samples());
+}
+
+profile::Weight Summary::total() const {
+  profile::Weight total = sampled;
+  total += waiting;
+  return total += runnable;
 }
 
 double Summary::achieved_rate_hz() const {
@@ -64,11 +90,12 @@ double Summary::achieved_rate_hz() const {
 }
 
 std::optional<double> Summary::coverage() const {
+  if (sampled.samples == 0 && waiting.samples + runnable.samples > 0) return std::nullopt;
   return share(sampled.ns, cpu_ns.value_or(0));
 }
 
 std::optional<double> Summary::complete_share() const {
-  return share(complete_stacks, sampled.samples);
+  return share(complete_stacks, total().samples);
 }
 
 Summary summarize(const profile::View& view) {
@@ -78,8 +105,10 @@ Summary summarize(const profile::View& view) {
   summary.all_threads = summary.threads.size() == profile.threads.size();
   for (const ThreadSummary& thread : summary.threads) {
     summary.sampled += thread.sampled;
+    summary.waiting += thread.waiting;
+    summary.runnable += thread.runnable;
     summary.complete_stacks += thread.complete_stacks;
-    summary.all_time &= thread.sampled.samples == profile.threads[thread.thread].samples;
+    summary.all_time &= thread.samples() == samples_of(view, profile.threads[thread.thread]);
   }
   if (summary.all_time) {
     for (ThreadSummary& thread : summary.threads) {
@@ -92,6 +121,7 @@ Summary summarize(const profile::View& view) {
     const uint32_t process = profile.threads[thread.thread].process;
     processes[process].process = process;
     processes[process].sampled += thread.sampled;
+    processes[process].samples += thread.samples();
   }
   if (summary.all_time) summary.cpu_ns = 0;
   for (uint32_t i = 0; i < processes.size(); ++i) {
@@ -112,7 +142,8 @@ Summary summarize(const profile::View& view) {
 
   std::stable_sort(summary.threads.begin(), summary.threads.end(),
                    [](const ThreadSummary& a, const ThreadSummary& b) {
-                     return a.known_cpu_ns() > b.known_cpu_ns();
+                     return std::pair(a.known_cpu_ns(), a.wall_ns()) >
+                            std::pair(b.known_cpu_ns(), b.wall_ns());
                    });
   return summary;
 }

@@ -1,7 +1,9 @@
-// The tables of threads and of processes: true CPU beside sampled CPU, busiest first.
+// The tables of threads and of processes, busiest first: true CPU beside sampled CPU, or, of a
+// recording with waits, what became of their time.
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "reports/outcome.h"
 #include "reports/sections.h"
@@ -24,6 +26,43 @@ std::string coverage(uint64_t sampled_ns, std::optional<uint64_t> cpu_ns) {
   return percent(static_cast<double>(sampled_ns), static_cast<double>(*cpu_ns));
 }
 
+// What the table says of a thread.
+struct Figure {
+  const char* title;
+  std::function<std::string(const ThreadSummary&)> cell;
+};
+
+std::vector<Figure> figures_of(const Context& context) {
+  const auto cpu_s = [](const ThreadSummary& row) {
+    return optional_seconds(row.cpu_ns ? row.cpu_ns : row.sampled.ns);
+  };
+  const auto samples = [](const ThreadSummary& row) { return count(row.samples()); };
+  if (context.profile().has_waits() && context.view.state != profile::State::kCpu) {
+    const auto share = [](uint64_t ns, const ThreadSummary& row) {
+      return percent(static_cast<double>(ns), static_cast<double>(row.wall_ns()));
+    };
+    return {{"wall s", [](const auto& row) { return seconds(row.wall_ns()); }},
+            {"CPU s", cpu_s},
+            {"CPU %", [share](const auto& row) { return share(row.known_cpu_ns(), row); }},
+            {"waiting %", [share](const auto& row) { return share(row.waiting.ns, row); }},
+            {"queued %", [share](const auto& row) { return share(row.runnable.ns, row); }},
+            {"samples", samples}};
+  }
+  const double all_ns =
+      static_cast<double>(context.summary.cpu_ns.value_or(context.summary.sampled.ns));
+  return {{"CPU s", cpu_s},
+          {"share %",
+           [all_ns](const auto& row) {
+             return percent(static_cast<double>(row.known_cpu_ns()), all_ns);
+           }},
+          {"sampled %", [](const auto& row) { return coverage(row.sampled.ns, row.cpu_ns); }},
+          {"samples", samples},
+          {"complete %", [](const auto& row) {
+             return percent(static_cast<double>(row.complete_stacks),
+                            static_cast<double>(row.samples()));
+           }}};
+}
+
 std::string folded(const Context& context, size_t n, std::string_view noun, uint64_t cpu_ns) {
   const std::string text =
       fmt::format("  and {} more {}, {} s of CPU", count(n), plural_of(n, noun), seconds(cpu_ns));
@@ -39,38 +78,40 @@ std::string threads_section(const Context& context) {
   std::vector<Column> columns = {{.title = "tid"},
                                  {.title = "thread", .left = true, .minimum = 12}};
   if (several_processes) columns.push_back({.title = "of", .left = true, .minimum = 8});
-  for (const char* title : {"CPU s", "share %", "sampled %", "samples", "complete %"}) {
-    columns.push_back({.title = title});
-  }
+  const std::vector<Figure> figures = figures_of(context);
+  for (const Figure& figure : figures) columns.push_back({.title = figure.title});
   Table table(std::move(columns));
 
+  std::vector<ThreadSummary> rows = summary.threads;
+  const size_t idle =
+      hide_idle(context)
+          ? std::erase_if(rows, [](const ThreadSummary& row) { return row.only_waits(); })
+          : 0;
   const double all_ns = static_cast<double>(summary.cpu_ns.value_or(summary.sampled.ns));
-  const size_t shown = summary.threads.size() > kShown + 1 ? kShown : summary.threads.size();
+  const size_t shown = rows.size() > kShown + 1 ? kShown : rows.size();
   for (size_t i = 0; i < shown; ++i) {
-    const ThreadSummary& row = summary.threads[i];
+    const ThreadSummary& row = rows[i];
     const profile::Thread& thread = context.profile().threads[row.thread];
-    const auto cpu_ns = static_cast<double>(row.known_cpu_ns());
     std::vector<std::string> cells = {std::to_string(thread.tid), printable(thread.name)};
     if (several_processes) {
       const profile::Process& process = context.profile().processes[thread.process];
       cells.push_back(fmt::format("{} {}", process.pid, printable(process.name)));
     }
-    cells.push_back(optional_seconds(row.cpu_ns ? row.cpu_ns : row.sampled.ns));
-    cells.push_back(percent(cpu_ns, all_ns));
-    cells.push_back(coverage(row.sampled.ns, row.cpu_ns));
-    cells.push_back(count(row.sampled.samples));
-    cells.push_back(percent(static_cast<double>(row.complete_stacks),
-                            static_cast<double>(row.sampled.samples)));
-    table.add(std::move(cells), cpu_ns >= kStrongShare * all_ns);
+    for (const Figure& figure : figures) cells.push_back(figure.cell(row));
+    table.add(std::move(cells), static_cast<double>(row.known_cpu_ns()) >= kStrongShare * all_ns);
   }
   std::string text =
       context.style.heading("Threads") + "\n" + table.text(context.options.width, context.style);
-  if (shown < summary.threads.size()) {
+  if (shown < rows.size()) {
     uint64_t cpu_ns = 0;
-    for (size_t i = shown; i < summary.threads.size(); ++i) {
-      cpu_ns += summary.threads[i].known_cpu_ns();
-    }
-    text += folded(context, summary.threads.size() - shown, "thread", cpu_ns);
+    for (size_t i = shown; i < rows.size(); ++i) cpu_ns += rows[i].known_cpu_ns();
+    text += folded(context, rows.size() - shown, "thread", cpu_ns);
+  }
+  if (idle > 0) {
+    text += context.style.faint(fmt::format("  and {} that only {} (--idle shows {})",
+                                            plural(idle, "thread"), idle == 1 ? "waits" : "wait",
+                                            idle == 1 ? "it" : "them")) +
+            "\n";
   }
   return text;
 }
@@ -99,7 +140,7 @@ std::string processes_section(const Context& context) {
     const profile::Process& process = context.profile().processes[row.process];
     table.add({std::to_string(process.pid), std::to_string(process.parent_pid),
                printable(process.name), seconds(cpu_of(row)), coverage(row.sampled.ns, row.cpu_ns),
-               count(row.sampled.samples), ended_briefly(process)});
+               count(row.samples), ended_briefly(process)});
   }
   std::string text =
       context.style.heading("Processes") + "\n" + table.text(context.options.width, context.style);

@@ -5,7 +5,7 @@
 namespace sampan::reports {
 
 std::string tree_section(const Context& context) {
-  if (context.summary.sampled.samples == 0) return "";
+  if (context.summary.total().samples == 0) return "";
   return context.style.heading("Call tree (seconds)") + "\n" +
          tree_text(context, call_tree(context.view), {.self = true});
 }

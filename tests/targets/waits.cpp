@@ -26,7 +26,6 @@ pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
 pthread_mutex_t idle_mutex = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t idle_over = PTHREAD_COND_INITIALIZER;
 bool over = false;
-pthread_barrier_t all_idle;
 
 void sleep_for(double seconds) {
   const timespec time{
@@ -103,26 +102,9 @@ void* live(void* argument) {
   return nullptr;
 }
 
-long switches() {
-  char path[64], line[128];
-  std::snprintf(path, sizeof path, "/proc/self/task/%ld/status", syscall(SYS_gettid));
-  FILE* file = std::fopen(path, "r");
-  long voluntary = 0;
-  while (std::fgets(line, sizeof line, file) != nullptr) {
-    std::sscanf(line, "voluntary_ctxt_switches: %ld", &voluntary);
-  }
-  std::fclose(file);
-  return voluntary;
-}
-
-// What it was switched while it waited, of which the wait itself is one.
-void* be_idle(void* argument) {
+void* be_idle(void*) {
   pthread_setname_np(pthread_self(), "idle");
-  pthread_barrier_wait(&all_idle);
-  const long before = switches();
-  char byte;
-  asm volatile("" : : "r"(read(pipe_ends[0], &byte, 1)));
-  *static_cast<long*>(argument) = switches() - before;
+  asm volatile("" : : "r"(reading()));
   return nullptr;
 }
 
@@ -139,12 +121,7 @@ int main(int argc, char** argv) {
   pthread_attr_init(&small);
   pthread_attr_setstacksize(&small, 65536);
   std::vector<pthread_t> idle_threads(idle);
-  std::vector<long> idle_switches(idle);
-  pthread_barrier_init(&all_idle, nullptr, static_cast<unsigned>(idle) + 1);
-  for (size_t i = 0; i < idle; ++i) {
-    pthread_create(&idle_threads[i], &small, be_idle, &idle_switches[i]);
-  }
-  pthread_barrier_wait(&all_idle);
+  for (pthread_t& thread : idle_threads) pthread_create(&thread, &small, be_idle, nullptr);
 
   Habit habits[] = {{"spinning", spinning}, {"sleeping", sleeping},       {"reading", reading},
                     {"polling", polling},   {"conditional", conditional}, {"locking", locking},
@@ -169,10 +146,5 @@ int main(int argc, char** argv) {
     std::printf("life %s %.6f\ncpu %s %.6f\nqueued %s %.6f\n", habit.name, habit.life, habit.name,
                 habit.cpu, habit.name, habit.queued);
   }
-  long sum = 0;
-  for (size_t i = 0; i < idle; ++i) {
-    pthread_join(idle_threads[i], nullptr);
-    sum += idle_switches[i];
-  }
-  if (idle > 0) std::printf("switches idle %ld\n", sum);
+  for (const pthread_t thread : idle_threads) pthread_join(thread, nullptr);
 }

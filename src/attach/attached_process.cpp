@@ -35,6 +35,7 @@ void AttachedProcess::begin_image(uint64_t time_ns) {
   losses_ = {};
   losses_.process = row_;
   written_losses_ = losses_;
+  ended_clocks_ns_ = 0;
   start_clock_ns_ = clock_ns_ = sampler::process_cpu_ns(origin_.pid).value_or(clock_ns_);
 }
 
@@ -73,6 +74,7 @@ void AttachedProcess::thread_ended(pid_t tid, uint64_t time_ns, std::optional<ui
   end.thread = thread.row;
   end.time_ns = session_time(time_ns);
   if (cpu_ns) end.cpu_ns = thread.used_ns(std::max(*cpu_ns, thread.clock_ns));
+  ended_clocks_ns_ += thread.used_ns(std::max(cpu_ns.value_or(0), thread.clock_ns));
   writer_.add(end);
   threads_.erase(found);
 }
@@ -130,31 +132,33 @@ void AttachedProcess::modules_changed(uint64_t time_ns) {
 }
 
 void AttachedProcess::executed(uint64_t time_ns) {
-  end_image(time_ns, {}, true);
+  recording::ProcessEnd end;
+  end.replaced = true;
+  end_image(end, time_ns);
   begin_image(time_ns);
   refresh_modules(time_ns);
 }
 
-void AttachedProcess::finish(uint64_t time_ns, const sampler::ExitState& exit) {
-  end_image(time_ns, exit, false);
+void AttachedProcess::finish(uint64_t time_ns, const sampler::ExitState& exit, bool lives_on) {
+  recording::ProcessEnd end;
+  end.exit_status = exit.status;
+  end.exit_signal = exit.signal;
+  end.lives_on = lives_on;
+  end_image(end, time_ns);
 }
 
-void AttachedProcess::end_image(uint64_t time_ns, const sampler::ExitState& exit, bool replaced) {
+void AttachedProcess::end_image(recording::ProcessEnd end, uint64_t time_ns) {
   while (!threads_.empty()) {
     const pid_t tid = threads_.begin()->first;
-    // Of the next image's main thread, when replaced: it has the clock of this one.
     const std::optional<RunTimes> times = run_times(origin_.pid, tid);
     thread_ended(tid, time_ns, times ? std::optional(times->cpu_ns) : std::nullopt);
   }
   write_losses();
+  // Of a process that nobody can ask any more, what its threads said may be the latest.
   clock_ns_ = std::max(clock_ns_, sampler::process_cpu_ns(origin_.pid).value_or(0));
-  recording::ProcessEnd end;
   end.process = row_;
   end.time_ns = session_time(time_ns);
-  end.cpu_ns = clock_ns_ - start_clock_ns_;
-  end.exit_status = exit.status;
-  end.exit_signal = exit.signal;
-  end.replaced = replaced;
+  end.cpu_ns = std::max(clock_ns_ - start_clock_ns_, ended_clocks_ns_);
   writer_.add(end);
 }
 

@@ -61,8 +61,8 @@ class AttachedProcess {
   void executed(uint64_t time_ns);
 
   void count_loss(wire::Loss loss, uint64_t count = 1);
-  // The end of sampling, of the process or of us; nothing may be added after it.
-  void finish(uint64_t time_ns, const sampler::ExitState& exit);
+  // The end of the process, or, where it lives on, of sampling; nothing may be added after it.
+  void finish(uint64_t time_ns, const sampler::ExitState& exit, bool lives_on);
 
   pid_t pid() const { return origin_.pid; }
   size_t threads() const { return threads_.size(); }
@@ -80,7 +80,7 @@ class AttachedProcess {
   };
 
   void begin_image(uint64_t time_ns);
-  void end_image(uint64_t time_ns, const sampler::ExitState& exit, bool replaced);
+  void end_image(recording::ProcessEnd end, uint64_t time_ns);
   unwind::WalkResult walk_stack(const OnCpu& sample, RemoteMemory& memory);
   // Makes the first `depth` of `frames_` the thread's latest stack; returns how many frames at the
   // root side it shares with the one before.
@@ -96,8 +96,9 @@ class AttachedProcess {
   RemoteWalker walker_;
   sampler::StackRecorder stacks_;
   std::unordered_map<pid_t, Thread> threads_;
-  uint64_t start_clock_ns_ = 0;  // the process's CPU clock when this image began to be sampled
-  uint64_t clock_ns_ = 0;        // and when it was read last
+  uint64_t start_clock_ns_ = 0;   // the process's CPU clock when this image began to be sampled
+  uint64_t clock_ns_ = 0;         // and when it was read last
+  uint64_t ended_clocks_ns_ = 0;  // the CPU of the threads that have ended, since they were sampled
   uint64_t next_modules_ns_ = 0;
   recording::Losses losses_;
   recording::Losses written_losses_;

@@ -13,6 +13,8 @@ namespace {
 
 // New threads may come faster than we look; what they inherit makes up for it soon.
 constexpr int kMostScans = 16;
+// The last values of a thread's clock follow its EXIT record within microseconds.
+constexpr uint64_t kLastValues = 2'000'000;
 
 }  // namespace
 
@@ -60,10 +62,10 @@ bool PerfEngine::open_new_threads(pid_t pid) {
   return any;
 }
 
-void PerfEngine::tick(uint64_t) {
-  for (auto& [pid, process] : processes_) settle_ends(pid, process);
-  std::erase_if(processes_, [](const auto& entry) { return entry.second.threads.empty(); });
+void PerfEngine::tick(uint64_t now_ns) {
   drain();
+  for (auto& [pid, process] : processes_) settle_ends(pid, process, now_ns - kLastValues);
+  std::erase_if(processes_, [](const auto& entry) { return entry.second.threads.empty(); });
 }
 
 void PerfEngine::drain() {
@@ -122,7 +124,12 @@ void PerfEngine::take_sample(size_t cpu, const PerfIdentity& identity, PerfRing:
   Clock& clock = clock_of(processes_.at(identity.pid), identity);
   if (sample->value != 0) advance(clock, cpu, sample->value);
   if (!sample->user) return;
-  memory_.use_copy(sample->registers.value[unwind::kRsp], sample->stack);
+  const uint64_t sp = sample->registers.value[unwind::kRsp];
+  if (sample->larger) {
+    memory_.use_part(identity.pid, sp, sample->stack);
+  } else {
+    memory_.use_copy(sp, sample->stack);
+  }
   targets_.process(identity.pid)
       .add_sample({identity.tid, identity.time_ns, sample->value != 0 ? clock.cpu_ns : 0,
                    sample->registers},
@@ -142,7 +149,7 @@ void PerfEngine::take_fork(const PerfIdentity& identity, const PerfTask& task) {
   if (new_process && !(options_.follow && processes_.contains(task.parent_pid))) return;
   if (!new_process && !processes_.contains(task.pid)) return;
   Process& process = processes_[task.pid];
-  settle_ends(task.pid, process);  // of an earlier thread of this number
+  settle_ends(task.pid, process, identity.time_ns);  // of an earlier thread of this number
   process.threads[task.tid].inherited = true;
   targets_.process(task.pid).thread_began(task.tid, identity.time_ns, 0);
 }
@@ -151,7 +158,7 @@ void PerfEngine::take_comm(const PerfIdentity& identity, const PerfComm& comm) {
   AttachedProcess& target = targets_.process(identity.pid);
   if (!comm.exec) return target.thread_named(identity.tid, identity.time_ns, comm.name);
   Process& process = processes_.at(identity.pid);
-  settle_ends(identity.pid, process);
+  settle_ends(identity.pid, process, identity.time_ns);
   // One thread is left, and it has the number of the first now.
   Clock clock;
   for (auto& [tid, other] : process.threads) {
@@ -176,23 +183,23 @@ void PerfEngine::take_end(size_t cpu, const PerfIdentity& identity, PerfRing::Re
   }
 }
 
-// Called with a round between the EXIT and the end, so that all READs have come.
-void PerfEngine::settle_ends(pid_t pid, Process& process) {
-  if (process.ended.empty()) return;
-  AttachedProcess& target = targets_.process(pid);
-  for (const pid_t tid : std::exchange(process.ended, {})) {
+// Of threads that had ended by `time_ns`.
+void PerfEngine::settle_ends(pid_t pid, Process& process, uint64_t time_ns) {
+  std::erase_if(process.ended, [&](pid_t tid) {
     const auto found = process.threads.find(tid);
-    if (found == process.threads.end()) continue;
+    if (found == process.threads.end()) return true;
     const Clock& clock = found->second;
+    if (clock.end_ns > time_ns) return false;
     std::optional<uint64_t> cpu_ns = clock.cpu_ns;
     if (!clock.inherited) {
       cpu_ns = events_.clock_ns(tid);
       if (cpu_ns) *cpu_ns += clock.start_ns;
     }
-    target.thread_ended(tid, clock.end_ns, cpu_ns);
+    targets_.process(pid).thread_ended(tid, clock.end_ns, cpu_ns);
     events_.retire(tid);
     process.threads.erase(found);
-  }
+    return true;
+  });
 }
 
 void PerfEngine::advance(Clock& clock, size_t cpu, uint64_t value) {

@@ -47,7 +47,7 @@ class PerfEngine : public Engine {
   void take_fork(const PerfIdentity& identity, const PerfTask& task);
   void take_comm(const PerfIdentity& identity, const PerfComm& comm);
   void take_end(size_t cpu, const PerfIdentity& identity, PerfRing::Record record);
-  void settle_ends(pid_t pid, Process& process);
+  void settle_ends(pid_t pid, Process& process, uint64_t time_ns);
   void advance(Clock& clock, size_t cpu, uint64_t value);
   void count_lost(const PerfIdentity& identity, PerfRing::Record record);
   Clock& clock_of(Process& process, const PerfIdentity& identity);

@@ -47,7 +47,9 @@ void read_stack(ByteCursor& body, PerfSample& sample) {
   if (size == 0) return;
   const std::span<const uint8_t> copied = body.take(size);
   const uint64_t valid = body.u64();  // what could be copied of it
-  if (body.ok() && valid <= copied.size()) sample.stack = std::as_bytes(copied.first(valid));
+  if (!body.ok() || valid > copied.size()) return;
+  sample.stack = std::as_bytes(copied.first(valid));
+  sample.larger = valid == copied.size();
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ struct PerfSample {
   bool user;       // there are registers and a stack: not of a thread that is about to be gone
   unwind::Registers registers;
   std::span<const std::byte> stack;  // from the stack pointer upwards
+  bool larger;                       // the stack may go on where the copy ends
 };
 // `with_value`: the attributes ask for PERF_SAMPLE_READ too.
 std::optional<PerfSample> decode_perf_sample(PerfBytes record, bool with_value);

@@ -20,6 +20,8 @@ constexpr uint64_t kSecond = 1'000'000'000;
 // The kernel tells how a process ended while it is a zombie, and, since Linux 6.15, when it has
 // been reaped; not in the moment between. So we ask again for a while.
 constexpr uint64_t kPatience = kSecond / 4;
+// For what an engine still has to read of a process that has ended.
+constexpr uint64_t kLastRecords = kSecond / 200;
 
 // The last field of /proc/PID/stat, as wait() gives it: of a zombie only.
 std::optional<int> zombie_wait_status(pid_t pid) {
@@ -80,25 +82,26 @@ void RecordedTargets::ended(pid_t pid, uint64_t time_ns, const sampler::ExitStat
   const auto found = processes_.find(pid);
   if (found == processes_.end()) return;
   if (found->second.end_ns == 0) found->second.end_ns = time_ns;
-  end(pid, found->second, exit);
+  end(pid, found->second, exit, false);
   processes_.erase(found);
 }
 
-void RecordedTargets::end(pid_t pid, Entry& entry, const sampler::ExitState& exit) {
+void RecordedTargets::end(pid_t pid, Entry& entry, const sampler::ExitState& exit, bool lives_on) {
   if (entry.pidfd) loop_.forget(entry.pidfd.get());
-  entry.process->finish(entry.end_ns, exit);
+  entry.process->finish(entry.end_ns, exit, lives_on);
+  last_end_ns_ = std::max(last_end_ns_, entry.end_ns);
   if (pid != options_.root) return;
-  root_ended_ = true;
+  root_ended_ = !lives_on;
   root_exit_ = exit;
 }
 
 void RecordedTargets::tick(uint64_t now_ns) {
   for (auto it = processes_.begin(); it != processes_.end();) {
     auto& [pid, entry] = *it;
-    if (entry.end_ns != 0) {
+    if (entry.end_ns != 0 && now_ns >= entry.end_ns + kLastRecords) {
       const sampler::ExitState exit = exit_state_of(pid, entry.pidfd.get());
       if (exit.status || exit.signal || now_ns >= entry.end_ns + kPatience) {
-        end(pid, entry, exit);
+        end(pid, entry, exit, false);
         it = processes_.erase(it);
         continue;
       }
@@ -114,10 +117,10 @@ void RecordedTargets::tick(uint64_t now_ns) {
 
 void RecordedTargets::finish(uint64_t now_ns) {
   for (auto& [pid, entry] : processes_) {
-    const bool lives = entry.end_ns == 0;
-    if (lives) entry.end_ns = now_ns;
-    end(pid, entry, lives ? sampler::ExitState() : exit_state_of(pid, entry.pidfd.get()));
-    if (lives && pid == options_.root) root_ended_ = false;
+    const bool lives_on = entry.end_ns == 0;
+    if (lives_on) entry.end_ns = now_ns;
+    end(pid, entry, lives_on ? sampler::ExitState() : exit_state_of(pid, entry.pidfd.get()),
+        lives_on);
   }
   processes_.clear();
 }

@@ -38,6 +38,8 @@ class RecordedTargets : public Targets {
   void finish(uint64_t now_ns);
 
   size_t alive() const { return processes_.size(); }
+  // When sampling ended: of the last process.
+  uint64_t last_end_ns() const { return last_end_ns_; }
   bool root_ended() const { return root_ended_; }
   // How the root ended, as far as that is known.
   const sampler::ExitState& root_exit() const { return root_exit_; }
@@ -49,13 +51,14 @@ class RecordedTargets : public Targets {
     uint64_t end_ns = 0;  // 0: lives
   };
 
-  void end(pid_t pid, Entry& entry, const sampler::ExitState& exit);
+  void end(pid_t pid, Entry& entry, const sampler::ExitState& exit, bool lives_on);
 
   sampler::EventLoop& loop_;
   recording::Writer& writer_;
   Options options_;
   std::map<pid_t, Entry> processes_;
   uint64_t next_refresh_ns_ = 0;
+  uint64_t last_end_ns_ = 0;
   bool root_ended_ = false;
   sampler::ExitState root_exit_;
 };

@@ -12,6 +12,8 @@ constexpr uint64_t kPageSize = 4096;
 constexpr uint64_t kMaxAddress = (uint64_t{1} << 47) - kPageSize;
 // A stack that goes on beyond the copy is read on; further away it is another stack.
 constexpr uint64_t kFarthest = uint64_t{8} << 20;
+// Of the end of a copy, to see whether the stack is still what it was.
+constexpr size_t kCompared = 2048;
 
 }  // namespace
 
@@ -19,14 +21,22 @@ void RemoteMemory::copy_stack(pid_t pid, uint64_t sp, size_t size, bool live) {
   if (own_.size() < size) own_.resize(size);
   const size_t copied = read_process(pid, sp, own_.data(), size);
   pid_ = live ? pid : 0;
+  part_ = false;
   low_ = sp;
   bytes_ = {own_.data(), copied};
   other_page_ = 0;
   truncated_ = false;
 }
 
+void RemoteMemory::use_part(pid_t pid, uint64_t sp, std::span<const std::byte> bytes) {
+  use_copy(sp, bytes);
+  pid_ = pid;
+  part_ = true;
+}
+
 void RemoteMemory::use_copy(uint64_t sp, std::span<const std::byte> bytes) {
   pid_ = 0;
+  part_ = false;
   low_ = sp;
   bytes_ = bytes;
   truncated_ = false;
@@ -44,7 +54,7 @@ bool RemoteMemory::read(uint64_t avma, uint64_t& value) {
     value = load(avma);
     return true;
   }
-  if (pid_ != 0) return read_elsewhere(avma, value);
+  if (pid_ != 0 && !part_) return read_elsewhere(avma, value);
   if (avma - low_ < kFarthest) truncated_ = true;
   return false;
 }
@@ -53,11 +63,30 @@ bool RemoteMemory::read(uint64_t avma, uint64_t& value) {
 bool RemoteMemory::extend(uint64_t end) {
   const uint64_t high = low_ + bytes_.size();
   if (pid_ == 0 || end <= high || end - high > kFarthest || bytes_.empty()) return false;
+  if (part_ && !own_copy()) return false;
   const size_t wanted = std::max<size_t>(end - low_, 2 * bytes_.size());
   if (own_.size() < wanted) own_.resize(wanted);
   const size_t more = read_process(pid_, high, own_.data() + bytes_.size(), wanted - bytes_.size());
   bytes_ = {own_.data(), bytes_.size() + more};
   return end <= low_ + bytes_.size();
+}
+
+// Somebody else's copy becomes our own, if its end is what the process has there now.
+bool RemoteMemory::own_copy() {
+  std::array<std::byte, kCompared> now;
+  const size_t compared = std::min(now.size(), bytes_.size());
+  const std::span<const std::byte> end = bytes_.last(compared);
+  const uint64_t end_avma = low_ + bytes_.size() - compared;
+  if (read_process(pid_, end_avma, now.data(), compared) != compared ||
+      !std::equal(end.begin(), end.end(), now.begin())) {
+    pid_ = 0;
+    return false;
+  }
+  if (own_.size() < bytes_.size()) own_.resize(bytes_.size());
+  std::copy(bytes_.begin(), bytes_.end(), own_.begin());
+  bytes_ = {own_.data(), bytes_.size()};
+  part_ = false;
+  return true;
 }
 
 // Off the stack that was copied: a signal's own stack, say, or that of the code it interrupted.
@@ -79,7 +108,7 @@ bool RemoteMemory::read_elsewhere(uint64_t avma, uint64_t& value) {
 bool RemoteMemory::readable(uint64_t avma) {
   if (avma < kPageSize || avma > kMaxAddress) return false;
   uint64_t value = 0;
-  return pid_ == 0 || read_elsewhere(avma & ~uint64_t{7}, value);
+  return pid_ == 0 || part_ || read_elsewhere(avma & ~uint64_t{7}, value);
 }
 
 }  // namespace sampan::attach

@@ -21,6 +21,11 @@ class RemoteMemory {
   void copy_stack(pid_t pid, uint64_t sp, size_t size, bool live);
   // A copy that somebody else made (perf): nothing beyond it can be read.
   void use_copy(uint64_t sp, std::span<const std::byte> bytes);
+  // The same of a stack that is larger than the copy, and of a thread that has gone on since. What
+  // lies beyond is read from the process if the end of the copy is still as it was there: callers
+  // are above what they call, so they have not returned either, or nothing has been called since
+  // that would have left other traces.
+  void use_part(pid_t pid, uint64_t sp, std::span<const std::byte> bytes);
 
   // The concept of unwind/stack_walk.h.
   bool covers(uint64_t low, uint64_t high) const {
@@ -35,12 +40,14 @@ class RemoteMemory {
 
  private:
   bool extend(uint64_t end);
+  bool own_copy();
   bool read_elsewhere(uint64_t avma, uint64_t& value);
 
   pid_t pid_ = 0;     // 0: only the copy
   uint64_t low_ = 0;  // AVMA of the first byte
   std::span<const std::byte> bytes_;
   std::vector<std::byte> own_;
+  bool part_ = false;        // `bytes_` is somebody else's, and live memory may follow it
   uint64_t other_page_ = 0;  // AVMA of what `other_` holds; 0: nothing
   std::array<std::byte, 4096> other_;
   bool truncated_ = false;

@@ -56,9 +56,8 @@ void Session::detach() {
   engine_->tick(monotonic_ns());
   note_ = engine_->note();
   engine_.reset();
-  const size_t alive = targets_->alive();
   targets_->finish(monotonic_ns());
-  outcome_ = {targets_->root_ended(), targets_->root_exit(), alive};
+  outcome_ = {targets_->root_ended(), targets_->root_exit(), targets_->last_end_ns()};
 }
 
 void Session::finish(recording::SessionEnd end) {

@@ -45,7 +45,7 @@ class Session {
   struct Outcome {
     bool root_ended;
     sampler::ExitState root_exit;  // as far as it is known
-    size_t alive;                  // processes that went on
+    uint64_t end_ns;               // CLOCK_MONOTONIC
   };
   const Outcome& outcome() const { return outcome_; }
   // After `detach`.

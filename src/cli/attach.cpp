@@ -49,8 +49,8 @@ void sample(attach::Session& session, sampler::EventLoop& loop, double duration_
 
 recording::SessionEnd session_end(const attach::Session& session) {
   recording::SessionEnd end;
-  end.time_ns = monotonic_ns() - session.start_ns();
   const attach::Session::Outcome& outcome = session.outcome();
+  end.time_ns = outcome.end_ns - session.start_ns();
   end.exit_status = outcome.root_exit.status;
   end.exit_signal = outcome.root_exit.signal;
   end.note = session.note();

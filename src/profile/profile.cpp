@@ -26,6 +26,7 @@ void load_processes(const recording::Recording& from, Profile* profile) {
     process.exit_status = row.exit_status;
     process.exit_signal = row.exit_signal;
     process.replaced = row.replaced;
+    process.lives_on = row.lives_on;
   }
 }
 

@@ -54,6 +54,7 @@ struct Process {
   std::optional<int> exit_status;
   std::optional<int> exit_signal;
   bool replaced = false;  // by exec
+  bool lives_on = false;  // sampling of it has ended, the process has not
 };
 
 struct Thread {

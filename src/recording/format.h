@@ -31,7 +31,7 @@
 //     uleb rows before this block: processes, threads, modules, frames, stacks, waits
 //     processes     uleb count, { zigzag pid, zigzag parent, uleb start, string name } each
 //     process ends  uleb count, { uleb process, uleb time, maybe uleb cpu, maybe zigzag status,
-//                   maybe zigzag signal, u8 replaced } each
+//                   maybe zigzag signal, u8 how } each: 1 replaced by exec, 2 it lives on
 //     threads       uleb count, { uleb process, zigzag tid, uleb start, string name } each
 //     thread names  uleb count, { uleb thread, uleb time, string name } each
 //     thread ends   uleb count, { uleb thread, uleb time, maybe uleb cpu } each

@@ -21,7 +21,9 @@ void decode_processes(ColumnReader* in, Recording* to) {
     row.cpu_ns = in->maybe_u64();
     row.exit_status = in->maybe_i32();
     row.exit_signal = in->maybe_i32();
-    row.replaced = in->u8() != 0;
+    const uint8_t how = in->u8();
+    row.replaced = (how & 1) != 0;
+    row.lives_on = (how & 2) != 0;
   }
 }
 

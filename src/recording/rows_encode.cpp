@@ -23,7 +23,7 @@ void encode_processes(const Recording& rows, ColumnWriter* out) {
     out->maybe(row.cpu_ns);
     out->maybe(row.exit_status);
     out->maybe(row.exit_signal);
-    out->u8(row.replaced);
+    out->u8(static_cast<uint8_t>((row.replaced ? 1 : 0) | (row.lives_on ? 2 : 0)));
   }
 }
 

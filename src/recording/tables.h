@@ -55,6 +55,7 @@ struct ProcessEnd {
   std::optional<int> exit_status;
   std::optional<int> exit_signal;
   bool replaced = false;  // by exec
+  bool lives_on = false;  // sampling of it has ended, the process has not
 };
 
 struct Thread {

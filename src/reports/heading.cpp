@@ -54,6 +54,11 @@ std::string title(const Context& context) {
   return context.style.heading(command) + gap + context.style.faint(time) + "\n";
 }
 
+// The process that was attached to is still there.
+bool detached(const profile::Profile& profile) {
+  return !profile.processes.empty() && profile.processes.front().lives_on;
+}
+
 std::string outcome(const Context& context) {
   const profile::Profile& profile = context.profile();
   std::string text = seconds(profile.duration_ns()) + " s wall";
@@ -63,8 +68,15 @@ std::string outcome(const Context& context) {
   if (profile.end) {
     const std::string how = ended(profile.end->exit_status, profile.end->exit_signal);
     if (!how.empty()) text += ", " + how;
+    if (detached(profile)) text += ", detached: it goes on";
   }
   return item(context, "ran", text);
+}
+
+// From outside. The shim, which is the usual, needs no word.
+std::string engine(const Context& context) {
+  const std::string& name = context.profile().session.engine;
+  return name == "preload" ? "" : item(context, "engine", name);
 }
 
 std::string why_slower(const Context& context) {
@@ -169,7 +181,7 @@ std::string notes(const Context& context) {
 
 std::string heading(const Context& context) {
   std::string text = title(context);
-  for (const auto part : {outcome, selection, rate, samples, stacks, losses, notes}) {
+  for (const auto part : {outcome, engine, selection, rate, samples, stacks, losses, notes}) {
     text += part(context);
   }
   return text;

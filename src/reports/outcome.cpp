@@ -22,6 +22,7 @@ std::string ended(std::optional<int> exit_status, std::optional<int> exit_signal
 std::string ended_briefly(const profile::Process& process) {
   if (process.exit_signal) return signal_name(*process.exit_signal);
   if (process.exit_status) return std::to_string(*process.exit_status);
+  if (process.lives_on) return "lives";
   return process.replaced ? "exec" : "-";
 }
 

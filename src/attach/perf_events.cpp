@@ -24,6 +24,8 @@ constexpr size_t kPage = 4096;
 constexpr size_t kLargestRing = size_t{4} << 20;
 constexpr size_t kSmallestRing = size_t{256} << 10;
 constexpr size_t kAllRings = size_t{256} << 20;
+// Soon enough to find the rest of a stack that is larger than its copy as it was.
+constexpr size_t kWakeUp = size_t{128} << 10;
 // The largest that is a multiple of 8 below 64 KB; the kernel lowers it until the record fits.
 constexpr uint32_t kStackBytes = 65528;
 
@@ -71,7 +73,7 @@ bool PerfEvents::open_rings(size_t data_size) {
   cpus_.clear();
   perf_event_attr attributes = software_event(PERF_COUNT_SW_DUMMY);
   attributes.watermark = 1;
-  attributes.wakeup_watermark = static_cast<uint32_t>(data_size / 4);
+  attributes.wakeup_watermark = static_cast<uint32_t>(std::min(data_size / 4, kWakeUp));
   for (int cpu = 0; cpu < get_nprocs_conf(); ++cpu) {
     sampler::FileDescriptor event(open_perf_event(attributes, 0, cpu));
     if (!event && errno == ENODEV) continue;  // not online

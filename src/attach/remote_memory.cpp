@@ -13,7 +13,7 @@ constexpr uint64_t kMaxAddress = (uint64_t{1} << 47) - kPageSize;
 // A stack that goes on beyond the copy is read on; further away it is another stack.
 constexpr uint64_t kFarthest = uint64_t{8} << 20;
 // Of the end of a copy, to see whether the stack is still what it was.
-constexpr size_t kCompared = 2048;
+constexpr size_t kCompared = 512;
 
 }  // namespace
 

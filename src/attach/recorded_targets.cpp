@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -65,6 +66,7 @@ AttachedProcess& RecordedTargets::process(pid_t pid) {
   origin.start_ns = monotonic_ns();
   origin.period_ns = options_.period_ns;
   entry.process = std::make_unique<AttachedProcess>(writer_, origin);
+  if (options_.waits) entry.waits = wait_sampler_of(*entry.process);
   entry.pidfd = sampler::FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!entry.pidfd) {
     entry.end_ns = origin.start_ns;  // it was gone before we came
@@ -78,6 +80,21 @@ AttachedProcess& RecordedTargets::process(pid_t pid) {
   return *entry.process;
 }
 
+std::unique_ptr<WaitSampler> RecordedTargets::wait_sampler_of(AttachedProcess& process) {
+  return std::make_unique<WaitSampler>(
+      writer_,
+      WaitSampler::Target{process.pid(), options_.start_ns,
+                          [&process](pid_t tid) { return process.thread_row(tid); },
+                          [&process](uint64_t now_ns) { process.modules_changed(now_ns); }},
+      process.modules(), process.walker(), process.stacks());
+}
+
+void RecordedTargets::look(uint64_t now_ns) {
+  if (!options_.waits || now_ns < next_look_ns_) return;
+  next_look_ns_ = std::max(next_look_ns_ + options_.period_ns, now_ns);
+  for (auto& [pid, entry] : processes_) entry.waits->look(now_ns);
+}
+
 void RecordedTargets::ended(pid_t pid, uint64_t time_ns, const sampler::ExitState& exit) {
   const auto found = processes_.find(pid);
   if (found == processes_.end()) return;
@@ -88,6 +105,7 @@ void RecordedTargets::ended(pid_t pid, uint64_t time_ns, const sampler::ExitStat
 
 void RecordedTargets::end(pid_t pid, Entry& entry, const sampler::ExitState& exit, bool lives_on) {
   if (entry.pidfd) loop_.forget(entry.pidfd.get());
+  if (entry.waits) entry.waits->finish(entry.end_ns);
   entry.process->finish(entry.end_ns, exit, lives_on);
   last_end_ns_ = std::max(last_end_ns_, entry.end_ns);
   if (pid != options_.root) return;

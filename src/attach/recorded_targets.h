@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "attach/engine.h"
+#include "attach/wait_sampler.h"
 #include "sampler/event_loop.h"
 #include "sampler/file_descriptor.h"
 
@@ -25,6 +26,7 @@ class RecordedTargets : public Targets {
     pid_t root;
     uint64_t start_ns;   // of the session, CLOCK_MONOTONIC
     uint64_t period_ns;  // of the rate asked for
+    bool waits = false;  // waiting samples too (--clock wall)
   };
   RecordedTargets(sampler::EventLoop& loop, recording::Writer& writer, const Options& options);
   ~RecordedTargets() override;
@@ -34,6 +36,9 @@ class RecordedTargets : public Targets {
 
   // Writes the ends that are due, and once a second what no engine announces.
   void tick(uint64_t now_ns);
+  // Samples the threads that wait, at the rate asked for: call it that often. Nothing without
+  // Options::waits.
+  void look(uint64_t now_ns);
   // The end of sampling: of those that live, and of those whose end was not written yet.
   void finish(uint64_t now_ns);
 
@@ -47,10 +52,12 @@ class RecordedTargets : public Targets {
  private:
   struct Entry {
     std::unique_ptr<AttachedProcess> process;
+    std::unique_ptr<WaitSampler> waits;  // of `process`
     sampler::FileDescriptor pidfd;
     uint64_t end_ns = 0;  // 0: lives
   };
 
+  std::unique_ptr<WaitSampler> wait_sampler_of(AttachedProcess& process);
   void end(pid_t pid, Entry& entry, const sampler::ExitState& exit, bool lives_on);
 
   sampler::EventLoop& loop_;
@@ -59,6 +66,7 @@ class RecordedTargets : public Targets {
   std::map<pid_t, Entry> processes_;
   uint64_t next_refresh_ns_ = 0;
   uint64_t last_end_ns_ = 0;
+  uint64_t next_look_ns_ = 0;
   bool root_ended_ = false;
   sampler::ExitState root_exit_;
 };

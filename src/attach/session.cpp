@@ -38,7 +38,10 @@ void Session::begin(EngineKind kind, pid_t pid, const SessionOptions& options) {
   const uint32_t rate_hz = std::max(description.rate_hz, 1u);
   writer_ = std::make_unique<recording::Writer>(options.recording, description);
   targets_ = std::make_unique<RecordedTargets>(
-      loop_, *writer_, RecordedTargets::Options{pid, start_ns_, 1'000'000'000 / rate_hz});
+      loop_, *writer_,
+      RecordedTargets::Options{pid, start_ns_, 1'000'000'000 / rate_hz,
+                               description.clock == "wall"});
+  if (description.clock == "wall") tick_ms_ = std::clamp<int>(1000 / rate_hz, 1, kTickMs);
   engine_ = make_engine(kind, loop_, *targets_, {rate_hz, options.follow});
   kind_ = kind;
   engine_->attach(pid);
@@ -46,10 +49,11 @@ void Session::begin(EngineKind kind, pid_t pid, const SessionOptions& options) {
 }
 
 void Session::step(int longest_ms) {
-  loop_.wait(std::clamp(longest_ms, 0, kTickMs));
+  loop_.wait(std::clamp(longest_ms, 0, tick_ms_));
   const uint64_t now = monotonic_ns();
   engine_->tick(now);
   targets_->tick(now);
+  targets_->look(now);
 }
 
 void Session::detach() {

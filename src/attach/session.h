@@ -63,6 +63,7 @@ class Session {
 
   sampler::EventLoop& loop_;
   uint64_t start_ns_;
+  int tick_ms_ = kTickMs;
   std::unique_ptr<recording::Writer> writer_;
   std::unique_ptr<RecordedTargets> targets_;
   std::unique_ptr<Engine> engine_;

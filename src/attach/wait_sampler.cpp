@@ -143,6 +143,7 @@ void WaitSampler::State::find_threads(uint64_t now_ns) {
 bool WaitSampler::State::look_at(pid_t tid, WaitingThread& thread, const RunTimes& times,
                                  uint64_t now_ns) {
   if (thread.row == recording::kNone) thread.row = target.thread_row(tid);
+  if (target.thread_row(tid) != thread.row) return false;  // it has replaced itself by exec
   if (thread.place() && !thread.has_moved(times)) {
     thread.stayed(now_ns);
     if (now_ns - thread.written_ns() >= kWriteInterval) {

@@ -83,8 +83,9 @@ int attach_and_record(const AttachOptions& options) {
   const std::vector<const exporters::Format*> formats = chosen_formats(options.run);
   const pid_t pid = attach::find_process(options.target);
   if (const std::string why = attach::why_not_profilable(pid); !why.empty()) throw Error("{}", why);
-  const recording::Session description = sampler::describe_session(
+  recording::Session description = sampler::describe_session(
       attach::command_line_of(pid), options.run.name, options.run.rate_hz, SAMPAN_VERSION);
+  description.clock = options.run.clock;
   sampler::raise_descriptor_limit();
   OutputDirectory directory(options.run.output, description.program);
   bool attached = false;

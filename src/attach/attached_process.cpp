@@ -21,6 +21,7 @@ AttachedProcess::AttachedProcess(recording::Writer& writer, const Origin& origin
       walker_(modules_),
       stacks_(writer),
       frames_(wire::kMaxFrames) {
+  if (origin.awaits_exec) return;
   begin_image(origin.start_ns);
   refresh_modules(origin.start_ns);
 }
@@ -40,7 +41,7 @@ void AttachedProcess::begin_image(uint64_t time_ns) {
 }
 
 void AttachedProcess::thread_began(pid_t tid, uint64_t time_ns, std::optional<uint64_t> cpu_ns) {
-  if (threads_.contains(tid)) return;
+  if (!begun() || threads_.contains(tid)) return;
   Thread& thread = threads_[tid];
   const std::optional<std::string> name = thread_name(origin_.pid, tid);
   // Of one that has ended already the name is that which threads inherit.
@@ -80,6 +81,7 @@ void AttachedProcess::thread_ended(pid_t tid, uint64_t time_ns, std::optional<ui
 }
 
 void AttachedProcess::add_sample(const OnCpu& sample, RemoteMemory& memory) {
+  if (!begun()) return;
   thread_began(sample.tid, sample.time_ns);
   Thread& thread = threads_.find(sample.tid)->second;
   const unwind::WalkResult walk = walk_stack(sample, memory);
@@ -119,6 +121,7 @@ size_t AttachedProcess::take_stack(Thread& thread, size_t depth) {
 }
 
 void AttachedProcess::refresh(uint64_t time_ns) {
+  if (!begun()) return;
   refresh_modules(time_ns);
   for (const auto& [tid, thread] : threads_) {
     if (const auto name = thread_name(origin_.pid, tid)) thread_named(tid, time_ns, *name);
@@ -128,13 +131,14 @@ void AttachedProcess::refresh(uint64_t time_ns) {
 }
 
 void AttachedProcess::modules_changed(uint64_t time_ns) {
+  if (!begun()) return;
   refresh_modules(time_ns);
 }
 
 void AttachedProcess::executed(uint64_t time_ns) {
   recording::ProcessEnd end;
   end.replaced = true;
-  end_image(end, time_ns);
+  if (begun()) end_image(end, time_ns);
   begin_image(time_ns);
   refresh_modules(time_ns);
 }
@@ -144,7 +148,7 @@ void AttachedProcess::finish(uint64_t time_ns, const sampler::ExitState& exit, b
   end.exit_status = exit.status;
   end.exit_signal = exit.signal;
   end.lives_on = lives_on;
-  end_image(end, time_ns);
+  if (begun()) end_image(end, time_ns);
 }
 
 void AttachedProcess::end_image(recording::ProcessEnd end, uint64_t time_ns) {

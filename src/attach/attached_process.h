@@ -32,6 +32,7 @@ class AttachedProcess {
     uint64_t session_start_ns;
     uint64_t start_ns;   // when sampling of it began
     uint64_t period_ns;  // of the rate asked for
+    bool awaits_exec;    // a child of ours that has yet to become the program: not sampled before
   };
   AttachedProcess(recording::Writer& writer, const Origin& origin);
 
@@ -79,6 +80,7 @@ class AttachedProcess {
     std::vector<uint64_t> stack;  // of its latest sample, root first
   };
 
+  bool begun() const { return row_ != recording::kNone; }
   void begin_image(uint64_t time_ns);
   void end_image(recording::ProcessEnd end, uint64_t time_ns);
   unwind::WalkResult walk_stack(const OnCpu& sample, RemoteMemory& memory);

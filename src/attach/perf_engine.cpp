@@ -48,7 +48,8 @@ bool PerfEngine::open_new_threads(pid_t pid) {
     const int error = events_.open(tid);
     if (error == ESRCH) continue;
     AttachedProcess& target = targets_.process(pid);
-    if (error == EMFILE || error == ENFILE || error == ENOMEM) {
+    const bool exhausted = error == EMFILE || error == ENFILE || error == ENOMEM;
+    if (exhausted && !process.threads.empty()) {
       target.count_loss(wire::Loss::kThreadNotAttached);
     } else if (error != 0) {
       throw Refused(error, "perf_event_open of thread {}: {}", tid, std::strerror(error));

@@ -65,6 +65,7 @@ AttachedProcess& RecordedTargets::process(pid_t pid) {
   origin.session_start_ns = options_.start_ns;
   origin.start_ns = monotonic_ns();
   origin.period_ns = options_.period_ns;
+  origin.awaits_exec = options_.awaits_exec && pid == options_.root;
   entry.process = std::make_unique<AttachedProcess>(writer_, origin);
   if (options_.waits) entry.waits = wait_sampler_of(*entry.process);
   entry.pidfd = sampler::FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));

@@ -26,6 +26,7 @@ class RecordedTargets : public Targets {
     pid_t root;
     uint64_t start_ns;   // of the session, CLOCK_MONOTONIC
     uint64_t period_ns;  // of the rate asked for
+    bool awaits_exec;    // the root is a child of ours that has yet to become the program
     bool waits = false;  // waiting samples too (--clock wall)
   };
   RecordedTargets(sampler::EventLoop& loop, recording::Writer& writer, const Options& options);

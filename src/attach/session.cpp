@@ -27,7 +27,7 @@ Session::Session(sampler::EventLoop& loop, pid_t pid, const SessionOptions& opti
     writer_.reset();
     unlink(options.recording.c_str());
   }
-  throw Error("process {} cannot be sampled:{}", pid, refusals);
+  throw NotPermitted("process {} cannot be sampled:{}", pid, refusals);
 }
 
 Session::~Session() = default;
@@ -39,7 +39,7 @@ void Session::begin(EngineKind kind, pid_t pid, const SessionOptions& options) {
   writer_ = std::make_unique<recording::Writer>(options.recording, description);
   targets_ = std::make_unique<RecordedTargets>(
       loop_, *writer_,
-      RecordedTargets::Options{pid, start_ns_, 1'000'000'000 / rate_hz,
+      RecordedTargets::Options{pid, start_ns_, 1'000'000'000 / rate_hz, options.awaits_exec,
                                description.clock == "wall"});
   if (description.clock == "wall") tick_ms_ = std::clamp<int>(1000 / rate_hz, 1, kTickMs);
   engine_ = make_engine(kind, loop_, *targets_, {rate_hz, options.follow});

@@ -4,7 +4,7 @@
 //   while (!session.over()) session.step();
 //   session.finish(end);
 //
-// Errors: throws Error with a sentence for the person: no engine is permitted, the disk is full.
+// Errors: throws Error with a sentence for the person: NotPermitted, the disk is full.
 #pragma once
 
 #include <sys/types.h>
@@ -21,11 +21,18 @@
 
 namespace sampan::attach {
 
+// No engine is permitted for this process: the message says why, for each.
+class NotPermitted : public Error {
+ public:
+  using Error::Error;
+};
+
 struct SessionOptions {
   std::string recording;             // the file to write
   recording::Session description;    // its engine is filled in
   std::optional<EngineKind> engine;  // absent: the best that is permitted
   bool follow;                       // children too
+  bool awaits_exec = false;          // a child of ours that has yet to become the program
 };
 
 class Session {
@@ -39,6 +46,8 @@ class Session {
   void step(int longest_ms = kTickMs);
   // All processes have ended.
   bool over() const { return targets_->alive() == 0; }
+  // The process that was attached to has ended, and all of it is recorded.
+  bool root_ended() const { return targets_->root_ended(); }
 
   // Detaches, and completes the recording but for its end: call once.
   void detach();

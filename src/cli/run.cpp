@@ -1,15 +1,18 @@
 // sampan run [options] -- COMMAND [ARG...]
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <memory>
 
 #include "attach/preloaded_waits.h"
+#include "attach/session.h"
 #include "base/clock.h"
 #include "cli/attach_options.h"
 #include "cli/command.h"
 #include "cli/output_directory.h"
 #include "cli/results.h"
+#include "cli/run_from_outside.h"
 #include "cli/run_options.h"
 #include "cli/shim.h"
 #include "recording/writer.h"
@@ -26,22 +29,23 @@ namespace sampan::cli {
 namespace {
 
 // Why there may be nothing to see, and what to do; "" when all is well.
-std::string note_about(const std::string& command, size_t joined, size_t still_running) {
+// `outside`: why it could neither be preloaded nor sampled from outside.
+std::string note_about(const std::string& outside, size_t joined, size_t still_running) {
   if (still_running > 0) {
     return fmt::format("{} {} still running: sampling ended with the command.", still_running,
                        still_running == 1 ? "process is" : "processes are");
   }
-  std::string reason = sampler::why_not_preloadable(sampler::find_program(command));
-  if (!reason.empty()) return reason;
+  if (!outside.empty()) return outside;
   if (joined > 0) return "";
   return "The program did not take the shim in, so nothing was sampled. Does it clear its "
          "environment, or end before main?";
 }
 
-// Runs the command to its end; the recording in `directory` is complete then.
+// Runs the command, with the shim unless that is "", to its end; the recording in `directory` is
+// complete then.
 sampler::ExitState record(const std::vector<std::string>& command, const RunOptions& options,
-                          const std::string& shim, const recording::Session& session,
-                          OutputDirectory& directory) {
+                          const std::string& shim, const std::string& outside,
+                          const recording::Session& session, OutputDirectory& directory) {
   sampler::SignalRelay signals;
   sampler::EventLoop loop;
   const uint64_t start_ns = monotonic_ns();
@@ -52,9 +56,8 @@ sampler::ExitState record(const std::vector<std::string>& command, const RunOpti
                                {name, start_ns, options.rate_hz, options.follow,
                                 options.clock == "wall" ? &waits : nullptr});
 
-  const bool preload = !sampler::refuses_preload(sampler::find_program(command[0]));
   const sampler::LaunchedProgram program =
-      sampler::launch({command, preload ? shim : "", name, options.follow}, signals);
+      sampler::launch({command, shim, name, options.follow}, signals);
   sampler::raise_descriptor_limit();
   collector.set_root(program.pid);
   bool ended = false;
@@ -68,23 +71,46 @@ sampler::ExitState record(const std::vector<std::string>& command, const RunOpti
   try {
     if (!collector.failure().empty()) throw Error("{}", collector.failure());
     writer.finish({end_ns - start_ns, end.exit.status, end.exit.signal, end.user_cpu_ns,
-                   end.system_cpu_ns, note_about(command[0], collector.joined(), still_running)});
+                   end.system_cpu_ns, note_about(outside, collector.joined(), still_running)});
   } catch (const std::exception& error) {
     fmt::print(stderr, "sampan: the recording is incomplete: {}\n", error.what());
   }
   return end.exit;
 }
 
+// By the shim, or from outside where it cannot be preloaded, or not at all: the program runs in any
+// case.
+sampler::ExitState record_somehow(const std::vector<std::string>& command,
+                                  const RunOptions& options, const recording::Session& session,
+                                  OutputDirectory& directory) {
+  const std::string shim = find_shim();
+  const sampler::Preloadability program =
+      sampler::preloadability(sampler::find_program(command[0]));
+  if (program.kind == sampler::Preload::kYes) {
+    return record(command, options, shim, "", session, directory);
+  }
+  std::string outside = program.reason + ".";
+  // Of a program with more rights than ours nobody may see anything.
+  const bool may_look = program.kind != sampler::Preload::kOtherRights || geteuid() == 0;
+  if (program.kind != sampler::Preload::kOtherMachine && may_look) {
+    try {
+      return record_from_outside(command, options, program, session, directory.recording());
+    } catch (const attach::NotPermitted& refused) {
+      outside += fmt::format(" From outside {}", refused.what());
+    }
+  }
+  return record(command, options, program.refuses() ? "" : shim, outside, session, directory);
+}
+
 sampler::ExitState launch_and_record(const std::vector<std::string>& command,
                                      const RunOptions& options) {
-  const std::string shim = find_shim();
   recording::Session session =
       sampler::describe_session(command, options.name, options.rate_hz, SAMPAN_VERSION);
   session.clock = options.clock;
   OutputDirectory directory(options.output, session.program);
   sampler::ExitState exit;
   try {
-    exit = record(command, options, shim, session, directory);
+    exit = record_somehow(command, options, session, directory);
   } catch (const std::exception&) {
     directory.remove();  // the program did not start
     throw;

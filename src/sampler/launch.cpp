@@ -71,6 +71,37 @@ std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
                     program, error == EISDIR ? "it is a directory" : std::strerror(error));
 }
 
+// A pipe that is closed by exec.
+struct Pipe {
+  Pipe() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) throw Error("starting the program: {}", std::strerror(errno));
+    reader = FileDescriptor(ends[0]);
+    writer = FileDescriptor(ends[1]);
+  }
+  FileDescriptor reader, writer;
+};
+
+// Reads until there is something, or the writers are gone. Async-signal-safe.
+template <typename T>
+bool receive(const FileDescriptor& reader, T& value) {
+  ssize_t size;
+  do size = read(reader.get(), &value, sizeof value);
+  while (size < 0 && errno == EINTR);
+  return size == static_cast<ssize_t>(sizeof value);
+}
+
+void call_before_exec(const LaunchOptions& options, pid_t pid) {
+  if (!options.before_exec) return;
+  try {
+    options.before_exec(pid);
+  } catch (...) {
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+    throw;
+  }
+}
+
 uint64_t nanoseconds(const timeval& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 +
          static_cast<uint64_t>(time.tv_usec) * 1'000;
@@ -88,25 +119,26 @@ LaunchedProgram launch(const LaunchOptions& options, const SignalRelay& signals)
   const std::vector<std::string> environment = environment_for(options);
   const std::vector<char*> arguments = pointers_to(options.command);
   const std::vector<char*> variables = pointers_to(environment);
-  int ends[2];  // closed by a successful exec; else it carries errno
-  if (pipe2(ends, O_CLOEXEC) != 0) throw Error("starting the program: {}", std::strerror(errno));
-  FileDescriptor reader(ends[0]), writer(ends[1]);
+  Pipe failure;  // carries errno of an exec that failed
+  Pipe gate;     // the child waits until we close it
 
   const pid_t pid = fork();
   if (pid < 0) throw Error("starting the program: fork: {}", std::strerror(errno));
   if (pid == 0) {
     signals.restore();
+    gate.writer.reset();
+    char nothing;
+    receive(gate.reader, nothing);
     execvpe(arguments[0], arguments.data(), variables.data());
     const int error = errno;
-    (void)!write(writer.get(), &error, sizeof error);
+    (void)!write(failure.writer.get(), &error, sizeof error);
     _exit(kNotFound);
   }
-  writer.reset();
+  failure.writer.reset();
+  call_before_exec(options, pid);
+  gate.writer.reset();
   int error = 0;
-  ssize_t size;
-  do size = read(reader.get(), &error, sizeof error);
-  while (size < 0 && errno == EINTR);
-  if (size == sizeof error) {
+  if (receive(failure.reader, error)) {
     waitpid(pid, nullptr, 0);
     refuse(options.command[0], error);
   }

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct LaunchOptions {
   std::string shim;                  // path of libsampan_preload.so; empty: not preloaded
   std::string session;               // the socket's name
   bool follow;                       // children too
+  // Called with the pid of the child, which waits to execute the program until this returns. The
+  // child is ended when it throws.
+  std::function<void(pid_t)> before_exec = {};
 };
 
 // The program could not be executed. `exit_status` is what a shell would say: 127 when it was not

@@ -66,55 +66,40 @@ bool is_musl(const std::string& loader) {
   return loader.find("musl") != std::string::npos;
 }
 
-std::string why_not_elf(int file, const std::string& path) {
-  const std::optional<Elf64_Ehdr> found = read_header(file);
-  if (!found) return "";  // no ELF file: the kernel, or the shell, knows what to do with it
-  const Elf64_Ehdr& header = *found;
-  if (is_other_machine(header)) {
-    return fmt::format(
-        "{} is not an x86-64 program, and the shim is. Profile a 64-bit build of it.", path);
+Preloadability of_elf(int file, const std::string& path) {
+  const std::optional<Elf64_Ehdr> header = read_header(file);
+  if (!header) return {};  // no ELF file: the kernel, or the shell, knows what to do with it
+  if (is_other_machine(*header)) {
+    return {Preload::kOtherMachine, fmt::format("{} is not an x86-64 program", path)};
   }
-  const std::string loader = loader_of(file, header);
+  const std::string loader = loader_of(file, *header);
   const bool is_loader = path.find("/ld-linux") != std::string::npos;
   if (loader.empty() && !is_loader) {
-    return fmt::format(
-        "{} is statically linked, so nothing can be preloaded into it. Profile a dynamically "
-        "linked build of it, or use perf.",
-        path);
+    return {Preload::kStatic,
+            fmt::format("{} is statically linked, so nothing can be preloaded into it", path)};
   }
   if (is_musl(loader)) {
-    return fmt::format(
-        "{} is linked with musl, and the shim needs glibc. Profile a build of it for glibc, or "
-        "use perf.",
-        path);
+    return {Preload::kMusl, fmt::format("{} is linked with musl, and the shim needs glibc", path)};
   }
-  return "";
+  return {};
 }
 
 }  // namespace
 
-std::string why_not_preloadable(const std::string& path) {
+Preloadability preloadability(const std::string& path) {
   std::string missing;
   const std::string program = resolve_interpreter(path, missing);
   struct stat info {};
-  if (program.empty() || stat(program.c_str(), &info) != 0) return "";
+  if (program.empty() || stat(program.c_str(), &info) != 0) return {};
   const FileDescriptor file(open(program.c_str(), O_RDONLY | O_CLOEXEC));
-  if (changes_rights(file.get(), info)) {
-    return fmt::format(
-        "{} runs with other rights than yours (setuid, setgid or capabilities), so the loader "
-        "ignores the shim. Run sampan as that user, or profile a copy without those rights.",
-        program);
+  const Preloadability elf = file ? of_elf(file.get(), program) : Preloadability();
+  if (elf.kind != Preload::kOtherMachine && changes_rights(file.get(), info)) {
+    return {Preload::kOtherRights,
+            fmt::format("{} runs with other rights than yours (setuid, setgid or capabilities), so "
+                        "the loader ignores the shim",
+                        program)};
   }
-  return file ? why_not_elf(file.get(), program) : "";
-}
-
-bool refuses_preload(const std::string& path) {
-  std::string missing;
-  const std::string program = resolve_interpreter(path, missing);
-  const FileDescriptor file(open(program.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return false;
-  const std::optional<Elf64_Ehdr> header = read_header(file.get());
-  return header && (is_other_machine(*header) || is_musl(loader_of(file.get(), *header)));
+  return elf;
 }
 
 }  // namespace sampan::sampler

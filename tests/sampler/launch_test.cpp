@@ -123,29 +123,29 @@ TEST_F(LaunchTest, FindsProgramsAndTheInterpretersOfScripts) {
 }
 
 TEST_F(LaunchTest, KnowsWhatCannotBePreloaded) {
-  EXPECT_EQ(why_not_preloadable("/bin/true"), "");
-  EXPECT_EQ(why_not_preloadable(file("sh-script", "#!/bin/sh\n")), "");
-  EXPECT_EQ(why_not_preloadable(file("text", "nothing")), "");
-  EXPECT_FALSE(refuses_preload("/bin/true"));
-  EXPECT_FALSE(refuses_preload("/no/such"));
+  EXPECT_EQ(preloadability("/bin/true").reason, "");
+  EXPECT_EQ(preloadability(file("sh-script", "#!/bin/sh\n")).kind, Preload::kYes);
+  EXPECT_EQ(preloadability(file("text", "nothing")).kind, Preload::kYes);
+  EXPECT_FALSE(preloadability("/bin/true").refuses());
+  EXPECT_FALSE(preloadability("/no/such").refuses());
   const std::string source = file("main.c", "int main(void) { return 0; }\n");
   const auto build = [&](const std::string& compiler, const std::string& name) {
     return std::system(
                (compiler + " -o " + folder_ + name + " " + source + " 2>/dev/null").c_str()) == 0;
   };
   if (build("cc -static", "static")) {
-    EXPECT_NE(why_not_preloadable(folder_ + "static").find("statically"), std::string::npos);
+    EXPECT_NE(preloadability(folder_ + "static").reason.find("statically"), std::string::npos);
     const std::string script = file("static-script", "#!" + folder_ + "static\n");
-    EXPECT_NE(why_not_preloadable(script).find("statically"), std::string::npos);
+    EXPECT_NE(preloadability(script).reason.find("statically"), std::string::npos);
   }
   if (build("musl-gcc", "musl")) {
-    EXPECT_NE(why_not_preloadable(folder_ + "musl").find("musl"), std::string::npos);
-    EXPECT_TRUE(refuses_preload(folder_ + "musl"));
+    EXPECT_NE(preloadability(folder_ + "musl").reason.find("musl"), std::string::npos);
+    EXPECT_TRUE(preloadability(folder_ + "musl").refuses());
   }
   std::filesystem::copy("/bin/true", folder_ + "setuid");
   if (geteuid() == 0 && chown((folder_ + "setuid").c_str(), 65534, 65534) == 0) {
     chmod((folder_ + "setuid").c_str(), 04755);
-    EXPECT_NE(why_not_preloadable(folder_ + "setuid").find("setuid"), std::string::npos);
+    EXPECT_NE(preloadability(folder_ + "setuid").reason.find("setuid"), std::string::npos);
   }
 }
 

@@ -1,9 +1,10 @@
 // Folded stacks: "thread;main;work 42" per line, root first, then samples. For flamegraph.pl,
 // speedscope and the Firefox Profiler.
 //
-// Weights are samples, not nanoseconds: the Firefox Profiler makes one sample per count. The thread
-// is the root frame. flamegraph.pl colours frames by the endings _[k], _[i] and _[j]: a name of the
-// program's that ends so is left as it is.
+// Weights are samples, not nanoseconds: the Firefox Profiler makes one sample per count. Of wall
+// time they are as many as there would have been at the session's rate: a long wait is few samples.
+// The thread is the root frame. flamegraph.pl colours frames by the endings _[k], _[i] and _[j]: a
+// name of the program's that ends so is left as it is.
 #include <algorithm>
 #include <string>
 
@@ -16,6 +17,8 @@
 namespace sampan::exporters {
 namespace {
 
+constexpr uint64_t kNsPerSecond = 1'000'000'000;
+
 // Without what separates frames and lines; ':' for ';' as stackcollapse-perf.pl does.
 std::string frame_text(std::string_view name) {
   std::string text = valid_utf8(name);
@@ -27,7 +30,9 @@ std::string frame_text(std::string_view name) {
 
 class FoldedWriter {
  public:
-  FoldedWriter(const profile::Profile& profile, OutputFile& file) : profile_(profile), file_(file) {
+  FoldedWriter(const profile::View& view, OutputFile& file)
+      : view_(view), profile_(*view.profile), file_(file) {
+    const profile::Profile& profile = profile_;
     for (uint32_t i = 0; i < profile.functions.size(); ++i) {
       texts_.push_back(frame_text(profile::function_name(profile, i)));
     }
@@ -45,13 +50,20 @@ class FoldedWriter {
         line_ += *function == profile::kNone ? unknown_ : texts_[*function];
       }
       line_ += ' ';
-      line_ += std::to_string(tree[node].self.samples);
+      line_ += std::to_string(count(tree[node].self));
       line_ += '\n';
       file_.write(line_);
     }
   }
 
  private:
+  uint64_t count(const profile::Weight& weight) const {
+    if (!view_.is_of_wall_time() || profile_.session.rate_hz == 0) return weight.samples;
+    const uint64_t period_ns = kNsPerSecond / profile_.session.rate_hz;
+    return std::max<uint64_t>((weight.ns + period_ns / 2) / period_ns, 1);
+  }
+
+  const profile::View& view_;
   const profile::Profile& profile_;
   OutputFile& file_;
   std::vector<std::string> texts_;  // by function
@@ -65,7 +77,7 @@ class FoldedWriter {
 Outcome write_folded(const profile::View& view, const std::string& path) {
   OutputFile file(path);
   const std::vector<std::string> labels = thread_labels(view);
-  FoldedWriter writer(*view.profile, file);
+  FoldedWriter writer(view, file);
   for_each_thread_tree(view, [&](size_t thread, const profile::CallTree& tree) {
     writer.write_thread(frame_text(labels[thread]), tree);
   });

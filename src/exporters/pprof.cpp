@@ -2,7 +2,8 @@
 // github.com/google/pprof/blob/main/proto/profile.proto.
 //
 // - Sample types samples/count and cpu/nanoseconds; cpu is the default (speedscope would take the
-//   last one, pprof too).
+//   last one, pprof too). Of wall time there is a third, wall/nanoseconds, and it is the default:
+//   on-CPU samples have both, waiting ones wall only.
 // - Threads are labels: thread, process (strings), tid, pid (numbers), named as perf_to_profile's.
 //   See `go tool pprof -tags`, -tagfocus=thread=NAME, -tagroot=thread.
 // - A location's first line is the innermost inlined function.
@@ -11,7 +12,6 @@
 // - A frame without a symbol has its "[module+0x12]" as function (speedscope drops frames that have
 //   none), and every mapping says that it has functions: all names that can be found were found,
 //   and pprof need not guess from whatever file lies at that path.
-#include <array>
 #include <protozero/pbf_writer.hpp>
 #include <string>
 #include <unordered_map>
@@ -142,8 +142,12 @@ class PprofWriter {
     const profile::Session& session = profile_.session;
     add_value_type(profile_field::kSampleType, "samples", "count");
     add_value_type(profile_field::kSampleType, "cpu", "nanoseconds");
-    add_value_type(profile_field::kPeriodType, "cpu", "nanoseconds");
-    message_.add_int64(profile_field::kDefaultSampleType, strings_.add("cpu"));
+    if (view_.is_of_wall_time()) {
+      add_value_type(profile_field::kSampleType, "wall", "nanoseconds");
+    }
+    const std::string_view main_type = view_.is_of_wall_time() ? "wall" : "cpu";
+    add_value_type(profile_field::kPeriodType, main_type, "nanoseconds");
+    message_.add_int64(profile_field::kDefaultSampleType, strings_.add(main_type));
     if (session.rate_hz != 0) {
       message_.add_int64(profile_field::kPeriod,
                          static_cast<int64_t>(kNsPerSecond / session.rate_hz));
@@ -203,8 +207,12 @@ class PprofWriter {
         ids.push_back(unknown_location());
         unknown_used_ = true;
       }
-      const std::array values{static_cast<int64_t>(row.weight.samples),
-                              static_cast<int64_t>(row.weight.ns)};
+      const auto weight_ns = static_cast<int64_t>(row.weight.ns);
+      std::vector<int64_t> values = {static_cast<int64_t>(row.weight.samples), weight_ns};
+      if (view_.is_of_wall_time()) {
+        if (is_waiting(row.stack)) values[1] = 0;
+        values.push_back(weight_ns);
+      }
       sample_data.clear();
       pbf_writer sample(sample_data);
       sample.add_packed_uint64(sample_field::kLocationId, ids.begin(), ids.end());
@@ -213,6 +221,10 @@ class PprofWriter {
       message_.add_message(profile_field::kSample, sample_data);
       flush(kFlushSize);
     }
+  }
+
+  bool is_waiting(uint32_t stack) const {
+    return stack != kNone && profile_.locations[profile_.stacks[stack].location].wait != kNone;
   }
 
   void write_locations() {

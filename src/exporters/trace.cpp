@@ -5,6 +5,7 @@
 // - The array form, an event per line: a file that was cut off still opens.
 // - Complete events (ph X), parents before children, strictly nested: viewers need that and do not
 //   check it.
+// - Waits are grey, and of the category "waiting".
 // - No `args`: speedscope makes them part of the frame's name, and so splits functions.
 // - Viewers open about 100 MB. A longer trace loses its shortest slices, the deepest first: their
 //   time becomes part of the slice that called them, and a note says how many.

@@ -12,6 +12,10 @@
 namespace sampan::exporters {
 namespace {
 
+// A colour of chrome://tracing (base/color_scheme.html). Perfetto has its own.
+constexpr std::string_view kGrey = R"(,"cname":"grey")";
+constexpr std::string_view kWaitCategory = R"("waiting")";
+
 std::string json_string(std::string_view text) {
   rapidjson::StringBuffer buffer;
   rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
@@ -35,10 +39,17 @@ size_t digits(uint64_t number) {
 }  // namespace
 
 TraceEvents::TraceEvents(const profile::Profile& profile) : profile_(profile) {
+  std::vector<bool> waits(profile.functions.size());
+  for (const profile::Location& location : profile.locations) {
+    if (location.wait == profile::kNone || location.line_count == 0) continue;
+    waits[profile.lines[location.first_line].function] = true;
+  }
   const auto head = [&](uint32_t function, uint32_t module) {
-    return fmt::format(R"({{"name":{},"cat":{},"ph":"X")",
+    const bool is_wait = function != profile::kNone && waits[function];
+    return fmt::format(R"({{"name":{},"cat":{},"ph":"X"{})",
                        json_string(profile::function_name(profile, function)),
-                       json_string(profile::module_name(profile, module)));
+                       is_wait ? kWaitCategory : json_string(profile::module_name(profile, module)),
+                       is_wait ? kGrey : "");
   };
   for (uint32_t i = 0; i < profile.functions.size(); ++i) {
     heads_.push_back(head(i, profile.functions[i].module));

@@ -1,10 +1,10 @@
 // From samples to slices: the functions of one thread that were on its stack, from when to when.
 //
-// A sample stands for the CPU that its thread used up to it, so for the time [time - cpu, time]. It
+// A sample stands for what its thread did up to it, so for the time [time - weight, time]. It
 // continues the sample before it, unless the thread was off the CPU in between for noticeably
-// longer: then all slices end with the earlier sample, and new ones begin with the later one's CPU.
-// Functions that continued samples share, root first, go on in the same slice. Slices of a thread
-// are strictly nested.
+// longer: then all slices end with the earlier sample, and new ones begin with the later one's
+// time. Functions that continued samples share, root first, go on in the same slice. Slices of a
+// thread are strictly nested.
 //
 // Times are microseconds, as in the trace: a viewer adds ts and dur, which in fractions would not
 // meet exactly. Shorter samples are left out. Where a slice would begin at the time at which one of

@@ -22,6 +22,10 @@ struct Selection {
 struct View {
   const Profile* profile = nullptr;
   State state = State::kAll;
+
+  // Its weights are wall time: it has waiting samples, or would, if any thread had waited.
+  bool is_of_wall_time() const { return profile->has_waits() && state != State::kCpu; }
+
   std::vector<uint32_t> samples;  // indexes into Profile::samples, by time
   std::vector<uint32_t> threads;  // those selected, samples or not: by process, main first,
                                   // then busiest first

@@ -37,7 +37,7 @@ std::vector<Figure> figures_of(const Context& context) {
     return optional_seconds(row.cpu_ns ? row.cpu_ns : row.sampled.ns);
   };
   const auto samples = [](const ThreadSummary& row) { return count(row.samples()); };
-  if (context.profile().has_waits() && context.view.state != profile::State::kCpu) {
+  if (context.view.is_of_wall_time()) {
     const auto share = [](uint64_t ns, const ThreadSummary& row) {
       return percent(static_cast<double>(ns), static_cast<double>(row.wall_ns()));
     };

@@ -49,6 +49,14 @@ TEST(Folded, KeepsNamesOnOneLineAndInOneFrame) {
             "app;<[u8: 4] as Trait>::f x 1\napp;bad\xef\xbf\xbd, <a & \"b\"> 1\n");
 }
 
+TEST(Folded, CountsWallTimeAtTheRate) {
+  profile::Profile profile = test::profile_of("main;work 3\nmain;~futex 1\n~runnable 1\n");
+  profile.samples[3].weight_ns = 1'001'000'000;  // one sample of a long wait, at 250 Hz
+  profile.samples[4].weight_ns = 1'000;
+  EXPECT_EQ(folded(select(profile)),
+            "app;main;work 3\napp;main;[futex] 250\napp;[waiting for a CPU] 1\n");
+}
+
 TEST(Folded, OfSomeThreads) {
   const profile::Profile profile =
       test::profile_of("main 1\n# thread 101 w\nf 2\n# thread 102 w\ng 3\n");

@@ -72,6 +72,21 @@ TEST(Trace, DoesNotOverlapWhenWeightsAreMoreThanTheTimeBetween) {
   EXPECT_EQ(trace_of(profile).slices(), (Slices{"a 0+4000", "b 4000+4000"}));
 }
 
+TEST(Trace, DrawsWaitsInGrey) {
+  const Profile profile = test::profile_of("main;work 1\nmain;read;~read pipe:[7] 2\n");
+  const Trace trace = trace_of(profile);
+  EXPECT_EQ(trace.slices(),
+            (Slices{"main 0+12000", "work 0+4000", "read 4000+8000", "[read pipe:[7]] 4000+8000"}));
+  for (const auto& event : trace.events.GetArray()) {
+    const bool is_wait = event["name"] == "[read pipe:[7]]";
+    EXPECT_EQ(event.HasMember("cname"), is_wait);
+    if (is_wait) {
+      EXPECT_STREQ(event["cname"].GetString(), "grey");
+      EXPECT_STREQ(event["cat"].GetString(), "waiting");
+    }
+  }
+}
+
 TEST(Trace, KeepsSlicesOfOneNameApart) {
   const Profile profile = test::profile_of("main;a;b;c 1\nmain;b 1\n");
   EXPECT_EQ(trace_of(profile).slices(),

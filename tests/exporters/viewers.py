@@ -36,11 +36,11 @@ def run(*command, **keywords):
                           stdout=subprocess.PIPE, **keywords).stdout
 
 
-def pprof(path):
+def pprof(path, *options):
     """go tool pprof. Threads by (name, tid)."""
     table = Table()
     top = run("go", "tool", "pprof", "-top", "-unit=ns", "-nodecount=1000000", "-nodefraction=0",
-              "-edgefraction=0", path, stderr=subprocess.STDOUT)
+              "-edgefraction=0", *options, path, stderr=subprocess.STDOUT)
     table.all = float(re.search(r"of (\d+)ns total", top)[1]) / 1e9
     row = re.compile(r"^ *(\d+)(?:ns)? +[\d.]+% +[\d.]+% +(\d+)(?:ns)? +[\d.]+%  (.*)$", re.MULTILINE)
     for own, total, name in row.findall(top):

@@ -75,6 +75,18 @@ class Pprof(Case):
         self.assert_same(table)
         self.assert_equal_times(table.threads, self.truth.threads)
 
+    def test_wall_time(self):
+        """Wall time is the default, and CPU the second choice."""
+        text = self.path / "wall.txt"
+        text.write_text("main;work 3\nmain;read;~read pipe:[7] 5\n~runnable 2\n")
+        subprocess.run([os.environ["WRITE_EXPORTS"], text, self.path / "wall"], check=True)
+        path = self.path / "wall" / "profile_overall.pb.gz"
+        self.assert_equal_times(viewers.pprof(path).self,
+                                {"work": 3 * PERIOD, "[read pipe:[7]]": 5 * PERIOD,
+                                 "[waiting for a CPU]": 2 * PERIOD})
+        self.assert_equal_times(viewers.pprof(path, "-sample_index=cpu").self,
+                                {"work": 3 * PERIOD})
+
     def test_one_thread(self):
         table = viewers.pprof(self.path / "profile_thread_102_worker.pb.gz")
         self.assert_equal_times(table.threads, {("worker", 102): 6 * PERIOD})

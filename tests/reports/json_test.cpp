@@ -111,6 +111,31 @@ TEST_F(JsonReport, HasEveryThreadProcessAndFunction) {
   EXPECT_DOUBLE_EQ(start["total_s"].GetDouble(), 0.24);
 }
 
+TEST(JsonReportOfWallTime, HasWhatWasWaited) {
+  const profile::Profile profile = test::profile_of(
+      "main;work 25\nmain;~read pipe:[7] 50\n~runnable 5\n# thread 101 w\nmain;~futex 75\n");
+  const rapidjson::Document report = parsed(json(select(profile)));
+  EXPECT_STREQ(report["clock"].GetString(), "wall");
+  EXPECT_DOUBLE_EQ(report["sampled_cpu_s"].GetDouble(), 0.1);
+  EXPECT_DOUBLE_EQ(report["waiting_s"].GetDouble(), 0.5);
+  EXPECT_DOUBLE_EQ(report["runnable_s"].GetDouble(), 0.02);
+  EXPECT_EQ(report["samples"].GetInt(), 155);
+  EXPECT_EQ(keys(report["threads"][0]),
+            (std::vector<std::string>{"pid", "tid", "name", "cpu_s", "sampled_cpu_s", "waiting_s",
+                                      "runnable_s", "samples", "complete_stacks"}));
+  ASSERT_EQ(report["waits"].Size(), 3u);
+  const rapidjson::Value& longest = report["waits"][0];
+  EXPECT_EQ(keys(longest), (std::vector<std::string>{"pid", "tid", "thread", "call", "object",
+                                                     "waiting_s", "samples"}));
+  EXPECT_EQ(longest["tid"].GetInt(), 101);
+  EXPECT_STREQ(longest["call"].GetString(), "futex");
+  EXPECT_DOUBLE_EQ(longest["waiting_s"].GetDouble(), 0.3);
+  EXPECT_STREQ(report["waits"][1]["object"].GetString(), "pipe:[7]");
+  EXPECT_STREQ(report["waits"][2]["call"].GetString(), "runnable");
+  EXPECT_EQ(called(report["functions"], "[read pipe:[7]]")["self_samples"].GetInt(), 50);
+  EXPECT_EQ(called(report["functions"], "main")["total_samples"].GetInt(), 150);
+}
+
 TEST_F(JsonReport, LostHasOnlyWhatWasLost) {
   EXPECT_TRUE(parsed(json(select(profile_)))["lost"].ObjectEmpty());
   profile_.losses[static_cast<size_t>(wire::Loss::kRingFull)] = 12;

@@ -70,6 +70,42 @@ TEST(Page, Wide) {
   expect_golden("page_wide", page(select(profile), {.width = 200}));
 }
 
+// A thread that works by turns, one that waits for a CPU, a pool that only waits.
+constexpr const char* kWaits = R"(
+# process 100 /usr/bin/server
+# thread 100 server
+main@main.c:1;serve@serve.c:9;compute@serve.c:90 300
+main@main.c:1;serve@serve.c:9;read@@/lib/libc.so.6;~read tcp 10.0.0.1:443 100
+main@main.c:1;serve@serve.c:9;pthread_mutex_lock@@/lib/libc.so.6;~futex 50
+~runnable 50
+# thread 101 pool
+start_thread@@/lib/libc.so.6;take@pool.c:7;~epoll_wait 3 descriptors 500
+# thread 102 pool
+start_thread@@/lib/libc.so.6;take@pool.c:7;~epoll_wait 3 descriptors 500
+)";
+
+TEST(Page, OfWallTimeFoldsThreadsThatOnlyWait) {
+  const profile::Profile profile = test::profile_of(kWaits);
+  expect_golden("page_wall", page(select(profile)));
+  expect_golden("page_wall_idle", page(select(profile), {.idle = true, .tree = true}));
+}
+
+TEST(Page, OfWallTimeShowsOneStateWhenAsked) {
+  const profile::Profile profile = test::profile_of(kWaits);
+  profile::Selection selection;
+  selection.state = profile::State::kCpu;
+  expect_golden("page_wall_cpu", page(select(profile, selection)));
+  selection.state = profile::State::kWaiting;
+  expect_golden("page_wall_waiting", page(select(profile, selection)));
+}
+
+TEST(Page, ShowsThreadsThatOnlyWaitWhenThereAreNoOthers) {
+  const profile::Profile profile = test::profile_of("main;~read stdin 9\n");
+  const std::string text = page(select(profile));
+  EXPECT_NE(text.find("read stdin"), text.npos) << text;
+  EXPECT_EQ(text.find("--idle"), text.npos) << text;
+}
+
 TEST(Page, NoLineIsWiderThanTheTerminal) {
   const profile::Profile profile = example();
   for (const unsigned width : {80u, 100u, 160u}) {

@@ -98,12 +98,18 @@ class Builder {
     const wire::StopReason stop = complete ? wire::StopReason::kRoot : wire::StopReason::kNoRule;
     profile_.stops[static_cast<size_t>(stop)] += count;
     profile::Thread& thread = profile_.threads.back();
+    const uint32_t wait =
+        at == kNone ? kNone : profile_.locations[profile_.stacks[at].location].wait;
+    uint64_t& sum = wait == kNone                ? thread.sampled_cpu_ns
+                    : profile_.is_runnable(wait) ? thread.runnable_ns
+                                                 : thread.waiting_ns;
+    sum += count * kSamplePeriod;
     thread.samples += count;
-    thread.sampled_cpu_ns += count * kSamplePeriod;
+    thread.waiting_samples += wait == kNone ? 0 : count;
     thread.complete_stacks += complete ? count : 0;
     for (uint64_t i = 0; i < count; ++i) {
       profile_.samples.push_back({time_ns_ += kSamplePeriod, kSamplePeriod,
-                                  static_cast<uint32_t>(profile_.threads.size() - 1), at, kNone,
+                                  static_cast<uint32_t>(profile_.threads.size() - 1), at, wait,
                                   complete});
     }
   }
@@ -125,6 +131,10 @@ class Builder {
     const auto [place, is_new] = locations_.try_emplace(
         {executable_, std::string(text)}, static_cast<uint32_t>(profile_.locations.size()));
     if (!is_new) return place->second;
+    if (text.starts_with("~")) {
+      profile_.locations.push_back(wait_location(text.substr(1)));
+      return place->second;
+    }
 
     std::vector<std::string_view> nested = split(text, "=>");
     const uint32_t in = module_of(nested.front());
@@ -135,6 +145,19 @@ class Builder {
                                   .first_line = first,
                                   .line_count = static_cast<uint32_t>(nested.size())});
     return place->second;
+  }
+
+  profile::Location wait_location(std::string_view text) {
+    const size_t space = std::min(text.find(' '), text.size());
+    const std::string_view object = text.substr(std::min(space + 1, text.size()));
+    const profile::Wait wait = {std::string(text.substr(0, space)), std::string(object)};
+    profile_.session.clock = "wall";
+    profile_.functions.push_back({.name = profile_.strings.intern(profile::wait_name(wait))});
+    profile_.lines.push_back({.function = static_cast<uint32_t>(profile_.functions.size() - 1)});
+    profile_.waits.push_back(wait);
+    return {.first_line = static_cast<uint32_t>(profile_.lines.size() - 1),
+            .line_count = 1,
+            .wait = static_cast<uint32_t>(profile_.waits.size() - 1)};
   }
 
   // "name@file:defined:line@module", all but the name optional.

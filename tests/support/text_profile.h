@@ -7,6 +7,8 @@
 //   main;memcpy@@/lib/libc.so 1    in another module than the executable
 //   main;outer=>inner 1            inner is inlined into outer
 //   ...;lost 1                     the walk did not reach the root
+//   main;read;~read pipe:[7] 5     waits in read, of pipe:[7]; the recording is one of wall time
+//   ~runnable 2                    waits for a CPU
 //    2                             (a line without a stack) nothing is known
 //
 // A text that begins with stacks is of process 100, "/bin/app", and its main thread "app". Samples

@@ -39,36 +39,15 @@ class ByteCursor {
   uint32_t u32() { return fixed<uint32_t>(); }
   uint64_t u64() { return fixed<uint64_t>(); }
 
-  // LEB128 as in DWARF 5, 7.6. A value of more than 64 bits fails.
+  // LEB128 as in DWARF 5, 7.6. A value of more than 64 bits fails. Nearly all are one byte; the rest
+  // is kept out of line, because readers of many are run when their code is cold.
   uint64_t uleb() {
-    uint64_t value = 0;
-    for (unsigned shift = 0;; shift += 7) {
-      const uint8_t byte = u8();
-      if (!ok_) return 0;
-      const uint64_t bits = byte & 0x7f;
-      if (shift >= 64 || (shift == 63 && bits > 1)) {
-        fail();
-        return 0;
-      }
-      value |= bits << shift;
-      if ((byte & 0x80) == 0) return value;
-    }
+    if (remaining() != 0 && bytes_[offset_] < 0x80) return bytes_[offset_++];
+    return long_uleb();
   }
   int64_t sleb() {
-    uint64_t value = 0;
-    for (unsigned shift = 0;; shift += 7) {
-      const uint8_t byte = u8();
-      if (!ok_) return 0;
-      if (shift >= 64) {
-        fail();
-        return 0;
-      }
-      value |= uint64_t{byte & 0x7fu} << shift;
-      if ((byte & 0x80) == 0) {
-        if ((byte & 0x40) != 0 && shift + 7 < 64) value |= ~uint64_t{0} << (shift + 7);
-        return static_cast<int64_t>(value);
-      }
-    }
+    if (remaining() != 0 && bytes_[offset_] < 0x40) return bytes_[offset_++];
+    return long_sleb();
   }
   // A signed value as `zigzag` of byte_writer.h wrote it.
   int64_t zigzag() {
@@ -89,6 +68,37 @@ class ByteCursor {
   constexpr void skip(size_t size) { take(size); }
 
  private:
+  [[gnu::noinline]] uint64_t long_uleb() {
+    uint64_t value = 0;
+    for (unsigned shift = 0;; shift += 7) {
+      const uint8_t byte = u8();
+      if (!ok_) return 0;
+      const uint64_t bits = byte & 0x7f;
+      if (shift >= 64 || (shift == 63 && bits > 1)) {
+        fail();
+        return 0;
+      }
+      value |= bits << shift;
+      if ((byte & 0x80) == 0) return value;
+    }
+  }
+  [[gnu::noinline]] int64_t long_sleb() {
+    uint64_t value = 0;
+    for (unsigned shift = 0;; shift += 7) {
+      const uint8_t byte = u8();
+      if (!ok_) return 0;
+      if (shift >= 64) {
+        fail();
+        return 0;
+      }
+      value |= uint64_t{byte & 0x7fu} << shift;
+      if ((byte & 0x80) == 0) {
+        if ((byte & 0x40) != 0 && shift + 7 < 64) value |= ~uint64_t{0} << (shift + 7);
+        return static_cast<int64_t>(value);
+      }
+    }
+  }
+
   std::span<const uint8_t> bytes_;
   size_t offset_ = 0;
   bool ok_ = true;

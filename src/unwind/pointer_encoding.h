@@ -19,7 +19,7 @@ inline constexpr uint8_t kPointerIndirect = 0x80;
 inline constexpr uint8_t kPointerDataRelativeSigned4 = 0x3b;
 
 // The value in the format of `encoding`, not made absolute. An unknown format fails the cursor.
-inline uint64_t read_pointer_value(ByteCursor& bytes, uint8_t encoding) {
+[[gnu::noinline]] inline uint64_t read_pointer_value(ByteCursor& bytes, uint8_t encoding) {
   switch (encoding & kPointerFormat) {
     case 0x00:
     case 0x04:

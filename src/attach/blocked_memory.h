@@ -13,7 +13,7 @@ namespace sampan::attach {
 
 class BlockedMemory {
  public:
-  BlockedMemory(RemoteMemory& memory, const ProcessModules& modules, unwind::RowCache& cache)
+  BlockedMemory(RemoteMemory& memory, const ProcessModules& modules, unwind::WalkCache& cache)
       : memory_(memory), modules_(modules), cache_(cache) {}
 
   // The concept of unwind/stack_walk.h.
@@ -34,7 +34,7 @@ class BlockedMemory {
 
   RemoteMemory& memory_;
   const ProcessModules& modules_;
-  unwind::RowCache& cache_;
+  unwind::WalkCache& cache_;
 };
 
 }  // namespace sampan::attach

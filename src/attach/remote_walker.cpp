@@ -8,12 +8,12 @@ namespace sampan::attach {
 
 struct RemoteWalker::State {
   const ProcessModules& modules;
-  unwind::RowCache cache;
+  unwind::WalkCache cache;
   uint64_t generation;  // of the modules, when `cache` was filled
 
   void forget_stale_rows() {
     if (generation == modules.generation()) return;
-    cache.forget();
+    cache.rows.forget();
     generation = modules.generation();
   }
 };
@@ -32,11 +32,11 @@ unwind::WalkResult checked(unwind::WalkResult result, const RemoteMemory& memory
 
 RemoteWalker::RemoteWalker(const ProcessModules& modules)
     : state_(new State{modules, {}, modules.generation()}) {
-  if (!state_->cache.start()) throw Error("no memory for the rows of a walker");
+  if (!state_->cache.rows.start()) throw Error("no memory for the rows of a walker");
 }
 
 RemoteWalker::~RemoteWalker() {
-  state_->cache.stop();
+  state_->cache.rows.stop();
 }
 
 unwind::WalkResult RemoteWalker::walk(const unwind::Registers& registers, RemoteMemory& memory,

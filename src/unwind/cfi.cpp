@@ -13,13 +13,6 @@ struct Entry {
   uint64_t end;      // AVMA of the next entry
 };
 
-struct Cie {
-  Entry entry;  // body: the program
-  CfiProgram::Alignment alignment;
-  bool has_augmentation_data;
-  bool signal_frame;
-};
-
 // The code that an FDE covers, AVMAs: [start, start + size).
 struct Code {
   uint64_t start;
@@ -64,7 +57,7 @@ bool read_augmentation(ImageCursor& cursor, ByteCursor& letters, Cie& cie) {
         break;
       }
       case 'R': cie.alignment.pointer_encoding = cursor.bytes.u8(); break;
-      case 'S': cie.signal_frame = true; break;
+      case 'S': cie.initial.signal_frame = true; break;
       case 'L': cursor.bytes.u8(); break;
       case 'P': {  // the personality routine: only its size matters
         const uint8_t encoding = cursor.bytes.u8();
@@ -81,8 +74,9 @@ bool read_augmentation(ImageCursor& cursor, ByteCursor& letters, Cie& cie) {
 
 bool read_cie(const Image& image, uint64_t avma, Cie& cie) {
   cie = {};
-  if (read_entry(image, avma, cie.entry) != CfiResult::kFound || cie.entry.cie != 0) return false;
-  ImageCursor& cursor = cie.entry.body;
+  Entry entry;
+  if (read_entry(image, avma, entry) != CfiResult::kFound || entry.cie != 0) return false;
+  ImageCursor& cursor = entry.body;
   const uint8_t version = cursor.bytes.u8();
   if (version != 1 && version != 3) return false;
   ByteCursor letters = cursor.bytes;
@@ -91,7 +85,8 @@ bool read_cie(const Image& image, uint64_t avma, Cie& cie) {
   cie.alignment.code = cursor.bytes.uleb();
   cie.alignment.data = cursor.bytes.sleb();
   const uint64_t return_address = version == 1 ? cursor.bytes.u8() : cursor.bytes.uleb();
-  return cursor.ok() && return_address == kRip && read_augmentation(cursor, letters, cie);
+  return cursor.ok() && return_address == kRip && read_augmentation(cursor, letters, cie) &&
+         CfiProgram(image, cie.alignment).run(cursor, 0, UINT64_MAX, cie.initial);
 }
 
 // Moves the FDE's body on to its program. `cie` is the one at `entry.cie`.
@@ -105,22 +100,24 @@ bool read_fde(Entry& entry, const Cie& cie, Code& code) {
 
 }  // namespace
 
-CfiResult find_row(const Image& image, uint64_t fde, uint64_t pc, CfiRow& row) {
+CfiResult find_row(const Image& image, uint64_t fde, uint64_t pc, RecentCies& cies,
+                   uint64_t generation, CfiRow& row) {
   Entry entry;
-  Cie cie;
-  Code code;
-  if (read_entry(image, fde, entry) != CfiResult::kFound || entry.cie == 0 ||
-      !read_cie(image, entry.cie, cie) || !read_fde(entry, cie, code)) {
+  if (read_entry(image, fde, entry) != CfiResult::kFound || entry.cie == 0) {
     return CfiResult::kDamaged;
   }
+  Cie cie;
+  if (!cies.find(entry.cie, generation, cie)) {
+    if (!read_cie(image, entry.cie, cie)) return CfiResult::kDamaged;
+    cies.insert(entry.cie, generation, cie);
+  }
+  Code code;
+  if (!read_fde(entry, cie, code)) return CfiResult::kDamaged;
   if (!code.contains(pc)) return CfiResult::kNotCovered;
 
-  row = {};
-  row.signal_frame = cie.signal_frame;
+  row = cie.initial;
   CfiProgram program(image, cie.alignment);
-  if (!program.run(cie.entry.body, 0, UINT64_MAX, row)) return CfiResult::kDamaged;
-  const CfiRow initial = row;
-  program.set_initial(initial);
+  program.set_initial(cie.initial);
   if (!program.run(entry.body, code.start, pc, row)) return CfiResult::kDamaged;
   return row.cfa_kind == CfiRow::kCfaUnknown ? CfiResult::kDamaged : CfiResult::kFound;
 }

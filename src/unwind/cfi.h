@@ -8,8 +8,10 @@
 
 #include <cstdint>
 
+#include "unwind/cfi_program.h"
 #include "unwind/cfi_row.h"
 #include "unwind/image.h"
+#include "unwind/recent_table.h"
 
 namespace sampan::unwind {
 
@@ -19,8 +21,18 @@ enum class CfiResult : uint8_t {
   kDamaged,     // there is, and it makes no sense, or uses what we do not know
 };
 
-// The row for `pc` (a lookup AVMA) by the FDE at AVMA `fde`.
-CfiResult find_row(const Image& image, uint64_t fde, uint64_t pc, CfiRow& row);
+// What many FDEs have in common.
+struct Cie {
+  CfiProgram::Alignment alignment;
+  CfiRow initial;  // made by its program
+  bool has_augmentation_data;
+};
+using RecentCies = RecentTable<Cie, 64>;
+
+// The row for `pc` (a lookup AVMA) by the FDE at AVMA `fde`. Its CIE comes out of `cies`, or is put
+// there under `generation`.
+CfiResult find_row(const Image& image, uint64_t fde, uint64_t pc, RecentCies& cies,
+                   uint64_t generation, CfiRow& row);
 
 // The code that the FDE at AVMA `fde` covers, [start, end): in most cases one function.
 CfiResult read_coverage(const Image& image, uint64_t fde, uint64_t& start, uint64_t& end);

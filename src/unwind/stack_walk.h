@@ -25,7 +25,7 @@
 #include "unwind/eh_frame_hdr.h"
 #include "unwind/frame_pointer.h"
 #include "unwind/packed_row.h"
-#include "unwind/row_cache.h"
+#include "unwind/walk_cache.h"
 #include "unwind/walker.h"
 
 namespace sampan::unwind {
@@ -41,11 +41,11 @@ template <typename Memory, typename Modules>
 class StackWalk {
  public:
   // Without `may_read_modules`, cached rows only.
-  StackWalk(Memory& memory, const Modules& modules, RowCache& cache, bool may_read_modules)
+  StackWalk(Memory& memory, const Modules& modules, WalkCache& cache, bool may_read_modules)
       : memory_(memory),
         modules_(modules),
         cache_(cache),
-        generation_(cache.generation()),
+        generation_(cache.rows.generation()),
         may_read_modules_(may_read_modules) {}
 
   // `known` has at least the pc and the stack pointer.
@@ -79,6 +79,7 @@ class StackWalk {
   Step follow(PackedRow row, Frame& frame);
   [[gnu::noinline]] Step slow_step(Frame& frame, uint64_t pc);
   Step step_by_cfi(Frame& frame, uint64_t pc);
+  bool find_module(uint64_t pc);
   [[gnu::noinline]] CfiResult find_row_of(uint64_t pc, CfiRow& row);
   [[gnu::noinline]] Step step_without_cfi(Frame& frame, uint64_t pc, bool in_module);
   bool recover(const CfiRow* row, uint64_t pc);
@@ -113,7 +114,7 @@ class StackWalk {
 
   Memory& memory_;
   const Modules& modules_;
-  RowCache& cache_;
+  WalkCache& cache_;
   const uint64_t generation_;
   const bool may_read_modules_;
   bool follow_all_ = false;
@@ -134,12 +135,12 @@ uint32_t StackWalk<Memory, Modules>::walk(std::span<uint64_t> frames, Step& step
   leaf_ = true;
   // What an earlier walk left here is likely to come again, and its rows, far apart, can be fetched
   // at once: a fifth of a walk's time inside clang. Other numbers do no harm.
-  for (size_t i = 0; i < frames.size() && i < kPrefetched; ++i) cache_.prefetch(frames[i]);
+  for (size_t i = 0; i < frames.size() && i < kPrefetched; ++i) cache_.rows.prefetch(frames[i]);
   uint32_t depth = 0;
   uint64_t pc = frame.pc;  // a lookup AVMA
   while (depth < frames.size()) {
     frames[depth++] = pc;
-    const PackedRow row = follow_all_ ? PackedRow() : cache_.find(pc, generation_);
+    const PackedRow row = follow_all_ ? PackedRow() : cache_.rows.find(pc, generation_);
     if (row.kind() != PackedRow::kNone) [[likely]] {
       step = follow(row, frame);
     } else {
@@ -191,11 +192,19 @@ inline Step StackWalk<Memory, Modules>::follow(PackedRow row, Frame& frame) {
 template <typename Memory, typename Modules>
 Step StackWalk<Memory, Modules>::slow_step(Frame& frame, uint64_t pc) {
   if (!may_read_modules_) return Step::kUnloading;
-  if (!module_.contains_code(pc) && !modules_.find(pc, module_)) {
+  if (!module_.contains_code(pc) && !find_module(pc)) {
     module_ = {};
     return step_without_cfi(frame, pc, false);
   }
   return step_by_cfi(frame, pc);
+}
+
+template <typename Memory, typename Modules>
+bool StackWalk<Memory, Modules>::find_module(uint64_t pc) {
+  if (cache_.modules.find(pc, generation_, module_) && module_.contains_code(pc)) return true;
+  if (!modules_.find(pc, module_)) return false;
+  cache_.modules.insert(pc, generation_, module_);
+  return true;
 }
 
 template <typename Memory, typename Modules>
@@ -215,7 +224,7 @@ Step StackWalk<Memory, Modules>::step_by_cfi(Frame& frame, uint64_t pc) {
   }
   if (const PackedRow packed = PackedRow::pack(row);
       !follow_all_ && packed.kind() != PackedRow::kNone) {
-    cache_.insert(pc, generation_, packed);
+    cache_.rows.insert(pc, generation_, packed);
     return follow(packed, frame);
   }
   to_file(frame);
@@ -237,7 +246,9 @@ template <typename Memory, typename Modules>
 CfiResult StackWalk<Memory, Modules>::find_row_of(uint64_t pc, CfiRow& row) {
   uint64_t fde = 0;
   const CfiResult result = find_fde(module_, pc, fde);
-  return result == CfiResult::kFound ? find_row(module_.image, fde, pc, row) : result;
+  return result == CfiResult::kFound
+             ? find_row(module_.image, fde, pc, cache_.cies, generation_, row)
+             : result;
 }
 
 // False in our own process, where all registers are known.

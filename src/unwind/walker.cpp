@@ -7,7 +7,7 @@ namespace sampan::unwind {
 
 bool Walker::start() {
   modules_.start();
-  return cache_.start();
+  return cache_.rows.start();
 }
 
 WalkResult Walker::walk(const Registers& registers, const StackBounds& stack,
@@ -26,7 +26,7 @@ void Walker::begin_unload() {
 
 void Walker::end_unload() {
   modules_.refresh();
-  cache_.forget();
+  cache_.rows.forget();
   unloading_.fetch_sub(1, std::memory_order_seq_cst);
 }
 

@@ -11,7 +11,7 @@
 
 #include "unwind/module_finder.h"
 #include "unwind/registers.h"
-#include "unwind/row_cache.h"
+#include "unwind/walk_cache.h"
 #include "wire/stop_reason.h"
 
 namespace sampan::unwind {
@@ -50,7 +50,7 @@ class Walker {
   void modules_loaded();
 
  private:
-  RowCache cache_;
+  WalkCache cache_;
   ModuleFinder modules_;
   std::atomic<uint32_t> unloading_ = 0;
 };

@@ -50,9 +50,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::vector<uint8_t> bytes(data + 4, data + size);
   FuzzModules modules{{kCode, kCode + 0x400, kImage + hdr, {bytes, kImage}}};
   FuzzMemory memory;
-  static RowCache cache;
-  if (!cache.start()) return 0;
-  cache.forget();
+  static WalkCache cache;
+  if (!cache.rows.start()) return 0;
+  cache.rows.forget();
   Registers registers{};
   for (unsigned i = 0; i < kRegisterCount; ++i) registers.value[i] = kStack + 64 * i;
   registers.value[kRip] = kCode + pc % 0x400;
@@ -61,6 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   walk.run(registers, frames);
   // The search for an FDE may not lead to what the bytes hold: try them as an FDE, too.
   CfiRow row;
-  find_row(modules.module.image, kImage + hdr, registers.value[kRip], row);
+  find_row(modules.module.image, kImage + hdr, registers.value[kRip], cache.cies,
+           cache.rows.generation() + 1, row);
   return 0;
 }

@@ -13,6 +13,12 @@ namespace {
 
 constexpr uint64_t kCode = 0x1000;
 
+// With nothing remembered.
+CfiResult find_row(const Image& image, uint64_t fde, uint64_t pc, CfiRow& row) {
+  RecentCies cies;
+  return unwind::find_row(image, fde, pc, cies, 0, row);
+}
+
 // The row at `pc` of one function of 0x100 bytes with this program.
 CfiRow row_at(uint64_t pc, const Program& program) {
   EhFrame frame;

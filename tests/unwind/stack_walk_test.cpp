@@ -15,7 +15,7 @@ constexpr uint64_t kStack = 0x100000;
 class StackWalkTest : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_TRUE(cache.start());
+    ASSERT_TRUE(cache.rows.start());
     cie = frame.cie();
     frame.fde(cie, 0x1000, 0x100, {kDefCfaOffset, 16});   // a: 16 bytes
     frame.fde(cie, 0x1100, 0x100, {kUndefinedOp, kRip});  // the root
@@ -45,7 +45,7 @@ class StackWalkTest : public testing::Test {
   uint64_t cie = 0;
   FakeMemory memory;
   FakeModules modules{};
-  RowCache cache;
+  WalkCache cache;
   Registers registers{};
   std::vector<uint64_t> frames;
 };
@@ -147,7 +147,7 @@ TEST_F(StackWalkTest, WhileModulesAreUnloadedOnlyCachedRowsAreUsed) {
   EXPECT_EQ(walk(false).stop, wire::StopReason::kUnloading);
   EXPECT_EQ(walk(true).stop, wire::StopReason::kRoot);
   EXPECT_EQ(walk(false).stop, wire::StopReason::kRoot);
-  cache.forget();
+  cache.rows.forget();
   EXPECT_EQ(walk(false).stop, wire::StopReason::kUnloading);
 }
 

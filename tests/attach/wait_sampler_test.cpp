@@ -1,0 +1,83 @@
+// A child that waits, looked at in times that are made up: its weights are then known beforehand.
+#include "attach/wait_sampler.h"
+
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+
+#include "attach/child.h"
+#include "recording/reader.h"
+#include "support/scratch_directory.h"
+
+namespace sampan::attach {
+namespace {
+
+constexpr uint64_t kSecond = 1'000'000'000;
+constexpr uint64_t kStep = kSecond / 100;
+constexpr uint64_t kStart = 50 * kSecond;  // of the session
+
+class WaitSamplerTest : public testing::Test {
+ protected:
+  WaitSamplerTest() : writer_(directory_.file("a.sampan"), {}), modules_(child_.pid()) {
+    child_.wait_until_blocked(SYS_pause);
+    row_ = writer_.add(recording::Thread{writer_.add(recording::Process{}), child_.pid(), 0, ""});
+    for (const auto& record : modules_.refresh(kStart).loaded) stacks_.load(record);
+  }
+
+  // The samples of a child that was looked at from the session's start on.
+  std::vector<recording::Sample> samples_of(uint64_t length_ns, uint64_t known_ns) {
+    uint64_t now_ns = kStart;
+    WaitSampler sampler(writer_,
+                        {child_.pid(), kStart,
+                         [&](pid_t tid) {
+                           const bool known = tid == child_.pid() && now_ns >= kStart + known_ns;
+                           return known ? row_ : recording::kNone;
+                         }},
+                        modules_, walker_, stacks_);
+    for (; now_ns < kStart + length_ns; now_ns += kStep) sampler.look(now_ns);
+    sampler.finish(kStart + length_ns);
+    writer_.flush();
+    recording_ = recording::read(directory_.file("a.sampan"));
+    return recording_.samples;
+  }
+
+  uint64_t waited_ns() const {
+    uint64_t sum = 0;
+    for (const recording::Sample& sample : recording_.samples) sum += sample.weight_ns;
+    return sum;
+  }
+
+  test::ScratchDirectory directory_;
+  Child child_{[] { pause(); }};
+  recording::Writer writer_;
+  ProcessModules modules_;
+  RemoteWalker walker_{modules_};
+  sampler::StackRecorder stacks_{writer_};
+  uint32_t row_ = recording::kNone;
+  recording::Recording recording_;
+};
+
+TEST_F(WaitSamplerTest, AWaitIsOneSampleASecond) {
+  const auto samples = samples_of(10 * kSecond, 0);
+  EXPECT_EQ(waited_ns(), 10 * kSecond);
+  EXPECT_GE(samples.size(), 8u);
+  EXPECT_LE(samples.size(), 11u);
+  for (const recording::Sample& sample : samples) {
+    EXPECT_EQ(recording_.waits[sample.wait].call, "pause");
+    EXPECT_EQ(sample.stop, wire::StopReason::kRoot);
+    EXPECT_EQ(sample.stack, samples[0].stack);
+    EXPECT_NE(sample.stack, recording::kNone);
+  }
+  EXPECT_EQ(samples.back().time_ns, 10 * kSecond);
+}
+
+TEST_F(WaitSamplerTest, AThreadThatIsAnnouncedLateLosesNothing) {
+  samples_of(4 * kSecond, 2 * kSecond);
+  EXPECT_EQ(waited_ns(), 4 * kSecond);
+}
+
+TEST_F(WaitSamplerTest, AThreadThatIsNotAnnouncedIsNotSampled) {
+  EXPECT_TRUE(samples_of(kSecond, 2 * kSecond).empty());
+}
+
+}  // namespace
+}  // namespace sampan::attach

@@ -370,7 +370,7 @@ Tracer::Tracee* Tracer::adopt(pid_t tid) {
   Tracee& tracee = tracees_.try_emplace(tid, pid, tid).first->second;
   Process& process = processes_.at(pid);
   ++process.threads;
-  process.timers->want(tid);
+  if (!leaving_) process.timers->want(tid);
   TraceEvent began = event(TraceEvent::Kind::kThreadBegan, pid, tid);
   began.cpu_ns = 0;
   push(std::move(began));
@@ -386,7 +386,7 @@ void Tracer::on_exec(pid_t tid) {
   begin_process(pid);
   Tracee& tracee = tracees_.try_emplace(tid, pid, tid).first->second;
   processes_.at(pid).threads = 1;
-  processes_.at(pid).timers->want(tid);
+  if (!leaving_) processes_.at(pid).timers->want(tid);
   check_signal_mask(tid, tracee);
   TraceEvent executed = event(TraceEvent::Kind::kExecuted, pid, tid);
   if (const auto times = tracee.run_times.read()) executed.cpu_ns = times->cpu_ns;
@@ -419,6 +419,7 @@ void Tracer::on_end(pid_t tid, std::optional<int> status) {
 // The timers go with the next thread that runs. What is left of them, when none runs for so long,
 // the kernel drops when it expires.
 void Tracer::leave() {
+  leaving_ = true;
   const uint64_t end = monotonic_ns() + kLeavePatience;
   for (auto& [pid, process] : processes_) process.timers->forget_all();
   const auto work_left = [this] {

@@ -15,6 +15,7 @@ int run(int argc, char** argv) {
   Commands commands;
   add_run(app, commands);
   add_attach(app, commands);
+  add_doctor(app, commands);
   add_collect(app, commands);
   add_report(app, commands);
   add_export(app, commands);

@@ -5,6 +5,7 @@
 #include <rapidjson/prettywriter.h>
 #include <rapidjson/stringbuffer.h>
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,6 +30,7 @@ class Json {
   void value(uint64_t number) { writer_.Uint64(number); }
   void value(uint32_t number) { writer_.Uint(number); }
   void value(int number) { writer_.Int(number); }
+  void value(std::same_as<bool> auto truth) { writer_.Bool(truth); }
   void value(double number) { writer_.Double(number); }
   template <typename T>
   void value(const std::optional<T>& optional) {

@@ -1,0 +1,188 @@
+// What `sampan doctor` finds out about the engines: each thing is tried, on a child of our own or
+// on the process in question, and given back at once.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/perf_event.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <functional>
+
+#include "attach/kernel_limits.h"
+#include "attach/memory_map.h"
+#include "attach/permission.h"
+#include "attach/proc_task.h"
+#include "attach/proc_text.h"
+#include "attach/remote_timers.h"
+#include "sampler/file_descriptor.h"
+
+namespace sampan::attach {
+namespace {
+
+// A child that waits to be looked at.
+class Patient {
+ public:
+  Patient() : pid_(fork()) {
+    if (pid_ != 0) return;
+    pause();
+    _exit(0);
+  }
+  ~Patient() {
+    if (pid_ <= 0) return;
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  Patient(const Patient&) = delete;
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_;
+};
+
+// The errno of PTRACE_SEIZE. In a process of its own: when that ends, the kernel lets go of what it
+// traced, without stopping it.
+int try_ptrace(pid_t pid) {
+  const pid_t tracer = fork();
+  if (tracer == 0) _exit(ptrace(PTRACE_SEIZE, pid, 0, 0) == 0 ? 0 : errno);
+  int status = 0;
+  if (tracer < 0 || waitpid(tracer, &status, 0) != tracer || !WIFEXITED(status)) return ECHILD;
+  return WEXITSTATUS(status);
+}
+
+int try_perf(pid_t pid, bool kernel) {
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.type = PERF_TYPE_SOFTWARE;
+  attributes.config = PERF_COUNT_SW_TASK_CLOCK;
+  attributes.sample_period = 10'000'000;
+  attributes.disabled = 1;
+  attributes.exclude_kernel = !kernel;
+  attributes.exclude_hv = 1;
+  const sampler::FileDescriptor event(static_cast<int>(
+      syscall(SYS_perf_event_open, &attributes, pid, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+  return event ? 0 : errno;
+}
+
+Finding refusal(std::string subject, EngineKind engine, pid_t pid, int error) {
+  return {false, std::move(subject), fmt::format("refused: {}", std::strerror(error)),
+          why_refused(engine, pid, error)};
+}
+
+Finding perf_finding(pid_t pid) {
+  if (const int error = try_perf(pid, false)) {
+    return refusal("perf engine", EngineKind::kPerf, pid, error);
+  }
+  const bool kernel = try_perf(pid, true) == 0;
+  return {true, "perf engine",
+          fmt::format("permitted, up to {} Hz, {}", perf_sample_rate_limit().value_or(100'000),
+                      kernel ? "kernel time too" : "samples come in user code"),
+          ""};
+}
+
+std::vector<Finding> ptrace_findings(pid_t pid, bool ours) {
+  if (const int error = try_ptrace(pid)) {
+    return {refusal("ptrace engine", EngineKind::kPtrace, pid, error),
+            refusal("poll engine", EngineKind::kPoll, pid, error)};
+  }
+  const std::string poll = "permitted; stops threads that run";
+  const RemoteTimers timers(pid, 10'000'000);
+  if (!ours && !timers.possible()) {
+    return {{false, "ptrace engine", "the process can have no timers",
+             "it is under a seccomp filter, has a shadow stack, or handles the signals that would "
+             "do: all its threads would be polled"},
+            {true, "poll engine", poll, ""}};
+  }
+  return {{true, "ptrace engine",
+           fmt::format("permitted, up to {} Hz (the kernel's tick)", tick_rate_hz()), ""},
+          {true, "poll engine", poll, ""}};
+}
+
+Finding memory_finding(pid_t pid) {
+  const std::vector<MappedRange> map = read_memory_map(pid);
+  char byte = 0;
+  iovec here{&byte, 1};
+  for (const MappedRange& range : map) {
+    iovec there{reinterpret_cast<void*>(range.start), 1};
+    if (process_vm_readv(pid, &here, 1, &there, 1, 0) == 1) {
+      return {true, "waiting threads", "can be read (--clock wall, dump)", ""};
+    }
+  }
+  return {false, "waiting threads", "cannot be read (--clock wall, dump)",
+          why_refused(EngineKind::kPtrace, pid, map.empty() ? EACCES : EPERM)};
+}
+
+// The loader exports _dl_find_object since glibc 2.35: the shim's walker needs no list of modules.
+Finding loader_finding(pid_t pid) {
+  const std::string subject = "glibc fast path";
+  for (const MappedRange& range : read_memory_map(pid)) {
+    const std::string_view path = range.path;
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    if (range.inode == 0 || !name.starts_with("ld-linux")) continue;
+    const auto file = read_whole(fmt::format("/proc/{}/root{}", pid, path));
+    const bool found = file && file->find("_dl_find_object") != std::string::npos;
+    if (found) return {true, subject, "_dl_find_object is there (glibc 2.35 or later)", ""};
+    return {true, subject, "no _dl_find_object: `sampan run` keeps its own list of modules", ""};
+  }
+  return {true, subject, "no glibc loader: `sampan run` samples such a program from outside", ""};
+}
+
+Finding tick_finding() {
+  return {
+      true, "kernel tick",
+      fmt::format("{} Hz: CPU timers (`sampan run` without perf, ptrace) sample so often at most",
+                  tick_rate_hz()),
+      ""};
+}
+
+Finding paranoid_finding() {
+  const auto value = perf_event_paranoid();
+  if (!value) return {false, "perf_event_paranoid", "no perf in this kernel", "use ptrace"};
+  if (*value > 2 && !has_capability(Capability::kPerfmon)) {
+    return {false, "perf_event_paranoid", fmt::format("{}", *value),
+            "no perf for ordinary users: `sysctl kernel.perf_event_paranoid=2` as root"};
+  }
+  return {true, "perf_event_paranoid", fmt::format("{}", *value), ""};
+}
+
+Finding scope_finding() {
+  const auto value = ptrace_scope();
+  if (!value) return {true, "ptrace_scope", "not restricted (no yama)", ""};
+  const bool good = *value == 0 || has_capability(Capability::kPtrace);
+  return {good, "ptrace_scope", fmt::format("{}", *value),
+          good ? "" : "`sysctl kernel.yama.ptrace_scope=0` as root, or start it with sampan run"};
+}
+
+Finding pending_finding(pid_t pid) {
+  const auto limit = pending_signal_limit(pid);
+  const std::string subject = "RLIMIT_SIGPENDING";
+  if (!limit) return {true, subject, "unlimited, or not to be asked", ""};
+  constexpr uint64_t kFew = 64;
+  return {*limit >= kFew, subject, fmt::format("{}: so many threads can have a timer", *limit),
+          *limit >= kFew ? "" : "raise it (ulimit -i): threads beyond are unsampled or polled"};
+}
+
+}  // namespace
+
+std::vector<Finding> examine(std::optional<pid_t> pid) {
+  std::optional<Patient> patient;
+  if (!pid) patient.emplace();
+  const pid_t subject = pid ? *pid : patient->pid();
+  std::vector<Finding> findings = {perf_finding(subject)};
+  for (Finding& finding : ptrace_findings(subject, !pid)) findings.push_back(std::move(finding));
+  findings.push_back(memory_finding(subject));
+  findings.push_back(tick_finding());
+  findings.push_back(paranoid_finding());
+  findings.push_back(scope_finding());
+  findings.push_back(pending_finding(subject));
+  findings.push_back(loader_finding(subject));
+  return findings;
+}
+
+}  // namespace sampan::attach

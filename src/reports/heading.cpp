@@ -68,7 +68,7 @@ std::string outcome(const Context& context) {
   if (profile.end) {
     const std::string how = ended(profile.end->exit_status, profile.end->exit_signal);
     if (!how.empty()) text += ", " + how;
-    if (detached(profile)) text += ", detached: it goes on";
+    if (detached(profile)) text += ", detached";
   }
   return item(context, "ran", text);
 }

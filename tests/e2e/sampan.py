@@ -6,6 +6,7 @@ The program under test is named by the environment: SAMPAN_PROGRAM (build/sampan
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -59,6 +60,56 @@ def run(command, options=(), env=None, timeout=300, **keywords):
         [PROGRAM, "run", "--quiet", "--format", "none", "--output", directory.name, *options, "--",
          *map(str, command)], env={**os.environ, **(env or {})}, timeout=timeout, **keywords)
     return Run(completed, directory)
+
+
+ORDINARY_USER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+
+class Attached:
+    """A running process with `sampan attach` on it; sampling has begun."""
+
+    def __init__(self, pid, engine, options=(), prefix=()):
+        self.directory = tempfile.TemporaryDirectory(prefix="sampan-e2e-")
+        os.chmod(self.directory.name, 0o777)
+        self.sampan = subprocess.Popen(
+            [*prefix, PROGRAM, "attach", "--engine", engine, "--format", "none", "--output",
+             self.directory.name, *map(str, options), str(pid)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.first_line = self.sampan.stderr.readline().decode()
+        if "sampling process" not in self.first_line:
+            self.first_line += self.sampan.communicate()[1].decode()
+            if "permi" in self.first_line or "not part of" in self.first_line:
+                raise unittest.SkipTest(f"the kernel refuses: {self.first_line}")
+            raise AssertionError(self.first_line)
+
+    def stop(self):
+        """As Ctrl-C does."""
+        self.sampan.send_signal(signal.SIGINT)
+        return self.finish()
+
+    def finish(self, timeout=60):
+        """When it has ended by itself: the Run."""
+        stdout, stderr = self.sampan.communicate(timeout=timeout)
+        return Run(subprocess.CompletedProcess([], self.sampan.returncode, stdout, stderr),
+                   self.directory)
+
+
+def run_attached(command, engine, options=(), prefix=(), timeout=120, **keywords):
+    """Runs `command` to its end, attached from before its first instruction: a shell waits for us,
+    then becomes it. Returns what subprocess.run() would, and the Run."""
+    keywords.setdefault("stdout", subprocess.PIPE)
+    keywords.setdefault("stderr", subprocess.PIPE)
+    target = subprocess.Popen([*prefix, "sh", "-c", 'read -r go; exec "$@"', "sh",
+                               *map(str, command)], stdin=subprocess.PIPE, **keywords)
+    try:
+        attached = Attached(target.pid, engine, options, prefix)
+        stdout, stderr = target.communicate(b"go\n", timeout=timeout)
+    except BaseException:
+        target.kill()
+        target.wait()
+        raise
+    run = attached.finish()
+    return subprocess.CompletedProcess(command, target.returncode, stdout, stderr), run
 
 
 class Case(unittest.TestCase):

@@ -1,0 +1,226 @@
+"""Real programs, sampled from outside: attach_real_test.py ENGINE [TEST...]
+
+Each ends with the output and the exit status that it has alone. For each the test says how many of
+its stacks are complete: all with unwind information have it, those without have frame pointers.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import sampan
+from real_programs_test import CPP, NODE, PYTHON, corpus
+
+ENGINE = sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].startswith("-") else "perf"
+RATE = 1000 if ENGINE == "perf" else 250
+EXACT = ENGINE != "poll"
+
+# Two threads that use CPU as 1:3, each in two functions as 1:2. Exit status 7.
+C = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <time.h>
+static double cpu(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return t.tv_sec + t.tv_nsec * 1e-9;
+}
+volatile unsigned long sink;
+__attribute__((noinline)) void work(unsigned long n) { while (n-- > 0) sink += n; }
+__attribute__((noinline)) void a_third(unsigned long n) { work(n); sink++; }
+__attribute__((noinline)) void two_thirds(unsigned long n) { work(2 * n); sink++; }
+static void* run(void* p) {
+  const double seconds = *(double*)p;
+  prctl(PR_SET_NAME, seconds < 0.5 ? "small" : "large");
+  while (cpu() < seconds) { a_third(100000); two_thirds(100000); }
+  return 0;
+}
+int main(void) {
+  double small = 0.4, large = 1.2;
+  pthread_t a, b;
+  pthread_create(&a, 0, run, &small);
+  pthread_create(&b, 0, run, &large);
+  pthread_join(a, 0);
+  pthread_join(b, 0);
+  puts("done");
+  return 7;
+}
+"""
+
+GO = r"""
+package main
+
+import ("fmt"; "os"; "sync"; "time")
+
+//go:noinline
+func work(n int) int { x := n; for i := 0; i < n; i++ { x = x*1103515245 + 12345 }; return x }
+//go:noinline
+func aThird(n int) int { return work(n) + 1 }
+//go:noinline
+func twoThirds(n int) int { return work(2 * n) + 1 }
+
+func main() {
+  var group sync.WaitGroup
+  for i := 0; i < 2; i++ {
+    group.Add(1)
+    go func() {
+      defer group.Done()
+      x := 0
+      for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); { x += aThird(100000) + twoThirds(100000) }
+      if x == 42 { fmt.Println(x) }
+    }()
+  }
+  group.Wait()
+  fmt.Println("done")
+  os.Exit(7)
+}
+"""
+
+
+class AttachReal(sampan.Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="sampan-attach-")
+        cls.path = pathlib.Path(cls.folder.name)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def need(self, program):
+        if shutil.which(program) is None:
+            self.skipTest(f"{program} is not installed")
+
+    def judge(self, run, complete):
+        report = run.report
+        lost = report["lost"]
+        print(f"  {ENGINE}: {report['samples']} samples, coverage {report['coverage']:.4f}, "
+              f"complete {report['complete_stacks']:.4f}, lost {lost}", file=sys.stderr)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertGreater(report["samples"], 100)
+        self.assertGreaterEqual(report["complete_stacks"], complete)
+        self.assertEqual(lost, {})
+        if EXACT:
+            for thread in report["threads"]:
+                if thread["cpu_s"] >= 0.8:
+                    self.assert_cpu_agrees(thread)
+
+    def check(self, command, complete=0.99, **keywords):
+        plain = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, **keywords)
+        done, run = sampan.run_attached(command, ENGINE, ["--rate", RATE], **keywords)
+        self.assertEqual((done.returncode, done.stderr), (plain.returncode, plain.stderr))
+        self.assertTrue(done.stdout == plain.stdout, "the output differs")
+        self.judge(run, complete)
+        return run
+
+    def test_zstd(self):
+        self.need("zstd")
+        corpus(self.path / "corpus.txt", 12)
+        run = self.check(["zstd", "-T2", "-15", "-B2MiB", "-q", "-c", self.path / "corpus.txt"])
+        self.assertGreaterEqual(sum(1 for t in run.report["threads"] if t["cpu_s"] > 0.2), 2)
+
+    def test_python3(self):
+        self.check([os.path.realpath(sys.executable), "-c", PYTHON.format(rounds=250_000)])
+
+    def test_node(self):
+        self.need("node")
+        # JIT code has no unwind information: V8 keeps frame pointers in it.
+        run = self.check(["node", "-e", NODE.format(rounds=2_000_000, depth=36)], complete=0.95)
+        self.assertIn("node", {thread["name"] for thread in run.report["threads"]})
+
+    def test_clang(self):
+        self.need("clang++")
+        source = self.path / "heavy.cpp"
+        source.write_text(CPP)
+        command = ["clang++", "-O2", "-g0", "-c", source, "-o"]
+        subprocess.run([*map(str, command), str(self.path / "bare.o")], check=True)
+        # Its driver runs the compiler in a child.
+        done, run = sampan.run_attached([*command, self.path / "sampled.o"], ENGINE,
+                                        ["--rate", RATE, "--follow"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.path / "bare.o").read_bytes(), (self.path / "sampled.o").read_bytes())
+        self.judge(run, 0.99)
+
+    def test_redis_under_load(self):
+        self.need("redis-server")
+        self.need("redis-benchmark")
+        redis = self.path / "redis.sock"
+        server = subprocess.Popen(
+            ["redis-server", "--port", "0", "--unixsocket", str(redis), "--save", "", "--dir",
+             str(self.path), "--logfile", str(self.path / "log")], stdout=subprocess.DEVNULL)
+        self.addCleanup(server.kill)
+        while subprocess.run(["redis-cli", "-s", redis, "ping"], stderr=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL).returncode != 0:
+            time.sleep(0.05)
+        attached = sampan.Attached(server.pid, ENGINE, ["--rate", RATE])
+        subprocess.run(["redis-benchmark", "-s", redis, "-q", "-n", "60000", "-r", "10000", "-t",
+                        "set,lpush,zadd"], stdout=subprocess.DEVNULL, check=True)
+        size = int(subprocess.check_output(["redis-cli", "-s", redis, "dbsize"]))
+        self.assertGreater(size, 5000)
+        run = attached.stop()
+        self.judge(run, 0.99)
+        names = {thread["name"] for thread in run.report["threads"]}
+        self.assertIn("redis-server", names)
+        self.assertTrue(any(name.startswith("bio_") for name in names), names)
+        subprocess.run(["redis-cli", "-s", redis, "shutdown", "nosave"], check=True)
+        self.assertEqual(server.wait(timeout=30), 0)
+
+    def check_shares(self, program, complete, third="a_third", two_thirds="two_thirds"):
+        run = self.check([program], complete)
+        seconds = {name: sum(f["total_s"] for f in run.report["functions"] if name in f["name"])
+                   for name in (third, two_thirds)}
+        # Samples alternate between the two: four standard deviations of so many.
+        noise = 4 * (2 / 9 / run.report["samples"]) ** 0.5
+        share = seconds[third] / sum(seconds.values())
+        self.assertLess(abs(share - 1 / 3), noise + 0.005, seconds)
+        return run
+
+    def check_c(self, compiler, options, complete):
+        self.need(compiler)
+        (self.path / "known.c").write_text(C)
+        program = self.path / "known"
+        subprocess.run([compiler, "-O2", *options, str(self.path / "known.c"), "-o", str(program),
+                        "-pthread"], check=True)
+        run = self.check_shares(program, complete)
+        for name, cpu in (("small", 0.4), ("large", 1.2)):
+            threads = run.threads(name)
+            self.assertEqual(len(threads), 1)
+            if EXACT:
+                self.assertLess(abs(threads[0]["sampled_cpu_s"] - cpu),
+                                0.01 * cpu + 2 * sampan.KERNEL_TICK_S)
+        # The same without attach: the program is launched under an engine by itself.
+        launched = sampan.run([program])
+        self.assertEqual((launched.returncode, launched.stdout), (7, b"done\n"))
+        self.assertGreaterEqual(launched.report["complete_stacks"], complete)
+        self.assertEqual(len(launched.report["processes"]), 1)
+
+    def test_static_glibc(self):
+        self.check_c("cc", ["-static"], 0.99)
+
+    # musl itself has neither: what is in it, or called by it, is lost, and that is little here.
+    def test_static_musl(self):
+        self.check_c("musl-gcc", ["-static"], 0.98)
+
+    def test_musl_with_frame_pointers_alone(self):
+        self.check_c("musl-gcc", ["-fno-omit-frame-pointer", "-fno-asynchronous-unwind-tables",
+                                  "-fno-unwind-tables"], 0.98)
+
+    def test_go(self):
+        self.need("go")
+        (self.path / "known.go").write_text(GO)
+        program = self.path / "known-go"
+        subprocess.run(["go", "build", "-o", str(program), str(self.path / "known.go")], check=True,
+                       env={**os.environ, "GOFLAGS": "-mod=mod"}, cwd=self.path)
+        run = self.check_shares(program, 0.95, "aThird", "twoThirds")
+        self.assertTrue(any("main.main" in f["name"] for f in run.report["functions"]))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

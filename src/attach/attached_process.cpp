@@ -19,6 +19,7 @@ AttachedProcess::AttachedProcess(recording::Writer& writer, const Origin& origin
       origin_(origin),
       modules_(origin.pid),
       walker_(modules_),
+      frameless_leaf_(origin.pid, modules_),
       stacks_(writer),
       frames_(wire::kMaxFrames) {
   if (origin.awaits_exec) return;
@@ -97,7 +98,7 @@ void AttachedProcess::add_sample(const OnCpu& sample, RemoteMemory& memory) {
 }
 
 unwind::WalkResult AttachedProcess::walk_stack(const OnCpu& sample, RemoteMemory& memory) {
-  unwind::WalkResult walk = walker_.walk(sample.registers, memory, frames_);
+  unwind::WalkResult walk = walk_once(sample.registers, memory);
   unwind::Module module;
   const bool lost = walk.stop == wire::StopReason::kNoRule && walk.depth > 0 &&
                     !modules_.find(frames_[walk.depth - 1], module);
@@ -105,9 +106,18 @@ unwind::WalkResult AttachedProcess::walk_stack(const OnCpu& sample, RemoteMemory
     const uint64_t generation = modules_.generation();
     refresh_modules(sample.time_ns);
     if (modules_.generation() != generation) {
-      walk = walker_.walk(sample.registers, memory, frames_);
+      walk = walk_once(sample.registers, memory);
     }
   }
+  return walk;
+}
+
+unwind::WalkResult AttachedProcess::walk_once(unwind::Registers registers, RemoteMemory& memory) {
+  const uint64_t pc = registers.value[unwind::kRip];
+  if (!frameless_leaf_.leave(registers, memory)) return walker_.walk(registers, memory, frames_);
+  unwind::WalkResult walk = walker_.walk(registers, memory, std::span(frames_).subspan(1));
+  frames_[0] = pc;
+  ++walk.depth;
   return walk;
 }
 

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "attach/frameless_leaf.h"
 #include "attach/process_modules.h"
 #include "attach/remote_walker.h"
 #include "recording/writer.h"
@@ -84,6 +85,7 @@ class AttachedProcess {
   void begin_image(uint64_t time_ns);
   void end_image(recording::ProcessEnd end, uint64_t time_ns);
   unwind::WalkResult walk_stack(const OnCpu& sample, RemoteMemory& memory);
+  unwind::WalkResult walk_once(unwind::Registers registers, RemoteMemory& memory);
   // Makes the first `depth` of `frames_` the thread's latest stack; returns how many frames at the
   // root side it shares with the one before.
   size_t take_stack(Thread& thread, size_t depth);
@@ -96,6 +98,7 @@ class AttachedProcess {
   uint32_t row_ = recording::kNone;
   ProcessModules modules_;
   RemoteWalker walker_;
+  FramelessLeaf frameless_leaf_;
   sampler::StackRecorder stacks_;
   std::unordered_map<pid_t, Thread> threads_;
   uint64_t start_clock_ns_ = 0;   // the process's CPU clock when this image began to be sampled

@@ -47,8 +47,11 @@
 //                   zigzag stack[count]: ref minus the ref before,
 //                   zigzag weight[count]: minus usual_weight,
 //                   zigzag time[count]: minus weight, minus the time before in this run
-//                   (at the start of a run: first_time), u8 stop[count]
-//                   Times and weights of samples are in microseconds, all others in nanoseconds.
+//                   (at the start of a run: first_time),
+//                   uleb incomplete, { uleb distance, u8 stop } each: stacks that did not reach the
+//                   root, and how many samples that did are before each since the one before it
+//                   Weights of samples are in microseconds, times in ten microseconds (and so is
+//                   the weight that is taken from them); all others are in nanoseconds.
 //     losses        uleb count, { ref process, uleb counters, uleb value[counters] } each
 //
 // Differences wrap around at 64 bits.
@@ -81,7 +84,8 @@ struct BlockHeader {
 };
 static_assert(sizeof(BlockHeader) == 24);
 
-inline constexpr uint64_t kSampleUnit = 1000;  // ns, of the times and weights of samples
+inline constexpr uint64_t kWeightUnit = 1000;  // ns, of samples
+inline constexpr uint64_t kTimeUnit = 10'000;  // ns, of samples
 
 inline constexpr size_t kMaxRawSize = size_t{1} << 26;
 inline constexpr size_t kMaxExpansion = 32;

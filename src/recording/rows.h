@@ -20,7 +20,8 @@ struct RowCounts {
 };
 
 // `rows` holds the new rows only (its session, end and damage are not looked at). The samples of
-// one thread and wait are kept together, in their order; times and weights are cut to microseconds.
+// one thread and wait are kept together, in their order; their times and weights are cut to the
+// units of format.h.
 void encode_rows(const Recording& rows, const RowCounts& before, ColumnWriter* out);
 
 // Appends the rows of `payload` to `recording`; false, and `recording` as it was, when the payload

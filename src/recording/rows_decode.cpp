@@ -101,6 +101,19 @@ void decode_waits(ColumnReader* in, Recording* to) {
   }
 }
 
+void decode_stops(ColumnReader* in, std::span<Sample> rows) {
+  size_t at = 0;
+  for (uint32_t left = in->count(); left > 0; --left) {
+    const uint64_t distance = in->uleb();
+    const uint8_t stop = in->u8();
+    if (at >= rows.size() || distance >= rows.size() - at || stop >= wire::kStopReasonCount) {
+      return in->fail();
+    }
+    at += distance;
+    rows[at++].stop = static_cast<wire::StopReason>(stop);
+  }
+}
+
 void decode_samples(ColumnReader* in, Recording* to) {
   const size_t first = to->samples.size();
   const size_t count = in->count();
@@ -129,22 +142,15 @@ void decode_samples(ColumnReader* in, Recording* to) {
     ref = in->delta(ref);
     row.stack = in->index_of_ref(ref, to->stacks.size());
   }
-  for (Sample& row : rows) row.weight_ns = in->delta(usual_weight);
+  for (Sample& row : rows) row.weight_ns = in->delta(usual_weight) * kWeightUnit;
   for (size_t i = 0; i < count; ++i) {
     const bool run_begins =
         i == 0 || rows[i].thread != rows[i - 1].thread || rows[i].wait != rows[i - 1].wait;
     const uint64_t time = run_begins ? first_time : rows[i - 1].time_ns;
-    rows[i].time_ns = in->delta(time + rows[i].weight_ns);
+    rows[i].time_ns = in->delta(time + rows[i].weight_ns / kTimeUnit);
   }
-  for (Sample& row : rows) {
-    row.time_ns *= kSampleUnit;
-    row.weight_ns *= kSampleUnit;
-  }
-  for (Sample& row : rows) {
-    const uint8_t stop = in->u8();
-    if (stop >= wire::kStopReasonCount) in->fail();
-    row.stop = static_cast<wire::StopReason>(stop);
-  }
+  for (Sample& row : rows) row.time_ns *= kTimeUnit;
+  decode_stops(in, rows);
 }
 
 void decode_losses(ColumnReader* in, Recording* to) {

@@ -95,16 +95,27 @@ void encode_waits(const Recording& rows, ColumnWriter* out) {
   }
 }
 
-uint64_t microseconds(uint64_t ns) {
-  return ns / kSampleUnit;
-}
-
 uint64_t median_weight(const std::vector<Sample>& samples) {
   std::vector<uint64_t> values;
-  for (const Sample& sample : samples) values.push_back(microseconds(sample.weight_ns));
+  for (const Sample& sample : samples) values.push_back(sample.weight_ns / kWeightUnit);
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
+}
+
+void encode_stops(const std::vector<Sample>& samples, ColumnWriter* out) {
+  const auto is_complete = [](const Sample& row) { return row.stop == wire::StopReason::kRoot; };
+  out->uleb(samples.size() - static_cast<size_t>(std::ranges::count_if(samples, is_complete)));
+  uint64_t distance = 0;
+  for (const Sample& sample : samples) {
+    if (is_complete(sample)) {
+      ++distance;
+      continue;
+    }
+    out->uleb(distance);
+    out->u8(static_cast<uint8_t>(sample.stop));
+    distance = 0;
+  }
 }
 
 void encode_samples(std::vector<Sample> samples, ColumnWriter* out) {
@@ -130,7 +141,7 @@ void encode_samples(std::vector<Sample> samples, ColumnWriter* out) {
     out->uleb(runs[i + 1] - runs[i]);
   }
 
-  const uint64_t first_time = microseconds(samples.front().time_ns);
+  const uint64_t first_time = samples.front().time_ns / kTimeUnit;
   const uint64_t usual_weight = median_weight(samples);
   out->uleb(first_time);
   out->uleb(usual_weight);
@@ -140,12 +151,12 @@ void encode_samples(std::vector<Sample> samples, ColumnWriter* out) {
     out->delta(ref, stack);
     stack = ref;
   }
-  for (const Sample& sample : samples) out->delta(microseconds(sample.weight_ns), usual_weight);
+  for (const Sample& sample : samples) out->delta(sample.weight_ns / kWeightUnit, usual_weight);
   for (size_t i = 0; i < samples.size(); ++i) {
-    const uint64_t time = run_begins(i) ? first_time : microseconds(samples[i - 1].time_ns);
-    out->delta(microseconds(samples[i].time_ns), time + microseconds(samples[i].weight_ns));
+    const uint64_t time = run_begins(i) ? first_time : samples[i - 1].time_ns / kTimeUnit;
+    out->delta(samples[i].time_ns / kTimeUnit, time + samples[i].weight_ns / kTimeUnit);
   }
-  for (const Sample& sample : samples) out->u8(static_cast<uint8_t>(sample.stop));
+  encode_stops(samples, out);
 }
 
 void encode_losses(const Recording& rows, ColumnWriter* out) {

@@ -2,7 +2,7 @@
 // is a row of a table, and a row is known by its index, in the order of writing.
 //
 // Times are nanoseconds since the session's start (`Session::start_unix_ns`), CPU times and weights
-// nanoseconds. Those of samples are kept to the microsecond.
+// nanoseconds. Of samples, weights are kept to the microsecond, and times to ten.
 #pragma once
 
 #include <cstdint>

@@ -162,9 +162,9 @@ void Writer::add(const Sample& sample) {
   uint64_t& remainder = sample.wait == kNone ? remainders[sample.thread].cpu_ns
                                              : remainders[sample.thread].waiting_ns;
   const uint64_t weight_ns = sample.weight_ns + remainder;
-  remainder = weight_ns % kSampleUnit;
+  remainder = weight_ns % kWeightUnit;
   Sample& row = state_->pending.samples.emplace_back(sample);
-  row.time_ns -= row.time_ns % kSampleUnit;
+  row.time_ns -= row.time_ns % kTimeUnit;
   row.weight_ns = weight_ns - remainder;
 }
 

@@ -38,8 +38,8 @@ class Writer {
   // The same of a wait; where too many have different objects, without its object.
   uint32_t wait(const Wait& wait);
 
-  // Its time is cut to a microsecond. So is its weight: the rest is added to the next sample of the
-  // thread, so that the sums of a thread's CPU and waiting times stay right.
+  // Its time is cut to ten microseconds, its weight to one: the rest is added to the next sample of
+  // the thread, so that the sums of a thread's CPU and waiting times stay right.
   void add(const Sample& sample);
 
   // Writes out what is pending when it is large or older than a second; cheap otherwise.

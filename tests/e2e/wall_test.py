@@ -36,6 +36,38 @@ class Wall(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         self.check_recording(profiled.Outcome(0, run.stdout, run.stderr, run))
 
+    def check_attached(self, target, engine):
+        """The same of a program that runs already, of the part of its life that was seen."""
+        with tempfile.TemporaryDirectory(prefix="sampan-e2e-") as directory:
+            with subprocess.Popen(profiled.command(target, 4), stdout=subprocess.PIPE,
+                                  text=True) as program:
+                tasks = pathlib.Path(f"/proc/{program.pid}/task")
+                while len(list(tasks.iterdir())) < 1 + len(FUNCTIONS):
+                    time.sleep(0.01)
+                done = subprocess.run(
+                    [sampan.PROGRAM, "attach", "--quiet", "--format", "none", "--clock", "wall",
+                     "--engine", engine, "--output", directory, str(program.pid)],
+                    stderr=subprocess.PIPE, text=True, check=False)
+                program.communicate()
+            if done.returncode != 0 and "cannot be sampled" in done.stderr:
+                self.skipTest(done.stderr.strip())
+            self.assertEqual((done.returncode, program.returncode), (0, 0), done.stderr)
+            (recording,) = pathlib.Path(directory).glob("*/recording.sampan")
+            report = sampan.report(recording)
+            for name, waits_in in WAITS.items():
+                (thread,) = [row for row in report["threads"] if row["name"] == name]
+                seen = thread["cpu_s"] + thread["runnable_s"] + thread["waiting_s"]
+                with self.subTest(name, engine=engine):
+                    # All but the attaching itself, which may take a while on a busy machine.
+                    self.assertGreater(seen, 2, thread)
+                    if name != "60-40":
+                        self.assertGreaterEqual(thread["waiting_s"], (1 - POINTS) * seen)
+                    waits = {wait["call"]: wait["waiting_s"] for wait in report["waits"]
+                             if wait["tid"] == thread["tid"] and wait["call"] != "runnable"}
+                    self.assertEqual(max(waits, key=waits.get), waits_in[0], waits)
+                    by_name = functions(recording, name, "waiting")
+                    self.assertTrue(any(FUNCTIONS[name] in row for row in by_name), list(by_name))
+
     def check_recording(self, outcome):
         life = outcome.numbers("life")
         truths = {"cpu_s": outcome.numbers("cpu"), "runnable_s": outcome.numbers("queued")}
@@ -77,6 +109,10 @@ class Wall(unittest.TestCase):
 
     def test_habits_at_100(self):
         self.check_habits("waits", ["--rate", "100"])
+
+    def test_habits_of_an_attached_process(self):
+        for engine in ("perf", "ptrace"):
+            self.check_attached("waits", engine)
 
     def test_idle_threads_are_not_woken(self):
         """510 idle threads are switched to a CPU not once while they are looked at."""

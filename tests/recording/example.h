@@ -61,10 +61,10 @@ inline void write_example(Writer& writer, int flushes) {
     writer.add(Sample{main, writer.stack(frames), now, 4'000'000, wire::StopReason::kRoot});
     const Frame unknown[] = {{kNone, UINT64_MAX - 1}, frames[2]};
     writer.add(
-        Sample{worker, writer.stack(unknown), now - 7000, 3'999'000, wire::StopReason::kNoRule});
-    writer.add(Sample{main, kNone, now + 1000, 0, wire::StopReason::kBadAddress});
+        Sample{worker, writer.stack(unknown), now - 70'000, 3'999'000, wire::StopReason::kNoRule});
+    writer.add(Sample{main, kNone, now + 10'000, 0, wire::StopReason::kBadAddress});
     const uint32_t wait = writer.wait({"read", i % 2 == 0 ? "pipe:[4711]" : ""});
-    writer.add(Sample{worker, writer.stack(unknown), now + 2000, 50'000'000, {}, wait});
+    writer.add(Sample{worker, writer.stack(unknown), now + 20'000, 50'000'000, {}, wait});
     Losses losses{.process = process};
     losses.count[0] = static_cast<uint64_t>(i);
     writer.add(losses);

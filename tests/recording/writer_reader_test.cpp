@@ -83,11 +83,11 @@ TEST(WriterReader, EveryRowComesBack) {
     EXPECT_EQ(sample[1].stop, wire::StopReason::kBadAddress);
     EXPECT_EQ(sample[1].wait, kNone);
     EXPECT_EQ(sample[2].thread, 1u);
-    EXPECT_EQ(sample[2].time_ns, 4'000'000 * (i + 1) + 2000);
+    EXPECT_EQ(sample[2].time_ns, 4'000'000 * (i + 1) + 20'000);
     EXPECT_EQ(sample[2].weight_ns, 50'000'000u);
     EXPECT_EQ(sample[2].wait, i % 2);
     EXPECT_EQ(sample[3].thread, 1u);
-    EXPECT_EQ(sample[3].time_ns, 4'000'000 * (i + 1) - 7000);
+    EXPECT_EQ(sample[3].time_ns, 4'000'000 * (i + 1) - 70'000);
     EXPECT_EQ(sample[3].wait, kNone);
     EXPECT_EQ(stack_of(sample[3]), (std::vector<Frame>{{kNone, UINT64_MAX - 1}, {0, 0x1100}}));
   }
@@ -129,7 +129,7 @@ TEST(WriterReader, WeightsAddUpToTheMicrosecond) {
   uint64_t cpu[2] = {}, waiting = 0;
   for (const Sample& sample : read(path).samples) {
     (sample.wait == kNone ? cpu[sample.thread] : waiting) += sample.weight_ns;
-    EXPECT_EQ(sample.time_ns % 1000, 0u);
+    EXPECT_EQ(sample.time_ns % 10'000, 0u);
   }
   EXPECT_EQ(cpu[0], 700'000u);
   EXPECT_EQ(waiting, 300'000u);
@@ -172,8 +172,8 @@ TEST(WriterReader, RandomSamplesComeBack) {
       for (uint64_t depth = random() % 6; depth > 0; --depth) {
         frames.push_back({module, random() % 8 != 0 ? random() % 4 : random()});
       }
-      Sample sample{
-          thread, writer.stack(frames), (random() % 1000 + i) * 1000, random() % 99 * 1000, {}};
+      Sample sample{thread, writer.stack(frames), (random() % 1000 + i) * 10'000,
+                    random() % 99 * 1000, static_cast<wire::StopReason>(random() % 3)};
       samples[thread].push_back(sample);
       stacks[thread].push_back(frames);
       writer.add(sample);
@@ -189,6 +189,7 @@ TEST(WriterReader, RandomSamplesComeBack) {
     const Sample& expected = samples[sample.thread][i];
     ASSERT_EQ(sample.time_ns, expected.time_ns);
     ASSERT_EQ(sample.weight_ns, expected.weight_ns);
+    ASSERT_EQ(sample.stop, expected.stop);
     std::vector<Frame> frames;
     for (uint32_t at = sample.stack; at != kNone; at = recording.stacks[at].prefix) {
       frames.push_back(recording.frames[recording.stacks[at].frame]);

@@ -122,8 +122,7 @@ void PerfEngine::take(size_t cpu, const PerfIdentity& identity, PerfRing::Record
 void PerfEngine::take_sample(size_t cpu, const PerfIdentity& identity, PerfRing::Record record) {
   const auto sample = decode_perf_sample(record, events_.samples_clock());
   if (!sample) return;
-  Clock& clock = clock_of(processes_.at(identity.pid), identity);
-  if (sample->value != 0) advance(clock, cpu, sample->value);
+  const uint64_t cpu_ns = cpu_clock(cpu, identity, sample->value);
   if (!sample->user) return;
   const uint64_t sp = sample->registers.value[unwind::kRsp];
   if (sample->larger) {
@@ -132,9 +131,20 @@ void PerfEngine::take_sample(size_t cpu, const PerfIdentity& identity, PerfRing:
     memory_.use_copy(sp, sample->stack);
   }
   targets_.process(identity.pid)
-      .add_sample({identity.tid, identity.time_ns, sample->value != 0 ? clock.cpu_ns : 0,
-                   sample->registers},
-                  memory_);
+      .add_sample({identity.tid, identity.time_ns, cpu_ns, sample->registers}, memory_);
+}
+
+// Of a sample's thread; 0: a period more than at its last sample.
+uint64_t PerfEngine::cpu_clock(size_t cpu, const PerfIdentity& identity, uint64_t value) {
+  Clock& clock = clock_of(processes_.at(identity.pid), identity);
+  if (events_.samples_clock()) {
+    advance(clock, cpu, value);
+    return clock.cpu_ns;
+  }
+  if (events_.samples_kernel()) return 0;
+  // The period was of user code alone: the kernel's account has the rest, a moment later.
+  const std::optional<RunTimes> times = run_times(identity.pid, identity.tid);
+  return times ? times->cpu_ns : 0;
 }
 
 // Whose they were is not known: those of the process that ran when there was room again.

@@ -48,6 +48,7 @@ class PerfEngine : public Engine {
   void take_comm(const PerfIdentity& identity, const PerfComm& comm);
   void take_end(size_t cpu, const PerfIdentity& identity, PerfRing::Record record);
   void settle_ends(pid_t pid, Process& process, uint64_t time_ns);
+  uint64_t cpu_clock(size_t cpu, const PerfIdentity& identity, uint64_t value);
   void advance(Clock& clock, size_t cpu, uint64_t value);
   void count_lost(const PerfIdentity& identity, PerfRing::Record record);
   Clock& clock_of(Process& process, const PerfIdentity& identity);

@@ -1,6 +1,7 @@
 #include "attach/attached_process.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "attach/proc_task.h"
 #include "wire/record.h"
@@ -68,6 +69,10 @@ void AttachedProcess::thread_named(pid_t tid, uint64_t time_ns, const std::strin
   writer_.add(recording::ThreadName{found->second.sampled.row, session_time(time_ns), name});
 }
 
+void AttachedProcess::look_at_name(pid_t tid, uint64_t time_ns) {
+  if (const auto name = thread_name(origin_.pid, tid)) thread_named(tid, time_ns, *name);
+}
+
 void AttachedProcess::thread_ended(pid_t tid, uint64_t time_ns, std::optional<uint64_t> cpu_ns) {
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return;
@@ -85,6 +90,8 @@ void AttachedProcess::add_sample(const OnCpu& sample, RemoteMemory& memory) {
   if (!begun()) return;
   thread_began(sample.tid, sample.time_ns);
   Thread& thread = threads_.find(sample.tid)->second;
+  // Threads take their names soon after they begin, and not all engines hear of it.
+  if (std::has_single_bit(++thread.samples)) look_at_name(sample.tid, sample.time_ns);
   const unwind::WalkResult walk = walk_stack(sample, memory);
   const size_t shared = take_stack(thread, walk.depth);
   recording::Sample row;
@@ -133,9 +140,7 @@ size_t AttachedProcess::take_stack(Thread& thread, size_t depth) {
 void AttachedProcess::refresh(uint64_t time_ns) {
   if (!begun()) return;
   refresh_modules(time_ns);
-  for (const auto& [tid, thread] : threads_) {
-    if (const auto name = thread_name(origin_.pid, tid)) thread_named(tid, time_ns, *name);
-  }
+  for (const auto& [tid, thread] : threads_) look_at_name(tid, time_ns);
   clock_ns_ = std::max(clock_ns_, sampler::process_cpu_ns(origin_.pid).value_or(0));
   write_losses();
 }

@@ -79,11 +79,13 @@ class AttachedProcess {
     sampler::SampledThread sampled;
     std::string name;
     std::vector<uint64_t> stack;  // of its latest sample, root first
+    uint64_t samples = 0;
   };
 
   bool begun() const { return row_ != recording::kNone; }
   void begin_image(uint64_t time_ns);
   void end_image(recording::ProcessEnd end, uint64_t time_ns);
+  void look_at_name(pid_t tid, uint64_t time_ns);
   unwind::WalkResult walk_stack(const OnCpu& sample, RemoteMemory& memory);
   unwind::WalkResult walk_once(unwind::Registers registers, RemoteMemory& memory);
   // Makes the first `depth` of `frames_` the thread's latest stack; returns how many frames at the

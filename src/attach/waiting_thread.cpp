@@ -6,10 +6,10 @@
 namespace sampan::attach {
 namespace {
 
-// An idle thread is looked at again after an eighth of the time for which it has been idle: so that
+// An idle thread is looked at again after a quarter of the time for which it has been idle: so that
 // much of a wait may be taken for the next one.
-constexpr uint64_t kIdleShare = 8;
-constexpr uint64_t kLongestPause = 200'000'000;
+constexpr uint64_t kIdleShare = 4;
+constexpr uint64_t kLongestPause = 250'000'000;
 
 }  // namespace
 

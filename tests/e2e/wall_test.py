@@ -110,9 +110,11 @@ class Wall(unittest.TestCase):
     def test_habits_at_100(self):
         self.check_habits("waits", ["--rate", "100"])
 
-    def test_habits_of_an_attached_process(self):
-        for engine in ("perf", "ptrace"):
-            self.check_attached("waits", engine)
+    def test_habits_of_a_process_attached_with_perf(self):
+        self.check_attached("waits", "perf")
+
+    def test_habits_of_a_process_attached_with_ptrace(self):
+        self.check_attached("waits", "ptrace")
 
     def test_idle_threads_are_not_woken(self):
         """510 idle threads are switched to a CPU not once while they are looked at."""

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 
 namespace sampan::attach {
@@ -13,9 +14,12 @@ namespace {
 constexpr int kReserved = 256;  // descriptors that are left to everything else
 
 int highest_descriptor() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < kReserved) return 0;
-  return static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 1 << 20)) - kReserved;
+  static const int highest = [] {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < kReserved) return 0;
+    return static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 1 << 20)) - kReserved;
+  }();
+  return highest;
 }
 
 // "CPU QUEUED TURNS\n"

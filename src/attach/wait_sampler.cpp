@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <unordered_set>
 #include <vector>
@@ -60,9 +59,16 @@ struct WaitSampler::State {
     frames.resize(wire::kMaxFrames);
   }
 
+  struct Watched {
+    pid_t tid;
+    WaitingThread thread;
+  };
+
   void look(uint64_t now_ns);
   void finish(uint64_t now_ns);
 
+  template <typename Lives>
+  void keep_those(uint64_t now_ns, Lives&& lives);
   void find_threads(uint64_t now_ns);
   bool look_at(pid_t tid, WaitingThread& thread, const RunTimes& times, uint64_t now_ns);
   std::optional<WaitPlace> place_of(pid_t tid, WaitingThread& thread, const RunTimes& times,
@@ -83,7 +89,7 @@ struct WaitSampler::State {
   sampler::StackRecorder& stacks;
   WaitReasons reasons;
   sampler::FileDescriptor tasks;
-  std::map<pid_t, WaitingThread> threads;
+  std::vector<Watched> threads;
   uint64_t looked_ns = 0;  // at the process
   uint64_t next_scan_ns = 0;
   uint64_t next_modules_ns = 0;
@@ -92,20 +98,27 @@ struct WaitSampler::State {
   std::vector<uint64_t> frames;
 };
 
-void WaitSampler::State::look(uint64_t now_ns) {
-  find_threads(now_ns);
-  for (auto at = threads.begin(); at != threads.end();) {
-    WaitingThread& thread = at->second;
-    if (!thread.is_due(now_ns)) {
-      ++at;
-    } else if (const std::optional<RunTimes> times = thread.read();
-               times && look_at(at->first, thread, *times, now_ns)) {
-      ++at;
-    } else {
-      end(thread, std::nullopt, now_ns);
-      at = threads.erase(at);
+// The others have ended.
+template <typename Lives>
+void WaitSampler::State::keep_those(uint64_t now_ns, Lives&& lives) {
+  size_t kept = 0;
+  for (Watched& watched : threads) {
+    if (!lives(watched)) {
+      end(watched.thread, std::nullopt, now_ns);
+    } else if (Watched& place = threads[kept++]; &place != &watched) {
+      place = std::move(watched);
     }
   }
+  threads.erase(threads.begin() + static_cast<ptrdiff_t>(kept), threads.end());
+}
+
+void WaitSampler::State::look(uint64_t now_ns) {
+  find_threads(now_ns);
+  keep_those(now_ns, [&](Watched& watched) {
+    if (!watched.thread.is_due(now_ns)) return true;
+    const std::optional<RunTimes> times = watched.thread.read();
+    return times && look_at(watched.tid, watched.thread, *times, now_ns);
+  });
   looked_ns = now_ns;
 }
 
@@ -118,24 +131,19 @@ void WaitSampler::State::find_threads(uint64_t now_ns) {
   next_scan_ns = now_ns + kScanInterval;
 
   const std::vector<pid_t> tids = thread_ids(target.pid);
-  const std::unordered_set<pid_t> alive(tids.begin(), tids.end());
-  for (auto at = threads.begin(); at != threads.end();) {
-    if (alive.contains(at->first)) {
-      ++at;
-    } else {
-      end(at->second, std::nullopt, now_ns);
-      at = threads.erase(at);
-    }
-  }
-  for (const pid_t tid : tids) {
-    if (threads.contains(tid) || has_ended(target.pid, tid)) continue;
+  std::unordered_set<pid_t> unknown(tids.begin(), tids.end());
+  keep_those(now_ns, [&](const Watched& watched) { return unknown.erase(watched.tid) > 0; });
+  for (const pid_t tid : unknown) {
+    // Only of the leader a zombie stays until the last thread has gone.
+    if (tid == target.pid && has_ended(target.pid, tid)) continue;
     SchedstatFile file(target.pid, tid);
     const std::optional<RunTimes> times = file.read();
     if (!times) continue;
     // One that came since the latest look came half way since it, on average.
     const bool first = looked_ns == 0;
-    threads.try_emplace(tid, std::move(file), first ? now_ns : (looked_ns + now_ns) / 2,
-                        first ? *times : RunTimes{});
+    threads.push_back(
+        {tid, WaitingThread(std::move(file), first ? now_ns : (looked_ns + now_ns) / 2,
+                            first ? *times : RunTimes{})});
   }
 }
 
@@ -236,7 +244,7 @@ void WaitSampler::State::end(WaitingThread& thread, const std::optional<RunTimes
 }
 
 void WaitSampler::State::finish(uint64_t now_ns) {
-  for (auto& [tid, thread] : threads) end(thread, thread.read(), now_ns);
+  for (Watched& watched : threads) end(watched.thread, watched.thread.read(), now_ns);
   threads.clear();
 }
 

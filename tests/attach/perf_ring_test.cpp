@@ -66,7 +66,7 @@ TEST_F(PerfRingTest, ReadsNoFurtherThanTheLimit) {
 }
 
 TEST_F(PerfRingTest, SkipsWhatMakesNoSense) {
-  for (const uint16_t size : {0, 4, 12, 2000}) {
+  for (const uint16_t size : std::initializer_list<uint16_t>{0, 4, 12, 2000}) {
     write(size);
     EXPECT_TRUE(ring_.peek(ring_.head()).empty()) << size;
     EXPECT_EQ(control_.data_tail, control_.data_head);

@@ -10,8 +10,9 @@ namespace sampan::attach {
 namespace {
 
 // Code that belongs to no module, because it was compiled at run time, must not make us read the
-// maps for every sample.
-constexpr uint64_t kModulesInterval = 100'000'000;
+// maps for every sample. A program that has just mapped something is likely to map more.
+constexpr uint64_t kShortestInterval = 4'000'000;
+constexpr uint64_t kLongestInterval = 256'000'000;
 
 }  // namespace
 
@@ -191,8 +192,10 @@ uint32_t AttachedProcess::thread_row(pid_t tid) const {
 }
 
 void AttachedProcess::refresh_modules(uint64_t time_ns) {
-  next_modules_ns_ = time_ns + kModulesInterval;
   const ProcessModules::Changes changes = modules_.refresh(time_ns);
+  modules_interval_ns_ =
+      changes.empty() ? std::min(2 * modules_interval_ns_, kLongestInterval) : kShortestInterval;
+  next_modules_ns_ = time_ns + modules_interval_ns_;
   for (const sampler::ModuleUnloadRecord& record : changes.unloaded) stacks_.unload(record);
   for (const sampler::ModuleLoadRecord& record : changes.loaded) stacks_.load(record);
 }

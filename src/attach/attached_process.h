@@ -106,6 +106,7 @@ class AttachedProcess {
   uint64_t start_clock_ns_ = 0;   // the process's CPU clock when this image began to be sampled
   uint64_t clock_ns_ = 0;         // and when it was read last
   uint64_t ended_clocks_ns_ = 0;  // the CPU of the threads that have ended, since they were sampled
+  uint64_t modules_interval_ns_ = 1;  // at least so long until they are looked at again
   uint64_t next_modules_ns_ = 0;
   recording::Losses losses_;
   recording::Losses written_losses_;

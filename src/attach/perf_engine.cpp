@@ -126,7 +126,7 @@ void PerfEngine::take_sample(size_t cpu, const PerfIdentity& identity, PerfRing:
   if (!sample->user) return;
   const uint64_t sp = sample->registers.value[unwind::kRsp];
   if (sample->larger) {
-    memory_.use_part(identity.pid, sp, sample->stack);
+    memory_.use_part(identity.tid, sp, sample->stack);
   } else {
     memory_.use_copy(sp, sample->stack);
   }

@@ -132,7 +132,7 @@ class AttachReal(sampan.Case):
     def test_node(self):
         self.need("node")
         # JIT code has no unwind information: V8 keeps frame pointers in it.
-        run = self.check(["node", "-e", NODE.format(rounds=2_000_000, depth=36)], complete=0.95)
+        run = self.check(["node", "-e", NODE.format(rounds=2_000_000, depth=38)], complete=0.95)
         self.assertIn("node", {thread["name"] for thread in run.report["threads"]})
 
     def test_clang(self):

@@ -92,6 +92,7 @@ class Tracer {
   void begin_process(pid_t pid);
   void sample(pid_t tid, Tracee& tracee, int signal_to_pass);
   void resume(pid_t tid, int signal = 0);
+  void stay_near(pid_t tid);
   void leave();
 
   void push(TraceEvent&& event);
@@ -104,12 +105,14 @@ class Tracer {
   std::atomic<size_t> polled_ = 0;
 
   // Of the tracing thread.
+  std::vector<std::byte> stack_;  // room for a copy, made while no thread waits for it
   std::unordered_map<pid_t, Tracee> tracees_;
   std::unordered_map<pid_t, Process> processes_;
   timer_t alarm_{};
   uint64_t alarm_interval_ns_ = 0;
   uint64_t next_mask_check_ns_ = 0;
   bool leaving_ = false;
+  size_t cpu_ = SIZE_MAX;  // that we stay on
 
   std::mutex mutex_;
   std::condition_variable answered_;

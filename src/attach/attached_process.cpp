@@ -198,6 +198,7 @@ void AttachedProcess::refresh_modules(uint64_t time_ns) {
   next_modules_ns_ = time_ns + modules_interval_ns_;
   for (const sampler::ModuleUnloadRecord& record : changes.unloaded) stacks_.unload(record);
   for (const sampler::ModuleLoadRecord& record : changes.loaded) stacks_.load(record);
+  hidden_.insert(hidden_.end(), changes.hidden.begin(), changes.hidden.end());
 }
 
 void AttachedProcess::write_losses() {

@@ -73,6 +73,8 @@ class AttachedProcess {
   ProcessModules& modules() { return modules_; }
   RemoteWalker& walker() { return walker_; }
   sampler::StackRecorder& stacks() { return stacks_; }
+  // Modules of it that their paths do not name, see module_file.h.
+  const std::vector<HiddenFile>& hidden() const { return hidden_; }
 
  private:
   struct Thread {
@@ -99,6 +101,7 @@ class AttachedProcess {
   Origin origin_;
   uint32_t row_ = recording::kNone;
   ProcessModules modules_;
+  std::vector<HiddenFile> hidden_;
   RemoteWalker walker_;
   FramelessLeaf frameless_leaf_;
   sampler::StackRecorder stacks_;

@@ -1,5 +1,9 @@
 #include "attach/blocked_memory.h"
 
+#include <algorithm>
+#include <optional>
+#include <utility>
+
 #include "attach/return_address.h"
 #include "unwind/cfi.h"
 #include "unwind/eh_frame_hdr.h"
@@ -10,90 +14,138 @@ namespace {
 using unwind::kRbp;
 using unwind::kRip;
 using unwind::kRsp;
+using unwind::Step;
 
 // How far above the stack pointer a frame may end: nearly all are smaller by far.
 constexpr uint64_t kLargestFrame = uint64_t{64} << 10;
-// Where a function begins is not known without unwind information: this far before the pc, at most.
-constexpr uint64_t kLongestFunction = uint64_t{16} << 10;
-constexpr size_t kDeepestTrial = 256;
+constexpr uint64_t kSmallFrame = 512;
+// Where a function begins is not known without unwind information.
+constexpr uint64_t kLongestFunction = uint64_t{4} << 10;
+constexpr uint64_t kUnknownRbp = 1;  // never the address of a frame
+constexpr size_t kDeepestTrial = 512;
+constexpr unsigned kMostTrialsWithin = 6;
+
+uint64_t first_slot(const unwind::RegisterFile& file) {
+  return (file.registers.value[kRsp] + 7) & ~uint64_t{7};
+}
 
 }  // namespace
 
-bool BlockedMemory::recover(const unwind::Lost& lost, unwind::RegisterFile& file) {
-  return lost.row != nullptr ? recover_by_row(lost, file) : recover_without_row(lost, file);
+Step BlockedMemory::recover(const unwind::Lost& lost, unwind::RegisterFile& file) {
+  return lost.row != nullptr ? recover_by_row(lost, file) : recover_without_row(lost.pc, file);
 }
 
-// `low` to `high`: where this function begins.
-BlockedMemory::Fit BlockedMemory::judge(uint64_t return_address, uint64_t low, uint64_t high) {
+BlockedMemory::Fit BlockedMemory::judge(uint64_t return_address, uint64_t function) {
   unwind::Module module;
   if (!modules_.find(return_address - 1, module)) return Fit::kNoCall;
   const std::optional<CallSite> call = call_before(memory_, return_address);
   if (!call) return Fit::kNoCall;
   if (call->target == 0) return Fit::kUnknown;
-  return call->target >= low && call->target <= high ? Fit::kSame : Fit::kOther;
+  return call->target == function ? Fit::kSame : Fit::kOther;
 }
 
-bool BlockedMemory::reaches_root(const unwind::RegisterFile& caller) {
-  uint64_t frames[kDeepestTrial];
-  unwind::StackWalk<RemoteMemory, ProcessModules> walk(memory_, modules_, cache_, true);
-  return walk.run(caller.registers, frames, caller.known).stop == wire::StopReason::kRoot;
+// Through known code only: a chain of frame pointers that leads anywhere else proves nothing.
+uint32_t BlockedMemory::frames_to_root(const unwind::RegisterFile& caller) {
+  if (trials_left_ == 0 || depth_ == kMostTrialsWithin) return 0;
+  const uint64_t rbp = caller.knows(kRbp) ? caller.registers.value[kRbp] : kUnknownRbp;
+  const auto [trial, is_new] = tried_.try_emplace({caller.registers.value[kRsp], rbp}, 0);
+  if (!is_new) return trial->second;
+  --trials_left_;
+  ++depth_;
+  uint64_t frames[kDeepestTrial] = {};
+  unwind::StackWalk<BlockedMemory, ProcessModules> walk(*this, modules_, cache_, true);
+  const unwind::WalkResult result = walk.run(caller.registers, frames, caller.known);
+  --depth_;
+  if (result.stop != wire::StopReason::kRoot) return 0;
+  unwind::Module module;
+  for (uint32_t i = 1; i < result.depth; ++i) {
+    if (!modules_.find(frames[i], module)) return 0;
+  }
+  trial->second = result.depth;
+  return result.depth;
 }
 
-bool BlockedMemory::recover_by_row(const unwind::Lost& lost, unwind::RegisterFile& file) {
+// By unwind information, with each value that rbp may have.
+Step BlockedMemory::recover_by_row(const unwind::Lost& lost, unwind::RegisterFile& file) {
   uint64_t fde = 0;
   uint64_t start = 0;
   uint64_t end = 0;
   if (find_fde(lost.module, lost.pc, fde) != unwind::CfiResult::kFound ||
       read_coverage(lost.module.image, fde, start, end) != unwind::CfiResult::kFound) {
-    return false;
+    return Step::kLostRegister;
   }
   const uint64_t sp = file.registers.value[kRsp];
-  unwind::RegisterFile best{};
-  std::pair<bool, Fit> best_score;  // whether it reaches the root, above all
-  for (uint64_t slot = (sp + 7) & ~uint64_t{7}; slot < sp + kLargestFrame; slot += 8) {
+  std::optional<unwind::RegisterFile> best;
+  std::pair<bool, Fit> best_score;  // whether it leads to the root, above all
+  for (uint64_t slot = first_slot(file); slot < sp + kLargestFrame; slot += 8) {
     uint64_t word = 0;
     if (!memory_.read(slot, word)) break;
     unwind::RegisterFile caller = file;
     caller.set(kRbp, slot);
     using Row = unwind::RowApplication<BlockedMemory>;
-    if (Row::apply(*lost.row, lost.module.image, *this, caller) != unwind::Step::kCaller) continue;
+    if (Row::apply(*lost.row, lost.module.image, *this, caller) != Step::kCaller) continue;
     // The psABI aligns the stack at every call.
     const uint64_t caller_sp = caller.registers.value[kRsp];
     if (caller_sp <= sp || caller_sp % 16 != 0) continue;
-    const Fit fit = judge(caller.registers.value[kRip], start, start);
+    const Fit fit = judge(caller.registers.value[kRip], start);
     if (fit == Fit::kNoCall) continue;
-    const std::pair score(reaches_root(caller), fit);
-    if (best.known == 0 || score > best_score) {
+    const std::pair score(frames_to_root(caller) != 0, fit);
+    if (!best || score > best_score) {
       best = caller;
       best_score = score;
     }
     if (score == std::pair(true, Fit::kSame)) break;
   }
-  if (best.known == 0) return false;
-  file = best;
-  return true;
+  if (!best) return Step::kLostRegister;
+  file = *best;
+  return Step::kCaller;
 }
 
-// The nearest return address with a saved rbp below it; or without one (musl is built without
-// frame pointers), if it follows a call of this function.
-bool BlockedMemory::recover_without_row(const unwind::Lost& lost, unwind::RegisterFile& file) {
+// Code that was built without unwind information, and perhaps without frame pointers (musl): a
+// return address that leads to the root, with a saved rbp below it or without; of those that are
+// near, the one with the most frames, since calls that are over leave shortcuts. Where there is no
+// return address up to the end of the stack, this is the root. Where none leads there, as in a
+// thread of Go's scheduler, the nearest behind a call of what may be this function.
+Step BlockedMemory::recover_without_row(uint64_t pc, unwind::RegisterFile& file) {
   const uint64_t sp = file.registers.value[kRsp];
-  uint64_t below = 1;  // no saved rbp: it is odd
-  for (uint64_t slot = (sp + 7) & ~uint64_t{7}; slot < sp + kLargestFrame; slot += 8) {
-    uint64_t word = 0;
-    if (!memory_.read(slot, word)) break;
-    const bool has_rbp = below == 0 || (below % 8 == 0 && memory_.covers(slot + 8, below));
-    const Fit fit = judge(word, lost.pc - kLongestFunction, lost.pc);
-    if (fit == Fit::kSame || (fit != Fit::kNoCall && has_rbp)) {
-      file.known = 0;
-      file.set(kRip, word);
-      file.set(kRsp, slot + 8);
-      if (has_rbp) file.set(kRbp, below);
-      return true;
+  uint64_t end = sp + kLargestFrame;
+  unwind::RegisterFile best{};
+  uint32_t most_frames = 0;
+  std::optional<unwind::RegisterFile> likely;
+  bool any = false;
+  uint64_t below = 0;
+  uint64_t word = 0;
+  uint64_t slot = first_slot(file);
+  for (; slot < end && memory_.read(slot, word); slot += 8, below = word) {
+    unwind::Module module;
+    if (!modules_.find(word - 1, module)) continue;
+    const std::optional<CallSite> call = call_before(memory_, word);
+    if (!call) continue;
+    any = true;
+    unwind::RegisterFile caller{};
+    caller.set(kRip, word);
+    caller.set(kRsp, slot + 8);
+    unwind::RegisterFile with_rbp = caller;
+    with_rbp.set(kRbp, below);
+    const bool may_be_rbp = below % 8 == 0 && below > slot && memory_.covers(below, below + 16);
+    for (const bool rbp : {true, false}) {
+      if (rbp && !may_be_rbp) continue;
+      const uint32_t frames = frames_to_root(rbp ? with_rbp : caller);
+      if (frames <= most_frames) continue;
+      if (most_frames == 0) end = std::min(end, slot + kSmallFrame);
+      most_frames = frames;
+      best = rbp ? with_rbp : caller;
     }
-    below = word;
+    if (!likely && pc - call->target < kLongestFunction) likely = may_be_rbp ? with_rbp : caller;
   }
-  return false;
+  if (most_frames != 0) {
+    file = best;
+    return Step::kCaller;
+  }
+  if (!any && slot < end) return Step::kRoot;
+  if (!likely) return Step::kLostRegister;
+  file = *likely;
+  return Step::kCaller;
 }
 
 }  // namespace sampan::attach

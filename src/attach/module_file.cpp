@@ -60,6 +60,10 @@ ModuleFile open_module(pid_t pid, const MappedRange& range, const std::vector<Ma
   return {std::move(memory), nullptr};
 }
 
+std::string HiddenFile::open_as() const {
+  return fmt::format("/proc/self/fd/{}", file->get());
+}
+
 bool is_at_path(const ModuleFile& file, const MappedRange& range) {
   struct stat ours {};
   struct stat named {};

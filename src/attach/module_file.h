@@ -5,12 +5,23 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "attach/memory_map.h"
 #include "attach/module_bytes.h"
 
 namespace sampan::attach {
+
+// A mapped file that its path does not name: deleted, replaced, or in another mount namespace. It
+// can be opened while this lives.
+struct HiddenFile {
+  std::string path;
+  std::vector<uint8_t> build_id;
+  std::shared_ptr<sampler::FileDescriptor> file;
+
+  std::string open_as() const;
+};
 
 struct ModuleFile {
   ModuleBytes bytes;

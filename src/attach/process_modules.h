@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "attach/module_file.h"
 #include "sampler/record_decoder.h"
 #include "unwind/image.h"
 
@@ -28,6 +29,7 @@ class ProcessModules {
   struct Changes {
     std::vector<sampler::ModuleLoadRecord> loaded;
     std::vector<sampler::ModuleUnloadRecord> unloaded;
+    std::vector<HiddenFile> hidden;     // of `loaded`, those that their paths do not name
     std::vector<std::string> problems;  // "/lib/x.so: cannot be read: …", each module once
     bool empty() const { return loaded.empty() && unloaded.empty(); }
   };

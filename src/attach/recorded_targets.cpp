@@ -108,6 +108,12 @@ void RecordedTargets::end(pid_t pid, Entry& entry, const sampler::ExitState& exi
   if (entry.pidfd) loop_.forget(entry.pidfd.get());
   if (entry.waits) entry.waits->finish(entry.end_ns);
   entry.process->finish(entry.end_ns, exit, lives_on);
+  for (const HiddenFile& file : entry.process->hidden()) {
+    const auto is_same = [&file](const HiddenFile& other) {
+      return other.path == file.path && other.build_id == file.build_id;
+    };
+    if (std::ranges::none_of(hidden_, is_same)) hidden_.push_back(file);
+  }
   last_end_ns_ = std::max(last_end_ns_, entry.end_ns);
   if (pid != options_.root) return;
   root_ended_ = !lives_on;

@@ -46,6 +46,8 @@ class RecordedTargets : public Targets {
   size_t alive() const { return processes_.size(); }
   // When sampling ended: of the last process.
   uint64_t last_end_ns() const { return last_end_ns_; }
+  // Modules that their paths do not name, of the processes that have ended; each file once.
+  const std::vector<HiddenFile>& hidden() const { return hidden_; }
   bool root_ended() const { return root_ended_; }
   // How the root ended, as far as that is known.
   const sampler::ExitState& root_exit() const { return root_exit_; }
@@ -67,6 +69,7 @@ class RecordedTargets : public Targets {
   std::map<pid_t, Entry> processes_;
   uint64_t next_refresh_ns_ = 0;
   uint64_t last_end_ns_ = 0;
+  std::vector<HiddenFile> hidden_;
   uint64_t next_look_ns_ = 0;
   bool root_ended_ = false;
   sampler::ExitState root_exit_;

@@ -65,6 +65,9 @@ class Session {
   // What the engine wants the person to know.
   std::string note() const { return engine_ ? engine_->note() : note_; }
 
+  // After `detach`: modules that their paths do not name. They can be opened while this lives.
+  const std::vector<HiddenFile>& hidden() const { return targets_->hidden(); }
+
   static constexpr int kTickMs = 50;
 
  private:

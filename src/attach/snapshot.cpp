@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +27,7 @@ constexpr size_t kUnknownStack = size_t{64} << 10;
 // Of a thread that waits, what lies beyond is read when it is needed.
 constexpr size_t kCopiedWaiting = size_t{256} << 10;
 constexpr size_t kCopiedRunning = size_t{1} << 20;
+constexpr int kHighestPriority = -20;
 constexpr int kAttempts = 20;  // to meet a thread that wakes up and goes to sleep all the time
 
 class SnapshotTaker {
@@ -40,6 +43,8 @@ class SnapshotTaker {
 
  private:
   void check_permission() const;
+  void find_modules(Snapshot& snapshot);
+  void look_well(ThreadSnapshot& thread, Snapshot& snapshot);
   void look(ThreadSnapshot& thread);
   bool look_at_waiting(ThreadSnapshot& thread);
   bool look_at_running(ThreadSnapshot& thread);
@@ -59,9 +64,7 @@ class SnapshotTaker {
 Snapshot SnapshotTaker::take(const std::function<bool(pid_t, const std::string&)>& wanted) {
   check_permission();
   Snapshot snapshot;
-  ProcessModules::Changes changes = modules_.refresh(0);
-  snapshot.modules = std::move(changes.loaded);
-  snapshot.problems = std::move(changes.problems);
+  find_modules(snapshot);
   walker_.emplace(modules_);
   for (const pid_t tid : thread_ids(pid_)) {
     const auto name = thread_name(pid_, tid);
@@ -72,14 +75,46 @@ Snapshot SnapshotTaker::take(const std::function<bool(pid_t, const std::string&)
   }
   if (snapshot.threads.empty()) throw Error("process {} has ended", pid_);
   // See StoppedThread.
+  sigset_t child;
+  sigset_t before;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  pthread_sigmask(SIG_BLOCK, &child, &before);
   std::thread looker([&] {
+    // Where that is permitted: while somebody stands still for us, we should not wait for a CPU.
+    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kHighestPriority);
     for (ThreadSnapshot& thread : snapshot.threads) {
-      if (thread.wanted) look(thread);
+      if (thread.wanted) look_well(thread, snapshot);
     }
   });
   looker.join();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   snapshot.stopped_ns = stopped_ns_;
   return snapshot;
+}
+
+void SnapshotTaker::find_modules(Snapshot& snapshot) {
+  ProcessModules::Changes changes = modules_.refresh(0);
+  const auto append = [](auto& to, auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+  for (const sampler::ModuleUnloadRecord& gone : changes.unloaded) {
+    std::erase_if(snapshot.modules, [&gone](const sampler::ModuleLoadRecord& module) {
+      return module.bias == gone.bias && module.start_avma == gone.start_avma;
+    });
+  }
+  append(snapshot.modules, changes.loaded);
+  append(snapshot.hidden, changes.hidden);
+  append(snapshot.problems, changes.problems);
+}
+
+// A library may have been loaded since the modules were looked up.
+void SnapshotTaker::look_well(ThreadSnapshot& thread, Snapshot& snapshot) {
+  look(thread);
+  if (thread.stop == wire::StopReason::kRoot || !thread.problem.empty()) return;
+  const uint64_t generation = modules_.generation();
+  find_modules(snapshot);
+  if (modules_.generation() == generation) return;
+  map_ = read_memory_map(pid_);
+  look(thread);
 }
 
 void SnapshotTaker::check_permission() const {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "attach/module_file.h"
 #include "attach/wait_reason.h"
 #include "sampler/record_decoder.h"
 #include "wire/stop_reason.h"
@@ -30,6 +31,7 @@ struct ThreadSnapshot {
 struct Snapshot {
   std::vector<ThreadSnapshot> threads;  // by tid
   std::vector<sampler::ModuleLoadRecord> modules;
+  std::vector<HiddenFile> hidden;     // of the modules, see module_file.h
   std::vector<std::string> problems;  // of modules
   uint64_t stopped_ns = 0;            // sum over the threads that were stopped
 };

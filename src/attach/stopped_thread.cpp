@@ -1,8 +1,9 @@
 #include "attach/stopped_thread.h"
 
-#include <sched.h>
+#include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include <cerrno>
 
@@ -12,11 +13,13 @@ namespace sampan::attach {
 namespace {
 
 // A thread that runs comes by at the latest when its time slice or its system call ends.
-constexpr uint64_t kPatienceNs = 200'000'000;
+constexpr long kPatienceNs = 200'000'000;
 
 }  // namespace
 
-StoppedThread::StoppedThread(pid_t tid) : tid_(tid), error_(stop()) {}
+StoppedThread::StoppedThread(pid_t tid) : tid_(tid) {
+  error_ = stop();
+}
 
 StoppedThread::~StoppedThread() {
   if (stopped_) ptrace(PTRACE_DETACH, tid_, nullptr, signal_);
@@ -35,12 +38,16 @@ int StoppedThread::stop() {
 }
 
 int StoppedThread::wait() {
-  while (monotonic_ns() - since_ns_ < kPatienceNs) {
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  while (monotonic_ns() - since_ns_ < uint64_t{kPatienceNs}) {
     int status = 0;
     const pid_t found = waitpid(tid_, &status, __WALL | WNOHANG);
     if (found < 0) return errno;
     if (found == 0) {
-      sched_yield();
+      const timespec patience{0, kPatienceNs / 10};
+      sigtimedwait(&child, nullptr, &patience);
       continue;
     }
     if (!WIFSTOPPED(status)) return ESRCH;

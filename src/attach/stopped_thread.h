@@ -3,7 +3,8 @@
 // run: one that waits in the kernel may have its system call interrupted.
 //
 // The kernel lets go of all that a thread has stopped when that thread ends, so the object should
-// live in a thread that is made for it: then nothing is left behind, whatever happens.
+// live in a thread that is made for it: then nothing is left behind, whatever happens. SIGCHLD must
+// be blocked in all threads of this process.
 #pragma once
 
 #include <sys/types.h>
@@ -36,7 +37,7 @@ class StoppedThread {
   bool stopped_ = false;
   uint64_t since_ns_ = 0;
   int signal_ = 0;
-  int error_;
+  int error_ = 0;
   unwind::Registers registers_{};
 };
 

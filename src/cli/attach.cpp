@@ -14,6 +14,7 @@
 #include "cli/output_directory.h"
 #include "cli/results.h"
 #include "cli/stop_signals.h"
+#include "cli/substitutes.h"
 #include "sampler/descriptor_limit.h"
 #include "sampler/session_info.h"
 
@@ -89,6 +90,7 @@ int attach_and_record(const AttachOptions& options) {
   sampler::raise_descriptor_limit();
   OutputDirectory directory(options.run.output, description.program);
   bool attached = false;
+  std::vector<attach::HiddenFile> hidden;
   try {
     sampler::EventLoop loop;
     attach::Session session(
@@ -98,11 +100,12 @@ int attach_and_record(const AttachOptions& options) {
     if (!options.run.quiet) say_what_begins(session, pid, description.program);
     sample(session, loop, options.duration_s);
     session.finish(session_end(session));
+    hidden = session.hidden();
   } catch (const std::exception&) {
     if (!attached) directory.remove();
     throw;
   }
-  write_results(directory.path(), {formats, !options.run.quiet});
+  write_results(directory.path(), {formats, !options.run.quiet, substitutes(hidden)});
   return 0;
 }
 

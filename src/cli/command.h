@@ -38,6 +38,7 @@ void add_run(CLI::App& app, Commands& commands);  // run, record
 void add_attach(CLI::App& app, Commands& commands);
 void add_doctor(CLI::App& app, Commands& commands);
 void add_collect(CLI::App& app, Commands& commands);  // hidden: started by the shim
+void add_dump(CLI::App& app, Commands& commands);
 void add_version(CLI::App& app, Commands& commands);
 void add_report(CLI::App& app, Commands& commands);
 void add_export(CLI::App& app, Commands& commands);  // export, formats

@@ -47,7 +47,7 @@ std::string places_of(const profile::Module& module, const symbolizer::ModuleFil
 
 Finding describe(const profile::Module& module) {
   const std::vector<std::string> directories = symbolizer::Options().debug_directories;
-  const symbolizer::ModuleFiles files = symbolizer::find_files(module, directories);
+  const symbolizer::ModuleFiles files = symbolizer::find_files(module, module.path, directories);
   if (const symbolizer::ElfFile* const file = files.with_debug_info()) {
     const bool own = files.main && file == &*files.main;
     return {true, module.path, own ? "debug information" : "debug information in " + file->path(),

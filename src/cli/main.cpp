@@ -17,6 +17,7 @@ int run(int argc, char** argv) {
   add_attach(app, commands);
   add_doctor(app, commands);
   add_collect(app, commands);
+  add_dump(app, commands);
   add_report(app, commands);
   add_export(app, commands);
   add_version(app, commands);

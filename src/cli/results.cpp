@@ -13,8 +13,10 @@
 namespace sampan::cli {
 namespace {
 
-symbolizer::Report give_names(profile::Profile& profile, Progress& progress) {
+symbolizer::Report give_names(profile::Profile& profile, Progress& progress,
+                              const std::vector<symbolizer::Substitute>& substitutes) {
   symbolizer::Options options;
+  options.substitutes = substitutes;
   options.progress = [&progress](size_t done, size_t all) {
     progress.show("Finding function names", done, all);
   };
@@ -62,7 +64,7 @@ void write_results(const std::string& directory, const ResultOptions& options) {
   std::vector<exporters::Written> written;
   {
     Progress progress;
-    notes = give_names(profile, progress).problems;
+    notes = give_names(profile, progress, options.substitutes).problems;
     progress.show("Writing the files");
     written = exporters::write_all(profile::select(profile), options.formats, directory, true);
   }

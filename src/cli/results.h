@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "exporters/exporter.h"
+#include "symbolizer/symbolizer.h"
 
 namespace sampan::cli {
 
 struct ResultOptions {
   std::vector<const exporters::Format*> formats;
   bool page = true;  // on stderr: the program's stdout is its own
+  std::vector<symbolizer::Substitute> substitutes = {};
 };
 
 // Writes into `directory`, where recording.sampan is. Throws Error.

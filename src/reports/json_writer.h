@@ -27,6 +27,7 @@ class Json {
     const std::string valid = valid_utf8(text);
     writer_.String(valid.data(), static_cast<rapidjson::SizeType>(valid.size()));
   }
+  void value(const char* text) { value(std::string_view(text)); }
   void value(uint64_t number) { writer_.Uint64(number); }
   void value(uint32_t number) { writer_.Uint(number); }
   void value(int number) { writer_.Int(number); }
@@ -50,6 +51,12 @@ class Json {
     writer_.StartObject();
     members();
     writer_.EndObject();
+  }
+  template <typename Elements>
+  void array_of(Elements&& elements) {
+    writer_.StartArray();
+    elements();
+    writer_.EndArray();
   }
   template <typename Range, typename Element>
   void array(const Range& range, Element&& element) {

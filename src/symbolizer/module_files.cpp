@@ -74,11 +74,11 @@ std::optional<ElfFile> by_build_id(BuildId id, const std::vector<std::string>& d
   return std::nullopt;
 }
 
-std::optional<ElfFile> by_debug_link(const ElfFile& main, BuildId id,
+std::optional<ElfFile> by_debug_link(const ElfFile& main, const std::string& path, BuildId id,
                                      const std::vector<std::string>& directories) {
   const std::optional<DebugLink> link = main.debug_link();
   if (!link) return std::nullopt;
-  const fs::path beside = fs::path(main.path()).parent_path();
+  const fs::path beside = fs::path(path).parent_path();
   std::vector<fs::path> places = {beside / link->name, beside / ".debug" / link->name};
   for (const std::string& directory : directories) {
     places.push_back(fs::path(directory) / beside.relative_path() / link->name);
@@ -100,12 +100,12 @@ const ElfFile* ModuleFiles::with_debug_info() const {
   return debug && debug->has_debug_info() ? &*debug : nullptr;
 }
 
-ModuleFiles find_files(const profile::Module& module,
+ModuleFiles find_files(const profile::Module& module, const std::string& file,
                        const std::vector<std::string>& debug_directories) {
   ModuleFiles files;
   BuildId id = module.build_id;
   try {
-    files.main = is_vdso(module.path) ? own_vdso() : ElfFile(module.path);
+    files.main = is_vdso(module.path) ? own_vdso() : ElfFile(file);
     if (id.empty()) {
       id = files.main->build_id();
     } else if (!same(files.main->build_id(), id)) {
@@ -119,7 +119,8 @@ ModuleFiles find_files(const profile::Module& module,
   }
   if (files.main && files.main->has_debug_info()) return files;
   files.debug = by_build_id(id, debug_directories);
-  if (!files.debug && files.main) files.debug = by_debug_link(*files.main, id, debug_directories);
+  if (!files.debug && files.main)
+    files.debug = by_debug_link(*files.main, module.path, id, debug_directories);
   return files;
 }
 

@@ -23,7 +23,8 @@ struct ModuleFiles {
   const ElfFile* with_debug_info() const;
 };
 
-ModuleFiles find_files(const profile::Module& module,
+// `file` is what is opened as the module, mostly its path.
+ModuleFiles find_files(const profile::Module& module, const std::string& file,
                        const std::vector<std::string>& debug_directories);
 
 }  // namespace sampan::symbolizer

@@ -8,10 +8,10 @@
 
 namespace sampan::symbolizer {
 
-ModuleSource::ModuleSource(const profile::Module& module,
+ModuleSource::ModuleSource(const profile::Module& module, const std::string& path,
                            const std::vector<std::string>& debug_directories,
                            uint64_t inflate_limit)
-    : files_(find_files(module, debug_directories)) {
+    : files_(find_files(module, path, debug_directories)) {
   if (!files_.main && !files_.debug) problem_ = files_.problem;
   const ElfFile* file = files_.with_debug_info();
   if (file == nullptr || file->inflated_bytes() > inflate_limit) return;

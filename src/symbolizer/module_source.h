@@ -26,8 +26,8 @@ class ModuleSource {
  public:
   // Debug information that is compressed is read only up to `inflate_limit` bytes, see
   // symbolizer.h. Never throws for what is wrong with the files.
-  ModuleSource(const profile::Module& module, const std::vector<std::string>& debug_directories,
-               uint64_t inflate_limit);
+  ModuleSource(const profile::Module& module, const std::string& path,
+               const std::vector<std::string>& debug_directories, uint64_t inflate_limit);
 
   // The units to resolve for these addresses (ascending); some may be in none.
   std::vector<UnitAddresses> units(std::span<const uint64_t> svmas);

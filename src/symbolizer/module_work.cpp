@@ -28,7 +28,7 @@ void ModuleWork::open(const Options& options, uint64_t inflate_limit, size_t max
   guarded(problem_, [&] {
     std::ranges::sort(svmas_);
     svmas_.erase(std::unique(svmas_.begin(), svmas_.end()), svmas_.end());
-    source_.emplace(module_, options.debug_directories, inflate_limit);
+    source_.emplace(module_, file_, options.debug_directories, inflate_limit);
     std::vector<UnitAddresses> units = source_->units(svmas_);
     if (units.empty()) return;
     if (!source_->is_cheap_to_open()) max_chunks = 1;
@@ -43,7 +43,7 @@ void ModuleWork::resolve(size_t index, const Options& options, std::atomic<size_
   Chunk& chunk = chunks_[index];
   guarded(chunk.problem, [&] {
     std::optional<ModuleSource> own;  // the first chunk has the handle that is open already
-    if (index != 0) own.emplace(module_, options.debug_directories, UINT64_MAX);
+    if (index != 0) own.emplace(module_, file_, options.debug_directories, UINT64_MAX);
     ModuleSource& source = own ? *own : *source_;
     for (const UnitAddresses& unit : chunk.units) {
       if (!source.resolve(unit, chunk.names, chunk.lines)) ++chunk.damaged_units;

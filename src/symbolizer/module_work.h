@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "symbolizer/module_source.h"
@@ -18,7 +19,9 @@ namespace sampan::symbolizer {
 
 class ModuleWork {
  public:
-  explicit ModuleWork(const profile::Module& module) : module_(module) {}
+  // `file` is opened: mostly the module's path.
+  ModuleWork(const profile::Module& module, std::string file)
+      : module_(module), file_(std::move(file)) {}
   void add(uint64_t svma) { svmas_.push_back(svma); }
 
   // First, in any thread. Makes at most `max_chunks` chunks.
@@ -47,6 +50,7 @@ class ModuleWork {
   };
 
   const profile::Module& module_;
+  const std::string file_;
   std::vector<uint64_t> svmas_;
   std::optional<ModuleSource> source_;
   std::vector<Chunk> chunks_;

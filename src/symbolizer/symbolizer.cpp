@@ -35,11 +35,27 @@ unsigned thread_count(const profile::Profile& profile, const Options& options) {
   return options.jobs != 0 ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
 }
 
-Works addresses_by_module(const profile::Profile& profile) {
+// The file to open for a module.
+std::string file_of(const profile::Module& module, const Options& options) {
+  for (const Substitute& substitute : options.substitutes) {
+    if (substitute.path == module.path && substitute.build_id == module.build_id) {
+      return substitute.file;
+    }
+  }
+  return module.path;
+}
+
+Works addresses_by_module(const profile::Profile& profile, const Options& options) {
   Works works;
   for (const profile::Location& location : profile.locations) {
     if (location.module >= profile.modules.size()) continue;
-    works.try_emplace(location.module, profile.modules[location.module])
+    const auto found = works.find(location.module);
+    if (found != works.end()) {
+      found->second.add(location.address);
+      continue;
+    }
+    const profile::Module& module = profile.modules[location.module];
+    works.try_emplace(location.module, module, file_of(module, options))
         .first->second.add(location.address);
   }
   return works;
@@ -74,7 +90,7 @@ void find_names(const profile::Profile& profile, const Options& options, Works& 
 }  // namespace
 
 Report symbolize(profile::Profile& profile, const Options& options) {
-  Works works = addresses_by_module(profile);
+  Works works = addresses_by_module(profile, options);
   find_names(profile, options, works);
 
   Report report;

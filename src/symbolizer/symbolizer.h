@@ -15,9 +15,17 @@
 
 namespace sampan::symbolizer {
 
+// A module whose file is not (any more) where its path says: where it can be opened instead.
+struct Substitute {
+  std::string path;  // as recorded, like the build-id
+  std::vector<uint8_t> build_id;
+  std::string file;
+};
+
 struct Options {
   unsigned jobs = 0;  // 0: one per CPU
   std::vector<std::string> debug_directories = {"/usr/lib/debug"};
+  std::vector<Substitute> substitutes = {};
   // Called from the calling thread with locations done and in all, at most ten times a second.
   std::function<void(size_t done, size_t all)> progress;
 };

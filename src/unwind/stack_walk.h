@@ -4,7 +4,7 @@
 //            bool readable(uint64_t avma): whether there is memory at all
 //            bool covers(low, high), uint64_t load(avma): words that need no check once `covers`
 //            has said so
-//            and, where registers may be unknown from the beginning, bool recover(const Lost& lost,
+//            and, where registers may be unknown from the beginning, Step recover(const Lost& lost,
 //            RegisterFile& file): takes the registers of such a frame to its caller's
 //   Modules  bool find(uint64_t pc, Module& module) const: the module with this code
 //
@@ -82,7 +82,7 @@ class StackWalk {
   bool find_module(uint64_t pc);
   [[gnu::noinline]] CfiResult find_row_of(uint64_t pc, CfiRow& row);
   [[gnu::noinline]] Step step_without_cfi(Frame& frame, uint64_t pc, bool in_module);
-  bool recover(const CfiRow* row, uint64_t pc);
+  Step recover(Step failure, const CfiRow* row, uint64_t pc);
 
   // The same registers in both forms.
   void to_file(const Frame& frame) {
@@ -229,7 +229,7 @@ Step StackWalk<Memory, Modules>::step_by_cfi(Frame& frame, uint64_t pc) {
   }
   to_file(frame);
   Step step = RowApplication<Memory>::apply(row, module_.image, memory_, file_);
-  if (step == Step::kLostRegister && recover(&row, pc)) step = Step::kCaller;
+  if (step == Step::kLostRegister) step = recover(step, &row, pc);
   if (step != Step::kCaller) return step;
   const uint64_t sp = frame.sp;
   frame = from_file();
@@ -251,19 +251,21 @@ CfiResult StackWalk<Memory, Modules>::find_row_of(uint64_t pc, CfiRow& row) {
              : result;
 }
 
-// False in our own process, where all registers are known.
+// `failure` where nothing helps: in our own process, where the kernel has told us all registers.
 template <typename Memory, typename Modules>
-bool StackWalk<Memory, Modules>::recover([[maybe_unused]] const CfiRow* row,
+Step StackWalk<Memory, Modules>::recover(Step failure, [[maybe_unused]] const CfiRow* row,
                                          [[maybe_unused]] uint64_t pc) {
   if constexpr (requires(Lost lost) { memory_.recover(lost, file_); }) {
-    return memory_.recover(Lost{module_, row, pc}, file_);
+    const Step step = memory_.recover(Lost{module_, row, pc}, file_);
+    return step == Step::kLostRegister ? failure : step;
   } else {
-    return false;
+    return failure;
   }
 }
 
 // A call through a bad pointer ends up where there is no memory, with nothing done yet: the return
-// address is still on top. Anything else without unwind information may have a frame pointer.
+// address is still on top. So it is in a function without a frame that the outermost one has
+// called, with rbp = 0 (Go). Anything else without unwind information may have a frame pointer.
 template <typename Memory, typename Modules>
 Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, [[maybe_unused]] uint64_t pc,
                                                   bool in_module) {
@@ -271,15 +273,16 @@ Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, [[maybe_unused]]
   Step step = Step::kNoRule;
   uint64_t caller = 0;
   Module module;
-  if (leaf_ && !in_module && !memory_.readable(frame.pc) && memory_.read(frame.sp, caller) &&
+  const bool is_outermost = leaf_ && file_.knows(kRbp) && frame.bp == 0;
+  const bool is_bad_call = leaf_ && !in_module && !memory_.readable(frame.pc);
+  if ((is_outermost || is_bad_call) && memory_.read(frame.sp, caller) &&
       modules_.find(caller - 1, module)) {
     file_.set(kRip, caller);
     file_.set(kRsp, frame.sp + 8);
     step = Step::kCaller;
-  } else if (!file_.knows(kRbp) && recover(nullptr, pc)) {
-    step = Step::kCaller;
   } else {
     step = follow_frame_pointer(memory_, interrupted_, file_);
+    if (step == Step::kLostRegister || step == Step::kNoRule) step = recover(step, nullptr, pc);
   }
   if (step != Step::kCaller) return step;
   frame = from_file();

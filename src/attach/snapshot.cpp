@@ -11,6 +11,7 @@
 #include <cstring>
 #include <thread>
 
+#include "attach/frameless_leaf.h"
 #include "attach/memory_map.h"
 #include "attach/permission.h"
 #include "attach/process_modules.h"
@@ -173,7 +174,15 @@ bool SnapshotTaker::look_at_running(ThreadSnapshot& thread) {
     stopped_ns_ += stopped.stopped_ns();
   }
   thread.wait = {};
-  keep(thread, walker_->walk(registers, memory_, frames_));
+  const uint64_t pc = registers.value[unwind::kRip];
+  const bool left = FramelessLeaf(pid_, modules_).leave(registers, memory_);
+  unwind::WalkResult result =
+      walker_->walk(registers, memory_, std::span(frames_).subspan(left ? 1 : 0));
+  if (left) {
+    frames_[0] = pc;
+    ++result.depth;
+  }
+  keep(thread, result);
   return true;
 }
 

@@ -45,9 +45,10 @@ std::string places_of(const profile::Module& module, const symbolizer::ModuleFil
   return fmt::format("looked in {}", fmt::join(places, ", "));
 }
 
-Finding describe(const profile::Module& module) {
+// `file`: where it can be opened.
+Finding describe(const profile::Module& module, const std::string& file_name) {
   const std::vector<std::string> directories = symbolizer::Options().debug_directories;
-  const symbolizer::ModuleFiles files = symbolizer::find_files(module, module.path, directories);
+  const symbolizer::ModuleFiles files = symbolizer::find_files(module, file_name, directories);
   if (const symbolizer::ElfFile* const file = files.with_debug_info()) {
     const bool own = files.main && file == &*files.main;
     return {true, module.path, own ? "debug information" : "debug information in " + file->path(),
@@ -62,13 +63,19 @@ Finding describe(const profile::Module& module) {
 std::vector<Finding> describe_modules(pid_t pid) {
   std::vector<Finding> findings;
   std::set<std::string> seen;
-  for (const auto& record : attach::ProcessModules(pid).refresh(monotonic_ns()).loaded) {
+  attach::ProcessModules modules(pid);
+  const attach::ProcessModules::Changes changes = modules.refresh(monotonic_ns());
+  for (const auto& record : changes.loaded) {
     const bool is_file = record.path.starts_with("/");  // not the vdso
     if (!is_file || !seen.insert(record.path).second) continue;
     profile::Module module;
     module.path = record.path;
     module.build_id = record.build_id;
-    findings.push_back(describe(module));
+    std::string file = module.path;
+    for (const attach::HiddenFile& hidden : changes.hidden) {
+      if (hidden.path == module.path) file = hidden.open_as();
+    }
+    findings.push_back(describe(module, file));
   }
   return findings;
 }

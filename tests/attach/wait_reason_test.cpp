@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -193,7 +194,7 @@ TEST(WaitReason, OfAChildIsTheChild) {
   EXPECT_EQ(reason_of(SYS_wait4,
                       [] {
                         if (fork() == 0) {
-                          alarm(60);
+                          prctl(PR_SET_PDEATHSIG, SIGKILL);
                           pause();
                         }
                         wait4(-1, nullptr, 0, nullptr);

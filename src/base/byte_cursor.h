@@ -39,8 +39,8 @@ class ByteCursor {
   uint32_t u32() { return fixed<uint32_t>(); }
   uint64_t u64() { return fixed<uint64_t>(); }
 
-  // LEB128 as in DWARF 5, 7.6. A value of more than 64 bits fails. Nearly all are one byte; the rest
-  // is kept out of line, because readers of many are run when their code is cold.
+  // LEB128 as in DWARF 5, 7.6. A value of more than 64 bits fails. Nearly all are one byte; the
+  // rest is kept out of line, because readers of many are run when their code is cold.
   uint64_t uleb() {
     if (remaining() != 0 && bytes_[offset_] < 0x80) return bytes_[offset_++];
     return long_uleb();

@@ -158,7 +158,7 @@ void RemoteTimers::thread_ended(pid_t tid) {
 // Where `size` bytes of the first thread's stack lie unused; it is either stopped here or asleep.
 std::optional<uint64_t> RemoteTimers::memory_for(pid_t tid, const user_regs_struct& registers,
                                                  size_t size) {
-  const auto stack = first_stack(pid_);
+  const auto stack = first_stack(tid);
   if (!stack) return std::nullopt;
   constexpr uint64_t kPage = 4096;
   const uint64_t base = stack->low + kPage;
@@ -183,7 +183,7 @@ bool RemoteTimers::begin(pid_t tid, const user_regs_struct& registers) {
   if (!site_) {
     if (now < next_search_ns_) return false;
     next_search_ns_ = now + kSearchInterval;
-    site_ = find_call_site(pid_);
+    site_ = find_call_site(tid);  // the first thread may have ended
     if (!site_) return false;
   }
   const auto state = state_of(tid, registers);
@@ -242,7 +242,7 @@ bool RemoteTimers::begin(pid_t tid, const user_regs_struct& registers) {
   const CallChain::Image image = chain.finish(*site_, *state, signal_);
   work.before.registers.orig_rax = ~0ull;
   const uint64_t blocked = ~(uint64_t{1} << (signal_ - 1));
-  if (!write_to(pid_, image.base, image.bytes) ||
+  if (!write_to(tid, image.base, image.bytes) ||
       ptrace(PTRACE_SETREGS, tid, 0, &image.start) != 0) {
     for (const int id : work.deletions) unwanted_.push_back(id);
     for (const Making& making : work.makings) wanted_.push_back(making.tid);
@@ -270,7 +270,7 @@ void RemoteTimers::finish() {
     int id = -1;
     iovec here{&id, sizeof id};
     iovec there{reinterpret_cast<void*>(making.id_avma), sizeof id};
-    const bool known = process_vm_readv(pid_, &here, 1, &there, 1, 0) == sizeof id;
+    const bool known = process_vm_readv(work.tid, &here, 1, &there, 1, 0) == sizeof id;
     if (known && id >= 0) timers_[making.tid] = id;
   }
   ptrace(PTRACE_SETSIGMASK, work.tid, sizeof work.before.signal_mask, &work.before.signal_mask);

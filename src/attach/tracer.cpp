@@ -347,7 +347,7 @@ void Tracer::sample(pid_t tid, Tracee& tracee, int signal_to_pass) {
   TraceEvent sample = event(TraceEvent::Kind::kSample, tracee.pid, tid);
   iovec here{stack_.data(), stack_.size()};
   iovec there{reinterpret_cast<void*>(regs.rsp), stack_.size()};
-  const ssize_t copied = process_vm_readv(tracee.pid, &here, 1, &there, 1, 0);
+  const ssize_t copied = process_vm_readv(tid, &here, 1, &there, 1, 0);
   sample.registers = registers_of(regs);
   RemoteTimers& timers = *process_of(tracee).timers;
   if (must_begin_again(regs)) begin_again(tid);

@@ -1,0 +1,52 @@
+"""Blocking calls are not interrupted while sampan is attached at 250 Hz, by each engine; a stopped
+program stays stopped, and goes on."""
+import os
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+import sampan
+from profiled import Outcome, bare, command
+from sleepers_test import interrupted
+
+ENGINES = ("perf", "ptrace", "poll")
+
+
+class AttachSleepers(sampan.Case):
+    def attached(self, engine, pid):
+        output = tempfile.TemporaryDirectory(prefix="sampan-e2e-")
+        self.addCleanup(output.cleanup)
+        return subprocess.Popen(
+            [sampan.PROGRAM, "attach", "--engine", engine, "--rate", "250", "--quiet", "--format",
+             "none", "--output", output.name, str(pid)], stderr=subprocess.PIPE)
+
+    def test_blocking_calls(self):
+        truth = interrupted(bare("blocking_calls", 1.5))
+        for engine in ENGINES:
+            with self.subTest(engine=engine), \
+                    subprocess.Popen(command("blocking_calls", 3), stdout=subprocess.PIPE,
+                                     text=True) as target, \
+                    self.attached(engine, target.pid) as tracer:
+                out, _ = target.communicate(timeout=60)
+                self.assertEqual(tracer.wait(timeout=30), 0, tracer.stderr.read())
+                self.assertEqual(interrupted(Outcome(target.returncode, out, "")), truth)
+
+    def test_job_control(self):
+        for engine in ENGINES:
+            with self.subTest(engine=engine), \
+                    subprocess.Popen(command("steady"), stdout=subprocess.PIPE) as target, \
+                    self.attached(engine, target.pid) as tracer:
+                time.sleep(0.2)
+                os.kill(target.pid, signal.SIGSTOP)
+                # Its parent hears of it, as ever.
+                self.assertTrue(os.WIFSTOPPED(os.waitpid(target.pid, os.WUNTRACED)[1]))
+                os.kill(target.pid, signal.SIGCONT)
+                target.communicate(timeout=60)
+                self.assertEqual(target.returncode, 0)
+                self.assertEqual(tracer.wait(timeout=30), 0, tracer.stderr.read())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

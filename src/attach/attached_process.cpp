@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "attach/proc_task.h"
+#include "sampler/program.h"
 #include "wire/record.h"
 
 namespace sampan::attach {
@@ -34,7 +35,7 @@ void AttachedProcess::begin_image(uint64_t time_ns) {
   process.pid = origin_.pid;
   process.parent_pid = origin_.parent_pid;
   process.start_ns = session_time(time_ns);
-  process.name = executable_of(origin_.pid);
+  process.name = sampler::executable_of(origin_.pid);
   row_ = writer_.add(process);
   losses_ = {};
   losses_.process = row_;

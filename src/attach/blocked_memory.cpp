@@ -142,7 +142,8 @@ Step BlockedMemory::recover_without_row(uint64_t pc, unwind::RegisterFile& file)
     file = best;
     return Step::kCaller;
   }
-  if (!any && slot < end) return Step::kRoot;
+  unwind::Module module;  // where nothing is known of the code, nothing can be known of its callers
+  if (!any && slot < end && modules_.find(pc, module)) return Step::kRoot;
   if (!likely) return Step::kLostRegister;
   file = *likely;
   return Step::kCaller;

@@ -14,6 +14,7 @@
 #include "attach/kernel_limits.h"
 #include "attach/proc_task.h"
 #include "attach/proc_text.h"
+#include "sampler/program.h"
 
 namespace sampan::attach {
 namespace {
@@ -146,7 +147,7 @@ std::string why_ptrace_refused(const std::string& target, pid_t pid, int error) 
 
 bool is_called(pid_t pid, const std::string& name) {
   if (thread_name(pid, pid) == name) return true;
-  const std::string path = executable_of(pid);
+  const std::string path = sampler::executable_of(pid);
   return path.substr(path.rfind('/') + 1) == name;
 }
 

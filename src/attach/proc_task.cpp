@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "attach/proc_text.h"
+#include "sampler/program.h"
 
 namespace sampan::attach {
 namespace {
@@ -113,10 +114,6 @@ std::optional<ProcessStatus> process_status(pid_t pid) {
   return status;
 }
 
-std::string executable_of(pid_t pid) {
-  return read_link(process_path(pid, "exe")).value_or(fmt::format("pid {}", pid));
-}
-
 std::vector<std::string> command_line_of(pid_t pid) {
   const std::string text = read_whole(process_path(pid, "cmdline")).value_or("");
   std::vector<std::string> words;
@@ -125,7 +122,7 @@ std::vector<std::string> command_line_of(pid_t pid) {
     words.push_back(text.substr(begin, end - begin));
     begin = end + 1;
   }
-  if (words.empty()) words.push_back(executable_of(pid));
+  if (words.empty()) words.push_back(sampler::executable_of(pid));
   return words;
 }
 

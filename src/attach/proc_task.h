@@ -51,8 +51,6 @@ struct ProcessStatus {
 };
 std::optional<ProcessStatus> process_status(pid_t pid);
 
-// The path of the program, as /proc/PID/exe has it; "pid N" where it may not be read.
-std::string executable_of(pid_t pid);
 // The words it was started with; never empty.
 std::vector<std::string> command_line_of(pid_t pid);
 

@@ -7,8 +7,8 @@
 namespace sampan::attach {
 
 struct RemoteWalker::State {
-  const ProcessModules& modules;
   unwind::WalkCache cache;
+  const ProcessModules& modules;
   uint64_t generation;  // of the modules, when `cache` was filled
 
   void forget_stale_rows() {
@@ -31,7 +31,7 @@ unwind::WalkResult checked(unwind::WalkResult result, const RemoteMemory& memory
 }  // namespace
 
 RemoteWalker::RemoteWalker(const ProcessModules& modules)
-    : state_(new State{modules, {}, modules.generation()}) {
+    : state_(new State{{}, modules, modules.generation()}) {
   if (!state_->cache.rows.start()) throw Error("no memory for the rows of a walker");
 }
 

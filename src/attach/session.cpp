@@ -64,7 +64,7 @@ void Session::detach() {
   outcome_ = {targets_->root_ended(), targets_->root_exit(), targets_->last_end_ns()};
 }
 
-void Session::finish(recording::SessionEnd end) {
+void Session::finish(const recording::SessionEnd& end) {
   writer_->finish(end);
 }
 

@@ -58,7 +58,7 @@ class Session {
   };
   const Outcome& outcome() const { return outcome_; }
   // After `detach`.
-  void finish(recording::SessionEnd end);
+  void finish(const recording::SessionEnd& end);
 
   uint64_t start_ns() const { return start_ns_; }
   EngineKind engine() const { return kind_; }

@@ -17,6 +17,7 @@
 #include "attach/interrupted_call.h"
 #include "attach/proc_task.h"
 #include "attach/proc_text.h"
+#include "attach/stopped_thread.h"
 #include "base/clock.h"
 #include "base/error.h"
 
@@ -34,12 +35,6 @@ constexpr uint64_t kLeavePatience = 300 * kMillisecond;
 constexpr size_t kFirstCopy = 64 * 1024, kLargestCopy = 1024 * 1024;
 constexpr size_t kMostQueuedBytes = 256 * 1024 * 1024;
 constexpr int kMostScans = 16;
-
-unwind::Registers registers_of(const user_regs_struct& regs) {
-  // In the order of the DWARF numbers.
-  return {{regs.rax, regs.rdx, regs.rcx, regs.rbx, regs.rsi, regs.rdi, regs.rbp, regs.rsp, regs.r8,
-           regs.r9, regs.r10, regs.r11, regs.r12, regs.r13, regs.r14, regs.r15, regs.rip}};
-}
 
 // The process of a thread, whoever's it is.
 pid_t process_of_thread(pid_t tid) {

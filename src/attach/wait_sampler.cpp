@@ -196,8 +196,7 @@ void WaitSampler::State::read_stack(WaitingThread& thread, const BlockedCall& ca
   };
   unwind::WalkResult result = walk();
   unwind::Module module;
-  if (result.stop != wire::StopReason::kRoot && target.refresh_modules &&
-      now_ns >= next_modules_ns &&
+  if (target.refresh_modules && now_ns >= next_modules_ns &&
       !modules.find(result.depth > 0 ? frames[result.depth - 1] : call.pc, module)) {
     next_modules_ns = now_ns + kModulesInterval;
     target.refresh_modules(now_ns);

@@ -6,11 +6,10 @@
 
 #include <csignal>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 #include "attach/preloaded_waits.h"
+#include "attach/proc_task.h"
 #include "base/clock.h"
 #include "cli/command.h"
 #include "cli/output_directory.h"
@@ -36,14 +35,6 @@ constexpr int kGraceMs = 300;
 // For the program to join after it has started us.
 constexpr uint64_t kPatienceNs = 5'000'000'000;
 
-std::vector<std::string> command_line_of(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/cmdline", pid), std::ios::binary);
-  std::vector<std::string> words;
-  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
-  if (words.empty()) words.push_back(fmt::format("pid-{}", pid));
-  return words;
-}
-
 // Nobody waits for this process, and it outlives the terminal.
 void become_daemon() {
   setsid();
@@ -63,8 +54,9 @@ int collect(const CollectOptions& options) {
   become_daemon();
   const std::vector<const exporters::Format*> formats = chosen_formats(options.run);
   sampler::raise_descriptor_limit();
-  recording::Session session = sampler::describe_session(
-      command_line_of(options.parent), options.run.name, options.run.rate_hz, SAMPAN_VERSION);
+  recording::Session session =
+      sampler::describe_session(attach::command_line_of(options.parent), options.run.name,
+                                options.run.rate_hz, SAMPAN_VERSION);
   session.clock = options.run.clock;
   OutputDirectory directory(options.run.output, session.program);
   {

@@ -15,6 +15,7 @@
 #include "reports/json_writer.h"
 #include "reports/report.h"
 #include "reports/style.h"
+#include "sampler/program.h"
 #include "symbolizer/module_files.h"
 #include "symbolizer/symbolizer.h"
 
@@ -119,7 +120,7 @@ int examine(const DoctorOptions& options) {
     fmt::print("{}", to_json(machine, modules));
   } else {
     const reports::Style style(reports::page_options_for(stdout).colour);
-    fmt::print("{}\n", pid ? fmt::format("Process {} ({})", *pid, attach::executable_of(*pid))
+    fmt::print("{}\n", pid ? fmt::format("Process {} ({})", *pid, sampler::executable_of(*pid))
                            : "This machine");
     print(machine, style);
     if (!modules.empty()) fmt::print("\nNames\n");

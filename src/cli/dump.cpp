@@ -17,6 +17,7 @@
 #include "cli/substitutes.h"
 #include "recording/reader.h"
 #include "sampler/module_map.h"
+#include "sampler/program.h"
 #include "symbolizer/symbolizer.h"
 
 namespace sampan::cli {
@@ -82,7 +83,7 @@ int dump(const DumpOptions& options) {
   }
   Dump result{};
   result.pid = pid;
-  result.executable = attach::executable_of(pid);
+  result.executable = sampler::executable_of(pid);
   result.command = attach::command_line_of(pid);
   result.time = now_in_words();
   attach::Snapshot snapshot = attach::take_snapshot(pid, [&](pid_t tid, const std::string& name) {

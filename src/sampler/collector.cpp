@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "sampler/program.h"
 
 namespace sampan::sampler {
 namespace {
@@ -33,12 +34,6 @@ FileDescriptor open_pidfd(pid_t pid) {
 bool has_ended(const FileDescriptor& pidfd) {
   pollfd wait{pidfd.get(), POLLIN, 0};
   return poll(&wait, 1, 0) == 1;
-}
-
-std::string executable_of(pid_t pid) {
-  char path[4096];
-  const ssize_t size = readlink(fmt::format("/proc/{}/exe", pid).c_str(), path, sizeof path);
-  return size > 0 ? std::string(path, static_cast<size_t>(size)) : fmt::format("pid {}", pid);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "sampler/program.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -78,6 +79,16 @@ std::string resolve_interpreter(const std::string& path, std::string& missing) {
     if (program.empty()) return "";
   }
   return program;
+}
+
+std::string executable_of(pid_t pid) {
+  constexpr std::string_view kDeleted = " (deleted)";
+  char path[4096];
+  const ssize_t size = readlink(fmt::format("/proc/{}/exe", pid).c_str(), path, sizeof path);
+  if (size <= 0) return fmt::format("pid {}", pid);
+  std::string_view program(path, static_cast<size_t>(size));
+  if (program.ends_with(kDeleted)) program.remove_suffix(kDeleted.size());
+  return std::string(program);
 }
 
 }  // namespace sampan::sampler

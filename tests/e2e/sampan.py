@@ -3,16 +3,35 @@
 The program under test is named by the environment: SAMPAN_PROGRAM (build/sampan) and SAMPAN_TARGETS
 (the folder of the compiled tests/targets).
 """
+import atexit
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import tempfile
 import unittest
 
-PROGRAM = os.environ.get("SAMPAN_PROGRAM", "build/sampan")
-TARGETS = pathlib.Path(os.environ.get("SAMPAN_TARGETS", "build/tests/targets"))
+
+
+def within_reach(program, targets):
+    """Both where any user may execute them: copies, when root's checkout lies where only root may
+    go (/root), because root becomes an ordinary user in some tests."""
+    program, targets = pathlib.Path(program), pathlib.Path(targets)
+    if os.geteuid() != 0 or all(folder.stat().st_mode & 0o001 for folder in program.resolve().parents):
+        return str(program), targets
+    copies = pathlib.Path(tempfile.mkdtemp(prefix="sampan-e2e-"))
+    atexit.register(shutil.rmtree, copies, ignore_errors=True)
+    os.chmod(copies, 0o755)
+    for file in (program, program.parent / "libsampan_preload.so"):
+        shutil.copy(file, copies)
+    shutil.copytree(targets, copies / "targets", ignore=shutil.ignore_patterns("*.p"))
+    return str(copies / program.name), copies / "targets"
+
+
+PROGRAM, TARGETS = within_reach(os.environ.get("SAMPAN_PROGRAM", "build/sampan"),
+                                os.environ.get("SAMPAN_TARGETS", "build/tests/targets"))
 LOADER_S = 0.03  # relocating the largest program here, clang, on a busy machine
 KERNEL_TICK_S = 0.004  # of HZ=250, the coarsest common one; sampling ends within two of them
 

@@ -143,8 +143,11 @@ void AttachedProcess::refresh(uint64_t time_ns) {
   if (!begun()) return;
   refresh_modules(time_ns);
   for (const auto& [tid, thread] : threads_) look_at_name(tid, time_ns);
-  clock_ns_ = std::max(clock_ns_, sampler::process_cpu_ns(origin_.pid).value_or(0));
   write_losses();
+}
+
+void AttachedProcess::read_clock() {
+  clock_ns_ = std::max(clock_ns_, sampler::process_cpu_ns(origin_.pid).value_or(0));
 }
 
 void AttachedProcess::modules_changed(uint64_t time_ns) {
@@ -176,7 +179,7 @@ void AttachedProcess::end_image(recording::ProcessEnd end, uint64_t time_ns) {
   }
   write_losses();
   // Of a process that nobody can ask any more, what its threads said may be the latest.
-  clock_ns_ = std::max(clock_ns_, sampler::process_cpu_ns(origin_.pid).value_or(0));
+  read_clock();
   end.process = row_;
   end.time_ns = session_time(time_ns);
   end.cpu_ns = std::max(clock_ns_ - start_clock_ns_, ended_clocks_ns_);

@@ -57,6 +57,9 @@ class AttachedProcess {
 
   // Reads what no engine announces: names of threads, new modules. Call about once a second.
   void refresh(uint64_t time_ns);
+  // The CPU of the whole process. Call often: when it has ended, and somebody has waited for it,
+  // nobody can ask any more, and what it used since the last call is known of its threads only.
+  void read_clock();
   // The engine was told that code was mapped.
   void modules_changed(uint64_t time_ns);
   // The process has replaced itself by another program: its modules are others.

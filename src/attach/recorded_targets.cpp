@@ -131,6 +131,7 @@ void RecordedTargets::tick(uint64_t now_ns) {
         continue;
       }
     }
+    entry.process->read_clock();
     ++it;
   }
   if (now_ns >= next_refresh_ns_) {

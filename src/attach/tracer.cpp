@@ -32,7 +32,7 @@ constexpr uint64_t kLongestLookInterval = 100 * kMillisecond;
 constexpr uint64_t kMaskInterval = 500 * kMillisecond;
 // For a thread to run, so that it can take the timers away.
 constexpr uint64_t kLeavePatience = 300 * kMillisecond;
-constexpr size_t kFirstCopy = 64 * 1024, kLargestCopy = 1024 * 1024;
+constexpr size_t kFirstCopy = 256 * 1024, kLargestCopy = 1024 * 1024;
 constexpr size_t kMostQueuedBytes = 256 * 1024 * 1024;
 constexpr int kMostScans = 16;
 

@@ -1,6 +1,7 @@
 // The formats a profile can be written in. What each viewer demands is said in the exporter's file.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,8 +20,13 @@ struct Format {
   std::string_view suffix;  // ".pb.gz"
   std::string_view viewer;  // "go tool pprof -http=: FILE": what to open it with
   bool per_thread;          // false: one file holds all threads (trace)
-  // Writes `path`: complete or absent. Throws Error.
-  Outcome (*write)(const profile::View& view, const std::string& path);
+  // Its rows are threads over time: threads are not merged in it.
+  bool timeline;
+  // Bytes that its viewer opens; 0: any number. Beyond them a file is made smaller, in a way that
+  // keeps totals, and a note says how.
+  uint64_t max_size;
+  // Writes `path`: complete or absent. Throws Error. `max_size` as above.
+  Outcome (*write)(const profile::View& view, const std::string& path, uint64_t max_size);
 };
 
 std::span<const Format> formats();

@@ -74,7 +74,7 @@ class FoldedWriter {
 
 }  // namespace
 
-Outcome write_folded(const profile::View& view, const std::string& path) {
+Outcome write_folded(const profile::View& view, const std::string& path, uint64_t) {
   OutputFile file(path);
   const std::vector<std::string> labels = thread_labels(view);
   FoldedWriter writer(view, file);

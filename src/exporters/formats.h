@@ -8,13 +8,9 @@
 
 namespace sampan::exporters {
 
-Outcome write_trace(const profile::View& view, const std::string& path);
-Outcome write_pprof(const profile::View& view, const std::string& path);
-Outcome write_pstats(const profile::View& view, const std::string& path);
-Outcome write_folded(const profile::View& view, const std::string& path);
-
-// chrome://tracing opens files of up to about 100 MB.
-inline constexpr uint64_t kTraceBytes = 100'000'000;
-Outcome write_trace_within(uint64_t bytes, const profile::View& view, const std::string& path);
+Outcome write_trace(const profile::View& view, const std::string& path, uint64_t max_size);
+Outcome write_pprof(const profile::View& view, const std::string& path, uint64_t max_size);
+Outcome write_pstats(const profile::View& view, const std::string& path, uint64_t max_size);
+Outcome write_folded(const profile::View& view, const std::string& path, uint64_t max_size);
 
 }  // namespace sampan::exporters

@@ -168,7 +168,8 @@ class PprofWriter {
   }
 
   // The labels of all samples of a thread, encoded.
-  std::string labels_of(const profile::Thread& thread) {
+  std::string labels_of(uint32_t index) {
+    const profile::Thread& thread = profile_.threads[index];
     const profile::Process& process = profile_.processes[thread.process];
     std::string labels;
     pbf_writer sample(labels);
@@ -182,7 +183,7 @@ class PprofWriter {
       label.add_int64(label_field::kKey, strings_.add(key));
       label.add_int64(label_field::kNumber, value);
     };
-    text("thread", thread.name);
+    text("thread", view_.thread_name(index));
     number("tid", thread.tid);
     text("process", process.name);
     number("pid", process.pid);
@@ -196,7 +197,7 @@ class PprofWriter {
     for (const profile::WeightedStack& row : profile::by_thread_and_stack(view_)) {
       if (row.thread != thread) {
         thread = row.thread;
-        labels = labels_of(profile_.threads[thread]);
+        labels = labels_of(thread);
       }
       ids.clear();
       for (uint32_t i = row.stack; i != kNone; i = profile_.stacks[i].prefix) {
@@ -338,7 +339,7 @@ class PprofWriter {
 
 }  // namespace
 
-Outcome write_pprof(const profile::View& view, const std::string& path) {
+Outcome write_pprof(const profile::View& view, const std::string& path, uint64_t) {
   OutputFile file(path);
   PprofWriter(view, file).write();
   file.commit();

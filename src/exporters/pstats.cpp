@@ -179,7 +179,7 @@ class PstatsTable {
 
 }  // namespace
 
-Outcome write_pstats(const profile::View& view, const std::string& path) {
+Outcome write_pstats(const profile::View& view, const std::string& path, uint64_t) {
   OutputFile file(path);
   const std::vector<std::string> labels = thread_labels(view);
   PstatsTable table(*view.profile);

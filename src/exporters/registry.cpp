@@ -5,14 +5,22 @@
 #include "exporters/formats.h"
 
 namespace sampan::exporters {
+namespace {
+
+// chrome://tracing opens files of up to about 100 MB.
+constexpr uint64_t kTraceBytes = 100'000'000;
+
+}  // namespace
 
 std::span<const Format> formats() {
   static constexpr std::array kFormats = {
-      Format{"trace", ".json", "https://ui.perfetto.dev or chrome://tracing", false, write_trace},
-      Format{"pprof", ".pb.gz", "go tool pprof -http=: FILE", true, write_pprof},
-      Format{"pstats", ".prof", "snakeviz FILE, or python3 -m pstats FILE", true, write_pstats},
-      Format{"folded", ".folded", "flamegraph.pl FILE, or https://www.speedscope.app", true,
-             write_folded},
+      Format{"trace", ".json", "https://ui.perfetto.dev or chrome://tracing", false, true,
+             kTraceBytes, write_trace},
+      Format{"pprof", ".pb.gz", "go tool pprof -http=: FILE", true, false, 0, write_pprof},
+      Format{"pstats", ".prof", "snakeviz FILE, or python3 -m pstats FILE", true, false, 0,
+             write_pstats},
+      Format{"folded", ".folded", "flamegraph.pl FILE, or https://www.speedscope.app", true, false,
+             0, write_folded},
   };
   return kFormats;
 }

@@ -21,10 +21,10 @@ bool is_file_safe(char c) {
          kOthers.find(c) != std::string_view::npos;
 }
 
-std::string printable_name(const profile::Thread& thread) {
-  std::string name = valid_utf8(thread.name);
+std::string printable_name(const profile::View& view, uint32_t thread) {
+  std::string name = valid_utf8(view.thread_name(thread));
   std::replace_if(name.begin(), name.end(), is_control, ' ');
-  return name.empty() ? "thread " + std::to_string(thread.tid) : name;
+  return name.empty() ? "thread " + std::to_string(view.profile->threads[thread].tid) : name;
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ std::vector<std::string> thread_labels(const profile::View& view) {
   std::vector<std::string> labels;
   std::unordered_map<std::string, int> uses;
   for (const uint32_t thread : view.threads) {
-    labels.push_back(printable_name(view.profile->threads[thread]));
+    labels.push_back(printable_name(view, thread));
     ++uses[labels.back()];
   }
   for (size_t i = 0; i < labels.size(); ++i) {

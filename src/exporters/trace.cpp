@@ -125,7 +125,7 @@ void write_names(const profile::View& view, EventFile& file) {
 
 }  // namespace
 
-Outcome write_trace_within(uint64_t bytes, const profile::View& view, const std::string& path) {
+Outcome write_trace(const profile::View& view, const std::string& path, uint64_t max_size) {
   TraceSlices slices(view);
   TraceEvents events(*view.profile);
   const auto for_each_thread = [&](SliceSink& sink) {
@@ -143,7 +143,7 @@ Outcome write_trace_within(uint64_t bytes, const profile::View& view, const std:
     return events.slice_size(function, begin_us, end_us) + EventFile::kSeparator.size();
   });
   for_each_thread(budget);
-  const auto cut = budget.cut(bytes - std::min(bytes, event_file.size()));
+  const auto cut = budget.cut(max_size - std::min(max_size, event_file.size()));
   SliceWriter writer(events, cut.first_kept, event_file);
   for_each_thread(writer);
   event_file.end();
@@ -155,13 +155,9 @@ Outcome write_trace_within(uint64_t bytes, const profile::View& view, const std:
         "{} of {} slices, the shortest (up to {:.1f} ms), are merged into their callers: viewers "
         "open {} MB at most. --thread, --from and --to show a part in full",
         cut.merged, budget.all().count, static_cast<double>(cut.longest_us) / 1000,
-        bytes / 1'000'000));
+        max_size / 1'000'000));
   }
   return outcome;
-}
-
-Outcome write_trace(const profile::View& view, const std::string& path) {
-  return write_trace_within(kTraceBytes, view, path);
 }
 
 }  // namespace sampan::exporters

@@ -22,13 +22,12 @@ std::string merged_file_name(const Format& format) {
 std::vector<std::pair<uint32_t, profile::View>> split_by_thread(const profile::View& view) {
   std::vector<std::vector<uint32_t>> samples(view.profile->threads.size());
   for (const uint32_t sample : view.samples) {
-    samples[view.profile->samples[sample].thread].push_back(sample);
+    samples[view.thread_of(view.profile->samples[sample].thread)].push_back(sample);
   }
   std::vector<std::pair<uint32_t, profile::View>> result;
   for (const uint32_t thread : view.threads) {
     if (samples[thread].empty()) continue;
-    result.emplace_back(
-        thread, profile::View{view.profile, view.state, std::move(samples[thread]), {thread}});
+    result.emplace_back(thread, view.part(std::move(samples[thread]), {thread}));
   }
   return result;
 }
@@ -55,7 +54,7 @@ std::vector<Written> write_all(const profile::View& view, std::span<const Format
       name = fmt::format("{}_{}{}", stem, i, format.suffix);
     }
     const std::string path = (std::filesystem::path(directory) / name).string();
-    written.push_back({path, &format, format.write(part, path).notes});
+    written.push_back({path, &format, format.write(part, path, format.max_size).notes});
   };
 
   for (const Format* format : formats) write(view, *format, merged_file_name(*format));

@@ -1,7 +1,10 @@
 #include "profile/view.h"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "base/error.h"
 #include "base/nearest.h"
@@ -55,7 +58,43 @@ uint64_t nanoseconds(double seconds) {
   return seconds < 1e10 ? static_cast<uint64_t>(seconds * 1e9) : UINT64_MAX;
 }
 
+// "worker" of "worker-12", "tokio-runtime-w" of itself, "12" of "12".
+std::string pool_name(const std::string& name) {
+  const size_t number = name.find_last_not_of("0123456789");
+  if (number == std::string::npos || number + 1 == name.size()) return name;
+  const size_t word = name.find_last_not_of("-_#/:. ", number);
+  return name.substr(0, word == std::string::npos ? number + 1 : word + 1);
+}
+
+// The first thread of each name, in the view's order, stands for those that follow.
+void merge_threads(View* view) {
+  const Profile& profile = *view->profile;
+  std::map<std::pair<uint32_t, std::string>, uint32_t> first;  // by process and name
+  view->merged_into.resize(profile.threads.size());
+  std::iota(view->merged_into.begin(), view->merged_into.end(), 0);
+  std::erase_if(view->threads, [&](uint32_t thread) {
+    const std::pair key(profile.threads[thread].process, view->thread_name(thread));
+    const uint32_t into = first.try_emplace(key, thread).first->second;
+    view->merged_into[thread] = into;
+    return into != thread;
+  });
+}
+
 }  // namespace
+
+std::string View::thread_name(uint32_t thread) const {
+  const std::string& name = profile->threads[thread].name;
+  return merge == Merge::kPool ? pool_name(name) : name;
+}
+
+View View::part(std::vector<uint32_t> some_samples, std::vector<uint32_t> some_threads) const {
+  return {.profile = profile,
+          .state = state,
+          .samples = std::move(some_samples),
+          .threads = std::move(some_threads),
+          .merged_into = merged_into,
+          .merge = merge};
+}
 
 View select(const Profile& profile, const Selection& selection) {
   if (selection.from_s && selection.to_s && *selection.from_s > *selection.to_s) {
@@ -73,7 +112,11 @@ View select(const Profile& profile, const Selection& selection) {
            (selection.state == State::kWaiting) == (sample.wait != kNone);
   };
 
-  View view{.profile = &profile, .state = selection.state, .samples = {}, .threads = {}};
+  View view{.profile = &profile,
+            .state = selection.state,
+            .samples = {},
+            .threads = {},
+            .merge = selection.merge};
   view.samples.reserve(profile.samples.size());
   for (uint32_t i = 0; i < profile.samples.size(); ++i) {
     const Sample& sample = profile.samples[i];
@@ -90,15 +133,16 @@ View select(const Profile& profile, const Selection& selection) {
     return std::tuple(x.process, !x.is_main, y.sampled_cpu_ns) <
            std::tuple(y.process, !y.is_main, x.sampled_cpu_ns);
   });
+  if (view.merge != Merge::kNothing) merge_threads(&view);
   return view;
 }
 
 View only_thread(const View& view, uint32_t thread) {
-  View one{.profile = view.profile, .state = view.state, .samples = {}, .threads = {thread}};
+  std::vector<uint32_t> samples;
   for (const uint32_t index : view.samples) {
-    if (view.profile->samples[index].thread == thread) one.samples.push_back(index);
+    if (view.thread_of(view.profile->samples[index].thread) == thread) samples.push_back(index);
   }
-  return one;
+  return view.part(std::move(samples), {thread});
 }
 
 }  // namespace sampan::profile

@@ -12,11 +12,19 @@ namespace sampan::profile {
 
 enum class State { kCpu, kWaiting, kAll };
 
+// Which threads of a process are taken for one.
+enum class Merge {
+  kNothing,
+  kName,  // those of one name
+  kPool,  // those whose names differ only in the number at their end: "worker-1", "worker-2"
+};
+
 struct Selection {
   std::vector<std::string> threads = {};         // names or tids; empty: all
   std::optional<int32_t> process = {};           // pid
   std::optional<double> from_s = {}, to_s = {};  // seconds since the session's start
   State state = State::kAll;  // kCpu and kAll are the same where only CPU was sampled
+  Merge merge = Merge::kNothing;
 };
 
 struct View {
@@ -28,7 +36,21 @@ struct View {
 
   std::vector<uint32_t> samples;  // indexes into Profile::samples, by time
   std::vector<uint32_t> threads;  // those selected, samples or not: by process, main first,
-                                  // then busiest first
+                                  // then busiest first. Of threads that are merged, the first
+
+  // Of threads that are merged, by thread of the profile: the one that stands for them all. Empty
+  // where none are.
+  std::vector<uint32_t> merged_into = {};
+  // Which of `threads` the samples of a thread count for.
+  uint32_t thread_of(uint32_t thread) const {
+    return merged_into.empty() ? thread : merged_into[thread];
+  }
+  // Of one of `threads`: its own, or that of its pool.
+  std::string thread_name(uint32_t thread) const;
+  Merge merge = Merge::kNothing;
+
+  // The same of these samples and threads only.
+  View part(std::vector<uint32_t> some_samples, std::vector<uint32_t> some_threads) const;
 };
 
 // Throws Error for a thread or process that is not in the profile, with the nearest name that is,

@@ -44,7 +44,7 @@ std::vector<WeightedStack> by_thread_and_stack(const View& view) {
   rows.reserve(view.samples.size());
   for (const uint32_t index : view.samples) {
     const Sample& sample = view.profile->samples[index];
-    rows.push_back({sample.thread, sample.stack, {sample.weight_ns, 1}});
+    rows.push_back({view.thread_of(sample.thread), sample.stack, {sample.weight_ns, 1}});
   }
   std::sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) {
     return rank[a.thread] != rank[b.thread] ? rank[a.thread] < rank[b.thread] : a.stack < b.stack;

@@ -18,7 +18,7 @@ namespace {
 
 std::string folded(const profile::View& view) {
   const test::ScratchDirectory directory;
-  write_folded(view, directory.file("x"));
+  write_folded(view, directory.file("x"), 0);
   std::ifstream file(directory.file("x"));
   return {std::istreambuf_iterator<char>(file), {}};
 }

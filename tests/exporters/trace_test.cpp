@@ -35,10 +35,10 @@ struct Trace {
   }
 };
 
-Trace trace_of(const Profile& profile, uint64_t limit = kTraceBytes) {
+Trace trace_of(const Profile& profile, uint64_t limit = 100'000'000) {
   const test::ScratchDirectory directory;
   Trace trace;
-  trace.notes = write_trace_within(limit, select(profile), directory.file("x")).notes;
+  trace.notes = write_trace(select(profile), directory.file("x"), limit).notes;
   std::ifstream file(directory.file("x"));
   trace.text.assign(std::istreambuf_iterator<char>(file), {});
   trace.events.Parse(trace.text.c_str());

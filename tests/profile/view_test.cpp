@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "profile/weights.h"
 #include "support/text_profile.h"
 
 namespace sampan::profile {
@@ -50,6 +51,34 @@ TEST(Select, FindsThreadsByNameAndByTid) {
             "# thread 101 worker\nstart;work 3\n# thread 102 worker\nstart;work 1\n");
   EXPECT_EQ(text({.threads = {"102", "app"}, .process = {}, .from_s = {}, .to_s = {}}),
             "# thread 100 app\nmain;idle 1\n# thread 102 worker\nstart;work 1\n");
+}
+
+TEST(Select, MergesThreadsOfOneNameInTheirProcess) {
+  const Profile profile = profile_of(kText);
+  const View view = select(profile, {.merge = Merge::kName});
+  ASSERT_EQ(view.threads.size(), 3u);
+  const std::vector<WeightedStack> rows = by_thread_and_stack(view);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(profile.threads[rows[1].thread].tid, 101);  // the busiest stands for both
+  EXPECT_EQ(rows[1].weight.samples, 4u);
+  EXPECT_EQ(only_thread(view, rows[1].thread).samples.size(), 4u);
+}
+
+TEST(Select, MergesPoolsByTheirNamesWithoutTheNumber) {
+  const Profile profile = profile_of(
+      "# process 1 /bin/app\n"
+      "# thread 1 app2\nmain 1\n"
+      "# thread 2 pool-1\na 1\n"
+      "# thread 3 pool-22\na 3\n"
+      "# thread 4 pool\nb 1\n"
+      "# thread 5 7\nc 1\n");
+  const View view = select(profile, {.merge = Merge::kPool});
+  std::vector<std::string> names;
+  for (const uint32_t thread : view.threads) names.push_back(view.thread_name(thread));
+  EXPECT_EQ(names, (std::vector<std::string>{"app", "pool", "7"}));
+  const std::vector<WeightedStack> rows = by_thread_and_stack(view);
+  ASSERT_EQ(rows.size(), 4u);  // app: main; pool: a, b; 7: c
+  EXPECT_EQ(rows[1].weight.samples, 4u);
 }
 
 TEST(Select, CutsToAProcess) {

@@ -55,7 +55,8 @@ bool is_one_file(const ExportOptions& options) {
 std::vector<Written> write(const profile::View& view, const std::vector<const Format*>& formats,
                            const ExportOptions& options, bool one_file) {
   if (one_file) {
-    return {{options.output, formats[0], formats[0]->write(view, options.output, formats[0]->max_size).notes}};
+    return {{options.output, formats[0],
+             formats[0]->write(view, options.output, formats[0]->max_size).notes}};
   }
   const std::string directory = options.output.empty() ? options.input.directory() : options.output;
   return exporters::write_all(view, formats, directory, options.per_thread);

@@ -1,0 +1,99 @@
+// The profile as the page has it: columns of numbers, one typed array each, and handles into them.
+//
+// Times and weights are nanoseconds, times since the session's start. A handle that stands for
+// nothing is -1 in signed columns. Whoever derives something from a profile leaves it unchanged.
+
+/**
+ * @typedef {object} Meta
+ * @property {string} program
+ * @property {string} command
+ * @property {string} startTime ISO 8601
+ * @property {number} durationNs
+ * @property {"cpu"|"wall"} clock wall: waiting threads were sampled too
+ * @property {number} rateHz what was asked for
+ * @property {number} achievedRateHz per second of CPU
+ * @property {number} cpuNs as the kernel accounted it
+ * @property {number} sampledCpuNs what samples carry of it
+ * @property {number} samples of the recording; `notes` says when the page holds fewer
+ * @property {number} completeStacks 0..1
+ * @property {Object<string, number>} lost samples, by reason
+ * @property {string[]} notes what the person must know about the data
+ * @property {null|{a: string, b: string}} diff labels of the two sides of a comparison
+ */
+
+/**
+ * @typedef {object} Module
+ * @property {string} name its file's name
+ * @property {string} path
+ */
+
+/**
+ * Functions, one row each.
+ * @typedef {object} Functions
+ * @property {number} count
+ * @property {Uint32Array} name string
+ * @property {Uint32Array} file string: of its definition; "" unknown
+ * @property {Uint32Array} line of its definition; 0 unknown
+ * @property {Int32Array} module -1 none
+ * @property {Uint8Array} wait 1: stands for a wait, "[read pipe]"
+ */
+
+/**
+ * Frames in their stacks: a row is the stack that ends in this frame. Inlined functions are frames
+ * of their own. A prefix comes before those that continue it.
+ * @typedef {object} Stacks
+ * @property {number} count
+ * @property {Int32Array} prefix the caller's row; -1 at the thread's root
+ * @property {Uint32Array} func
+ * @property {Uint32Array} line where the frame was executing, in its source; 0 unknown
+ * @property {Uint8Array} inlined 1: into its caller
+ */
+
+/**
+ * @typedef {object} Process
+ * @property {number} pid
+ * @property {number} parent pid
+ * @property {string} name
+ * @property {string} exit "status 0", "signal 11"; "" unknown
+ */
+
+/**
+ * @typedef {object} Thread
+ * @property {number} process index
+ * @property {number} tid
+ * @property {string} name
+ * @property {string} pool its name without the number at the end
+ * @property {boolean} isMain
+ * @property {number} cpuNs as the kernel accounted it
+ * @property {number} sampledCpuNs what its samples on CPU weigh
+ * @property {number} waitNs what its waiting samples weigh
+ * @property {number} startNs
+ * @property {number} endNs
+ * @property {0|1} side of a comparison
+ */
+
+/**
+ * Samples, by thread and then by time.
+ * @typedef {object} Samples
+ * @property {number} count
+ * @property {Uint32Array} ofThread one more than threads: those of thread t are [ofThread[t], ofThread[t + 1])
+ * @property {Float64Array} timeNs the end of the time that it stands for
+ * @property {Float64Array} weightNs of CPU, or of waiting
+ * @property {Int32Array} stack -1: nothing known
+ * @property {Uint8Array} waiting 1: was not on CPU
+ */
+
+/**
+ * @typedef {object} Profile
+ * @property {Meta} meta
+ * @property {string[]} strings
+ * @property {Module[]} modules
+ * @property {Functions} functions
+ * @property {Stacks} stacks
+ * @property {Process[]} processes
+ * @property {Thread[]} threads by process, main first, then busiest first
+ * @property {Samples} samples
+ * @property {object[]} markers
+ */
+
+export {};

@@ -10,6 +10,9 @@
  * @property {"cpu"|"waiting"|"all"} state
  */
 
+// By state, which value of the column `waiting` is not looked at.
+const kLeftOut = {cpu: 1, waiting: 0, all: -1};
+
 /** @returns {Selection} */
 export function everything() {
   return {threads: null, fromNs: 0, toNs: Infinity, state: "all"};
@@ -49,7 +52,7 @@ export function forEachRange(profile, selection, fn) {
  */
 export function forEachSample(profile, selection, fn) {
   const {waiting} = profile.samples;
-  const leftOut = {cpu: 1, waiting: 0, all: -1}[selection.state];
+  const leftOut = kLeftOut[selection.state];
   forEachRange(profile, selection, (first, end, thread) => {
     for (let sample = first; sample < end; ++sample) {
       if (waiting[sample] !== leftOut) fn(sample, thread);
@@ -65,13 +68,17 @@ export function forEachSample(profile, selection, fn) {
  */
 export function weightsByStack(profile, selection) {
   const {count} = profile.stacks;
-  const {stack, weightNs} = profile.samples;
+  const {stack, weightNs, waiting} = profile.samples;
+  const leftOut = kLeftOut[selection.state];
   const ns = new Float64Array(count + 1);
   const samples = new Uint32Array(count + 1);
-  forEachSample(profile, selection, (sample) => {
-    const index = stack[sample] < 0 ? count : stack[sample];
-    ns[index] += weightNs[sample];
-    ++samples[index];
+  forEachRange(profile, selection, (first, end) => {
+    for (let sample = first; sample < end; ++sample) {
+      if (waiting[sample] === leftOut) continue;
+      const index = stack[sample] < 0 ? count : stack[sample];
+      ns[index] += weightNs[sample];
+      ++samples[index];
+    }
   });
   return {ns, samples};
 }

@@ -2,10 +2,9 @@
 """The exports of a real recording say the same to their viewers as `sampan report --json` says:
 totals, threads and functions.
 
-SPEEDSCOPE names the folder into which npm installs it. What is not installed is skipped.
+NPM_PACKAGES names the folder for the viewers of npm. What is not installed is skipped.
 """
 import collections
-import os
 import pathlib
 import subprocess
 import sys
@@ -90,14 +89,13 @@ class Exports(unittest.TestCase):
         self.assertEqual(hottest[0], self.self.most_common(1)[0][0])
 
     def test_speedscope(self):
-        package = viewers.install_speedscope(os.environ["SPEEDSCOPE"])
-        [table] = viewers.speedscope(package, self.directory / "profile_overall.pb.gz").values()
+        [table] = viewers.speedscope(self.directory / "profile_overall.pb.gz").values()
         self.assert_near(table.all, self.all, 1e-4, "all")
-        [table] = viewers.speedscope(package, self.directory / "profile_overall.folded").values()
+        [table] = viewers.speedscope(self.directory / "profile_overall.folded").values()
         self.assertEqual(table.all, self.report["samples"])
         for name, seconds in self.self.most_common(TOP):
             self.assert_near(table.self[name] * self.period, seconds, 0.03, name)
-        threads = viewers.speedscope(package, self.directory / "profile_trace.json")
+        threads = viewers.speedscope(self.directory / "profile_trace.json")
         for thread in self.report["threads"]:
             if thread["samples"]:
                 self.assertTrue(any(f"{thread['name']} (tid {thread['tid']})" in name

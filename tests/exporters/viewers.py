@@ -11,14 +11,13 @@ import pstats
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
-import unittest
 
 HERE = pathlib.Path(__file__).parent
-
-
-class Unavailable(unittest.SkipTest):
-    """The viewer is not there and cannot be installed."""
+sys.path.insert(0, str(HERE.parent / "support"))
+import npm_packages
+from npm_packages import Unavailable
 
 
 @dataclasses.dataclass
@@ -153,27 +152,12 @@ def folded(path, period):
     return table
 
 
-def install_speedscope(directory):
-    """The folder of the npm package, at the version of package-lock.json."""
-    directory = pathlib.Path(directory)
-    package = directory / "node_modules/speedscope"
-    if not package.exists():
-        directory.mkdir(parents=True, exist_ok=True)
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(HERE / name, directory)
-        try:
-            run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", directory,
-                stderr=subprocess.STDOUT, timeout=120)
-        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-            raise Unavailable("speedscope cannot be installed: npm ci failed") from error
-    return package
-
-
 UNITS = {"none": 1, "nanoseconds": 1e-9, "microseconds": 1e-6}
 
 
-def speedscope(package, path):
+def speedscope(path):
     """speedscope's importer. The tables of its profiles by name: one per thread of a trace."""
+    package = npm_packages.install() / "speedscope"
     [opened] = json.loads(run("node", HERE / "speedscope_import.js", package, path))
     tables = {}
     for profile in opened["profiles"]:

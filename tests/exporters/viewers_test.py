@@ -2,7 +2,7 @@
 """Opens the exports of a profile that is known sample by sample with the real viewers.
 
 viewers_test.py VIEWER, one of the classes below. WRITE_EXPORTS names the program that writes the
-exports, SPEEDSCOPE the folder into which npm installs it. What is not installed is skipped.
+exports, NPM_PACKAGES the folder for those of npm. What is not installed is skipped.
 """
 import os
 import pathlib
@@ -162,13 +162,8 @@ class Folded(Case):
 
 
 class Speedscope(Case):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.package = viewers.install_speedscope(os.environ["SPEEDSCOPE"])
-
     def open(self, name):
-        return viewers.speedscope(self.package, self.path / name)
+        return viewers.speedscope(self.path / name)
 
     def test_trace(self):
         threads = self.open("profile_trace.json")

@@ -12,5 +12,6 @@ Outcome write_trace(const profile::View& view, const std::string& path, uint64_t
 Outcome write_pprof(const profile::View& view, const std::string& path, uint64_t max_size);
 Outcome write_pstats(const profile::View& view, const std::string& path, uint64_t max_size);
 Outcome write_folded(const profile::View& view, const std::string& path, uint64_t max_size);
+Outcome write_speedscope(const profile::View& view, const std::string& path, uint64_t max_size);
 
 }  // namespace sampan::exporters

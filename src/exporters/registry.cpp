@@ -9,6 +9,7 @@ namespace {
 
 // chrome://tracing opens files of up to about 100 MB.
 constexpr uint64_t kTraceBytes = 100'000'000;
+constexpr uint64_t kSpeedscopeBytes = 200'000'000;
 
 }  // namespace
 
@@ -21,6 +22,8 @@ std::span<const Format> formats() {
              write_pstats},
       Format{"folded", ".folded", "flamegraph.pl FILE, or https://www.speedscope.app", true, false,
              0, write_folded},
+      Format{"speedscope", ".speedscope.json", "https://www.speedscope.app", true, false,
+             kSpeedscopeBytes, write_speedscope},
   };
   return kFormats;
 }

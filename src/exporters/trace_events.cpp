@@ -1,12 +1,10 @@
 #include "exporters/trace_events.h"
 
 #include <fmt/format.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 
 #include <iterator>
 
-#include "base/utf8.h"
+#include "exporters/json_text.h"
 #include "profile/frames.h"
 
 namespace sampan::exporters {
@@ -15,14 +13,6 @@ namespace {
 // A colour of chrome://tracing (base/color_scheme.html). Perfetto has its own.
 constexpr std::string_view kGrey = R"(,"cname":"grey")";
 constexpr std::string_view kWaitCategory = R"("waiting")";
-
-std::string json_string(std::string_view text) {
-  rapidjson::StringBuffer buffer;
-  rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
-  const std::string valid = valid_utf8(text);
-  writer.String(valid.data(), static_cast<rapidjson::SizeType>(valid.size()));
-  return {buffer.GetString(), buffer.GetSize()};
-}
 
 std::string metadata(std::string_view kind, int32_t pid, int32_t tid, std::string_view key,
                      std::string_view value) {

@@ -46,6 +46,15 @@ def labels(threads):
             for (name, tid), seconds in threads.items()}
 
 
+def together(tables):
+    """The sum of the tables of all threads."""
+    whole = viewers.Table(all=sum(table.all for table in tables.values()))
+    for table in tables.values():
+        whole.self.update(table.self)
+        whole.total.update(table.total)
+    return whole
+
+
 class Case(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -172,11 +181,23 @@ class Speedscope(Case):
             {"app (pid 100), app (tid 100)": 17 * PERIOD, "app (pid 100), worker (tid 101)": 7 * PERIOD,
              "app (pid 100), worker (tid 102)": 6 * PERIOD,
              "child of app (pid 200), worker (tid 200)": 2 * PERIOD})
-        together = viewers.Table(all=sum(table.all for table in threads.values()))
-        for table in threads.values():
-            together.self.update(table.self)
-            together.total.update(table.total)
-        self.assert_same(together)
+        self.assert_same(together(threads))
+
+    def test_speedscope(self):
+        """A profile per thread, the busiest first; functions by name, shared by the threads."""
+        threads = self.open("profile_overall.speedscope.json")
+        self.assertEqual(list(threads), ["app", "worker (101)", "worker (102)", "worker (200)"])
+        self.assert_equal_times({name: table.all for name, table in threads.items()},
+                                labels(self.truth.threads))
+        self.assert_same(together(threads))
+
+    def test_speedscope_of_wall_time(self):
+        text = self.path / "wall.txt"
+        text.write_text("main;work 3\nmain;read;~read pipe:[7] 5\n~runnable 2\n")
+        subprocess.run([os.environ["WRITE_EXPORTS"], text, self.path / "wall"], check=True)
+        [table] = self.open("wall/profile_overall.speedscope.json").values()
+        self.assert_equal_times(table.self, {"work": 3 * PERIOD, "[read pipe:[7]]": 5 * PERIOD,
+                                             "[waiting for a CPU]": 2 * PERIOD})
 
     def test_folded(self):
         [table] = self.open("profile_overall.folded").values()

@@ -1,0 +1,198 @@
+// speedscope's own JSON, for https://www.speedscope.app. Format: file-format-schema.json of the npm
+// package speedscope.
+//
+// - "$schema" exact, or the file is taken for another format.
+// - One sampled profile per thread, its samples in the order of time, root to leaf. The first one
+// is
+//   what the person sees first: the busiest thread.
+// - The axis of a thread is its CPU time, of wall time also what it waited: weights in nanoseconds.
+// - Frames are known by index, so each function is one frame, shared by all threads. speedscope
+//   gives colours by file, so a function whose file is unknown has its module there.
+//
+// The frames come last: only then is it known which there are.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "exporters/formats.h"
+#include "exporters/json_text.h"
+#include "exporters/output_file.h"
+#include "exporters/sample_windows.h"
+#include "exporters/thread_names.h"
+#include "profile/frames.h"
+
+namespace sampan::exporters {
+namespace {
+
+using profile::kNone;
+
+void append_number(uint64_t number, std::string* out) {
+  const fmt::format_int digits(number);
+  out->append(digits.data(), digits.size());
+}
+
+class Frames {
+ public:
+  explicit Frames(const profile::Profile& profile)
+      : profile_(profile), numbers_(profile.functions.size() + 1, kNone) {}
+
+  // "[0,4,7]", root first.
+  void append_stack(uint32_t stack, std::string* out) {
+    profile::root_to_leaf(profile_, stack, &frames_);
+    if (frames_.empty()) frames_.push_back({});
+    char separator = '[';
+    for (const profile::Frame& frame : frames_) {
+      *out += separator;
+      append_number(number(frame.function), out);
+      separator = ',';
+    }
+    *out += ']';
+  }
+
+  // Those that stacks had.
+  std::string json() const {
+    std::string text = "[";
+    for (const uint32_t function : used_) {
+      text += text.size() == 1 ? "\n" : ",\n";
+      text += R"({"name":)" + json_string(profile::function_name(profile_, function));
+      if (function != kNone) append_place(profile_.functions[function], &text);
+      text += '}';
+    }
+    return text + "]";
+  }
+
+ private:
+  uint32_t number(uint32_t function) {
+    uint32_t& number = numbers_[function == kNone ? profile_.functions.size() : function];
+    if (number == kNone) {
+      number = static_cast<uint32_t>(used_.size());
+      used_.push_back(function);
+    }
+    return number;
+  }
+
+  void append_place(const profile::Function& function, std::string* text) const {
+    const std::string& file = profile_.strings[function.file];
+    const std::string_view module =
+        function.module == kNone ? "" : std::string_view(profile_.modules[function.module].path);
+    if (file.empty() && module.empty()) return;
+    *text += R"(,"file":)" + json_string(file.empty() ? module : file);
+    if (function.line != 0) *text += fmt::format(R"(,"line":{})", function.line);
+  }
+
+  const profile::Profile& profile_;
+  std::vector<uint32_t> numbers_;  // by function, then that of samples without one
+  std::vector<uint32_t> used_;     // functions, by number
+  std::vector<profile::Frame> frames_;
+};
+
+// Characters of each stack in the file, at most.
+std::vector<uint64_t> stack_sizes(const profile::Profile& profile) {
+  const uint64_t widest = fmt::format_int(profile.functions.size()).size() + 1;
+  std::vector<uint64_t> sizes(profile.stacks.size());
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const profile::Stack& stack = profile.stacks[i];
+    const uint32_t lines = profile.locations[stack.location].line_count;
+    sizes[i] = (stack.prefix == kNone ? 2 : sizes[stack.prefix]) + widest * std::max(lines, 1u);
+  }
+  return sizes;
+}
+
+class SpeedscopeWriter {
+ public:
+  SpeedscopeWriter(const profile::View& view, OutputFile& file)
+      : view_(view), file_(file), windows_(view), frames_(*view.profile) {}
+
+  // What was done to stay within `max_size`.
+  Outcome write(uint64_t max_size) {
+    fit(max_size);
+    const std::vector<std::string> labels = thread_labels(view_);
+    file_.write(R"({"$schema":"https://www.speedscope.app/file-format-schema.json",)"
+                R"("exporter":"sampan","activeProfileIndex":0,"name":)");
+    file_.write(json_string(view_.profile->session.program));
+    file_.write(",\n\"profiles\":[");
+    bool first = true;
+    for (const size_t position : busiest_first()) {
+      if (!first) file_.write(",");
+      first = false;
+      write_thread(labels[position], windows_.samples(position));
+    }
+    file_.write("],\n\"shared\":{\"frames\":" + frames_.json() + "}}\n");
+    return std::move(outcome_);
+  }
+
+ private:
+  void fit(uint64_t max_size) {
+    const std::vector<uint64_t> sizes = stack_sizes(*view_.profile);
+    outcome_.notes = windows_.fit(max_size, [&] {
+      uint64_t size = 0;
+      for (size_t position = 0; position < view_.threads.size(); ++position) {
+        for (const WindowSample& sample : windows_.samples(position)) {
+          size += sample.stack == kNone ? 0 : sizes[sample.stack];
+          size += fmt::format_int(sample.weight_ns).size() + 1;
+        }
+      }
+      return size;
+    });
+  }
+
+  // Positions of the threads that have samples.
+  std::vector<size_t> busiest_first() {
+    std::vector<profile::Weight> weights;
+    for (size_t position = 0; position < view_.threads.size(); ++position) {
+      weights.push_back(windows_.weight(position));
+    }
+    std::vector<size_t> positions(weights.size());
+    std::iota(positions.begin(), positions.end(), 0);
+    std::erase_if(positions, [&](size_t i) { return weights[i].samples == 0; });
+    std::stable_sort(positions.begin(), positions.end(),
+                     [&](size_t a, size_t b) { return weights[a].ns > weights[b].ns; });
+    return positions;
+  }
+
+  void write_thread(const std::string& label, const std::vector<WindowSample>& samples) {
+    uint64_t end_ns = 0;
+    for (const WindowSample& sample : samples) end_ns += sample.weight_ns;
+    file_.write(fmt::format(R"(
+{{"type":"sampled","name":{},"unit":"nanoseconds","startValue":0,"endValue":{},"samples":[)",
+                            json_string(label), end_ns));
+    write_list(samples,
+               [&](const WindowSample& sample) { frames_.append_stack(sample.stack, &text_); });
+    file_.write("],\n\"weights\":[");
+    write_list(samples,
+               [&](const WindowSample& sample) { append_number(sample.weight_ns, &text_); });
+    file_.write("]}");
+  }
+
+  template <typename Append>
+  void write_list(const std::vector<WindowSample>& samples, const Append& append) {
+    bool first = true;
+    for (const WindowSample& sample : samples) {
+      text_ = first ? "" : ",";
+      first = false;
+      append(sample);
+      file_.write(text_);
+    }
+  }
+
+  const profile::View& view_;
+  OutputFile& file_;
+  SampleWindows windows_;
+  Frames frames_;
+  Outcome outcome_;
+  std::string text_;  // scratch
+};
+
+}  // namespace
+
+Outcome write_speedscope(const profile::View& view, const std::string& path, uint64_t max_size) {
+  OutputFile file(path);
+  Outcome outcome = SpeedscopeWriter(view, file).write(max_size);
+  file.commit();
+  return outcome;
+}
+
+}  // namespace sampan::exporters

@@ -1,0 +1,84 @@
+// Fewer samples, the same weights.
+#include "exporters/sample_windows.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "support/text_profile.h"
+
+namespace sampan::exporters {
+namespace {
+
+using test::kSamplePeriod;
+using test::profile_of;
+
+// Samples of `position` as pairs of stack and weight in periods.
+std::vector<std::pair<uint32_t, uint64_t>> weights(SampleWindows& windows, size_t position) {
+  std::vector<std::pair<uint32_t, uint64_t>> result;
+  for (const WindowSample& sample : windows.samples(position)) {
+    EXPECT_EQ(sample.weight_ns, sample.samples * kSamplePeriod);
+    result.emplace_back(sample.stack, sample.samples);
+  }
+  return result;
+}
+
+// A size of one byte per sample.
+std::vector<std::string> fit(SampleWindows& windows, size_t threads, uint64_t max_size) {
+  return windows.fit(max_size, [&windows, threads] {
+    uint64_t size = 0;
+    for (size_t i = 0; i < threads; ++i) size += windows.samples(i).size();
+    return size;
+  });
+}
+
+TEST(SampleWindows, KeepEverySampleWhereThereIsRoom) {
+  const profile::Profile profile = profile_of("a 2\nb 1\n# thread 101 w\na 1\n 1\n");
+  const profile::View view = select(profile);
+  SampleWindows windows(view);
+  EXPECT_TRUE(fit(windows, 2, 5).empty());
+  EXPECT_TRUE(fit(windows, 2, 0).empty());
+  using Weights = std::vector<std::pair<uint32_t, uint64_t>>;
+  EXPECT_EQ(weights(windows, 0), (Weights{{0, 1}, {0, 1}, {1, 1}}));
+  EXPECT_EQ(weights(windows, 1), (Weights{{0, 1}, {profile::kNone, 1}}));
+  EXPECT_EQ(windows.weight(0), (profile::Weight{3 * kSamplePeriod, 3}));
+}
+
+TEST(SampleWindows, KeepWeightsAndTheOrderOfTime) {
+  std::string text;
+  for (int i = 0; i < 50; ++i) text += "a 1\nb 1\nmain;~read pipe:[7] 1\n";
+  const profile::Profile profile = profile_of(text);
+  const profile::View view = select(profile);
+  SampleWindows windows(view);
+  const std::vector<std::string> notes = fit(windows, 1, 40);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("at most 0.0 MB"), std::string::npos) << notes[0];
+  const std::vector<WindowSample> samples = windows.samples(0);
+  EXPECT_LE(samples.size(), 40u);
+  EXPECT_GT(samples.size(), 10u);
+  EXPECT_TRUE(std::is_sorted(samples.begin(), samples.end(),
+                             [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; }));
+  std::vector<uint64_t> by_stack(profile.stacks.size());
+  uint64_t waiting = 0;
+  for (const WindowSample& sample : samples) {
+    by_stack[sample.stack] += sample.weight_ns;
+    if (sample.waiting) waiting += sample.samples;
+  }
+  EXPECT_EQ(std::count(by_stack.begin(), by_stack.end(), 50 * kSamplePeriod), 3);
+  EXPECT_EQ(waiting, 50u);
+}
+
+TEST(SampleWindows, EndWithOneSamplePerStack) {
+  const profile::Profile profile = profile_of("a 20\nb 10\n 5\n");
+  const profile::View view = select(profile);
+  SampleWindows windows(view);
+  const std::vector<std::string> notes = fit(windows, 1, 1);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("fewer need fewer stacks"), std::string::npos) << notes[0];
+  EXPECT_EQ(weights(windows, 0).size(), 3u);
+}
+
+}  // namespace
+}  // namespace sampan::exporters

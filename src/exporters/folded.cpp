@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <string>
 
-#include "base/utf8.h"
 #include "exporters/formats.h"
+#include "exporters/one_line.h"
 #include "exporters/output_file.h"
 #include "exporters/stack_nodes.h"
 #include "exporters/thread_names.h"
@@ -21,10 +21,8 @@ constexpr uint64_t kNsPerSecond = 1'000'000'000;
 
 // Without what separates frames and lines; ':' for ';' as stackcollapse-perf.pl does.
 std::string frame_text(std::string_view name) {
-  std::string text = valid_utf8(name);
+  std::string text = one_line(name);
   std::replace(text.begin(), text.end(), ';', ':');
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
   return text;
 }
 

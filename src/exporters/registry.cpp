@@ -24,6 +24,8 @@ std::span<const Format> formats() {
              0, write_folded},
       Format{"speedscope", ".speedscope.json", "https://www.speedscope.app", true, false,
              kSpeedscopeBytes, write_speedscope},
+      Format{"callgrind", ".callgrind", "kcachegrind FILE, or callgrind_annotate FILE", true, false,
+             0, write_callgrind},
   };
   return kFormats;
 }

@@ -6,11 +6,14 @@ using profile::CallTree;
 using profile::Frame;
 using profile::kNone;
 
-StackNodes::StackNodes(const profile::Profile& profile)
-    : profile_(profile), tree_(profile::Granularity::kFunction), entries_(profile.stacks.size()) {}
+StackNodes::StackNodes(const profile::Profile& profile, profile::Granularity granularity)
+    : profile_(profile),
+      granularity_(granularity),
+      tree_(granularity),
+      entries_(profile.stacks.size()) {}
 
 void StackNodes::restart() {
-  tree_ = CallTree(profile::Granularity::kFunction);
+  tree_ = CallTree(granularity_);
   ++round_;
 }
 
@@ -34,9 +37,10 @@ uint32_t StackNodes::node(uint32_t stack) {
 }
 
 void for_each_thread_tree(const profile::View& view,
-                          const std::function<void(size_t, const CallTree&)>& visit) {
+                          const std::function<void(size_t, const CallTree&)>& visit,
+                          profile::Granularity granularity) {
   const std::vector<profile::WeightedStack> rows = profile::by_thread_and_stack(view);
-  StackNodes nodes(*view.profile);
+  StackNodes nodes(*view.profile, granularity);
   size_t row = 0;
   for (size_t position = 0; position < view.threads.size(); ++position) {
     const size_t first = row;

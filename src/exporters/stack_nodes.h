@@ -15,7 +15,8 @@ namespace sampan::exporters {
 
 class StackNodes {
  public:
-  explicit StackNodes(const profile::Profile& profile);
+  explicit StackNodes(const profile::Profile& profile,
+                      profile::Granularity granularity = profile::Granularity::kFunction);
 
   // Adds the stack to the tree when it is not there.
   uint32_t node(uint32_t stack);
@@ -30,6 +31,7 @@ class StackNodes {
   };
 
   const profile::Profile& profile_;
+  profile::Granularity granularity_;
   profile::CallTree tree_;
   uint32_t round_ = 1;
   std::vector<Entry> entries_;          // by stack
@@ -40,6 +42,7 @@ class StackNodes {
 // Calls visit with a call tree of each thread that has samples: its position in view.threads, and
 // the tree, whose root stands for the thread.
 void for_each_thread_tree(const profile::View& view,
-                          const std::function<void(size_t, const profile::CallTree&)>& visit);
+                          const std::function<void(size_t, const profile::CallTree&)>& visit,
+                          profile::Granularity granularity = profile::Granularity::kFunction);
 
 }  // namespace sampan::exporters

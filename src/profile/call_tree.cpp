@@ -73,8 +73,9 @@ void CallTree::finish() {
   }
 }
 
-std::vector<uint32_t> CallTree::children(uint32_t node) const {
-  return {child_list_.begin() + first_child_[node], child_list_.begin() + first_child_[node + 1]};
+std::span<const uint32_t> CallTree::children(uint32_t node) const {
+  return std::span(child_list_)
+      .subspan(first_child_[node], first_child_[node + 1] - first_child_[node]);
 }
 
 CallTree call_tree(const View& view, Granularity granularity) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "profile/frames.h"
@@ -35,7 +36,7 @@ class CallTree {
   const CallNode& operator[](uint32_t node) const { return nodes_[node]; }
   size_t size() const { return nodes_.size(); }
   // Heaviest total first; nodes of the same weight stay in the order of their first stack.
-  std::vector<uint32_t> children(uint32_t node) const;
+  std::span<const uint32_t> children(uint32_t node) const;
 
   // For those who build a tree: the child of `parent` for a frame, old or new.
   explicit CallTree(Granularity granularity);

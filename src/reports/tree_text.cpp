@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "profile/frames.h"
@@ -56,16 +57,16 @@ class TreeText {
     std::string rest;   // in front of those that follow it: "│ │ "
   };
 
-  std::vector<uint32_t> shown_children(uint32_t node) const {
-    std::vector<uint32_t> children = tree_.children(node);
+  std::span<const uint32_t> shown_children(uint32_t node) const {
+    std::span<const uint32_t> children = tree_.children(node);
     while (!children.empty() && static_cast<double>(tree_[children.back()].total.ns) < shown_ns_) {
-      children.pop_back();
+      children = children.first(children.size() - 1);
     }
     return children;
   }
 
   void push_children(uint32_t node, const std::string& prefix) {
-    const std::vector<uint32_t> children = shown_children(node);
+    const std::span<const uint32_t> children = shown_children(node);
     hidden_ += tree_.children(node).size() - children.size();
     const bool forks = children.size() > 1 && node != 0;
     for (size_t i = children.size(); i-- > 0;) {  // the last in is the first out
@@ -85,7 +86,7 @@ class TreeText {
     uint64_t self_ns = tree_[node].self.ns;
     size_t times = 1;
     for (;; ++times) {
-      const std::vector<uint32_t> children = tree_.children(node);
+      const std::span<const uint32_t> children = tree_.children(node);
       if (children.size() != 1 || tree_[children[0]].function != tree_[node].function) break;
       node = children[0];
       self_ns += tree_[node].self.ns;

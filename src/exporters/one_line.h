@@ -1,0 +1,20 @@
+// Names in formats of lines: of a thread, a function or a file, which may hold any byte.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "base/utf8.h"
+
+namespace sampan::exporters {
+
+// Valid UTF-8 without a line's end.
+inline std::string one_line(std::string_view name) {
+  std::string text = valid_utf8(name);
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return text;
+}
+
+}  // namespace sampan::exporters

@@ -1,26 +1,55 @@
 // The one store of what is shown. Views read it, change it, and redraw when it has changed.
+//
+// Functions and threads are handles into the profile. A frame is named by its path: the functions
+// from the root of the tree that is shown down to it.
 
 import {everything} from "./data/selection.js";
 
-export function createState(initial = {}) {
-  let current = {
+/**
+ * @typedef {object} Shown
+ * @property {import("./data/selection.js").Selection} selection
+ * @property {"flame"|"icicle"|"leftheavy"|"timeorder"|"sunburst"|"sandwich"|"table"} view
+ * @property {boolean} inverted
+ * @property {number|null} focus the function that the details and the sandwich are about
+ * @property {number[]} frame path of the frame that is chosen; empty: none
+ * @property {number[]} zoom path of the frame that is as wide as the view; empty: all
+ * @property {[number, number]} span the part of its width that is seen
+ * @property {string} search
+ * @property {"module"|"thread"|"diff"} colorBy
+ * @property {"auto"|"light"|"dark"} theme
+ * @property {string} sort column of the table; "-" before it: the other way round
+ */
+
+/** @returns {Shown} */
+export function initially() {
+  return {
     selection: everything(),
     view: "flame",
     inverted: false,
     focus: null,
+    frame: [],
+    zoom: [],
+    span: [0, 1],
     search: "",
     colorBy: "module",
     theme: "auto",
     sort: "self",
-    ...initial,
   };
+}
+
+export function createState(initial = {}) {
+  let current = {...initially(), ...initial};
   const subscribers = new Set();
   return {
+    /** @returns {Shown} */
     get: () => current,
+    /** @param {Partial<Shown>} changes */
     set(changes) {
+      const previous = current;
       current = {...current, ...changes};
-      for (const subscriber of subscribers) subscriber(current);
+      for (const subscriber of subscribers) subscriber(current, previous);
     },
+    /** @param {(current: Shown, previous: Shown) => void} fn */
     subscribe(fn) {
       subscribers.add(fn);
       return () => subscribers.delete(fn);

@@ -1,0 +1,108 @@
+// Colours: one hue per module, grey for waits; by thread; red and blue for what grew and shrank.
+//
+// Chosen in OKLCH (B. Ottosson, "A perceptual color space for image processing", 2020), where equal
+// lightness looks equally light: so every hue carries the same text, in either theme.
+
+/** @typedef {import("./profile.js").Profile} Profile */
+
+const kHues = [55, 250, 150, 330, 200, 95, 290, 20, 175, 125];  // far from each other, in this order
+const kGoldenAngle = 137.508;
+
+/** Of the nth busiest module or thread. @param {number} rank */
+export function hueOf(rank) {
+  return kHues[rank] ?? (rank * kGoldenAngle) % 360;
+}
+
+/**
+ * @param {number} lightness 0..1
+ * @param {number} chroma 0 is grey; about 0.1 is a soft colour
+ * @param {number} hue degrees
+ * @returns {string} #rrggbb
+ */
+export function oklch(lightness, chroma, hue) {
+  const a = chroma * Math.cos(hue * Math.PI / 180);
+  const b = chroma * Math.sin(hue * Math.PI / 180);
+  const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
+  const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+  const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
+  const linear = [
+    4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
+    -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
+    -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
+  ];
+  return "#" + linear.map((value) => {
+    const clipped = Math.min(1, Math.max(0, value));
+    const encoded = clipped <= 0.0031308 ? 12.92 * clipped : 1.055 * clipped ** (1 / 2.4) - 0.055;
+    return Math.round(255 * encoded).toString(16).padStart(2, "0");
+  }).join("");
+}
+
+const kThemes = {
+  light: {box: [0.83, 0.085], text: "#1b1d22", wait: 0.82, neutral: 0.9, faint: [0.935, 0.018],
+    match: [0.75, 0.17, 345], merged: "#a9adb6", background: "#ffffff"},
+  dark: {box: [0.45, 0.075], text: "#f2f3f5", wait: 0.4, neutral: 0.34, faint: [0.285, 0.015],
+    match: [0.55, 0.19, 345], merged: "#5b616d", background: "#1b1e24"},
+};
+
+/** Lightness and text of boxes. @param {boolean} dark */
+export function theme(dark) {
+  return dark ? kThemes.dark : kThemes.light;
+}
+
+/** Modules by rank: the one that most CPU was spent in is 0. @param {Profile} profile */
+export function moduleRanks(profile) {
+  const {samples, stacks, functions, modules} = profile;
+  const weights = new Float64Array(modules.length);
+  for (let sample = 0; sample < samples.count; ++sample) {
+    if (samples.stack[sample] < 0) continue;
+    const module = functions.module[stacks.func[samples.stack[sample]]];
+    if (module >= 0) weights[module] += samples.weightNs[sample];
+  }
+  const ranks = new Uint32Array(modules.length);
+  [...weights.keys()].sort((a, b) => weights[b] - weights[a])
+    .forEach((module, rank) => { ranks[module] = rank; });
+  return ranks;
+}
+
+/**
+ * Of functions, by module; neighbours in one module differ a little in lightness.
+ * @param {Profile} profile
+ * @param {boolean} dark
+ * @returns {(func: number) => string}
+ */
+export function functionColors(profile, dark) {
+  const {functions} = profile;
+  const {box: [lightness, chroma], wait} = theme(dark);
+  const ranks = moduleRanks(profile);
+  const colors = new Array(functions.count);
+  return (func) => {
+    if (func < 0) return oklch(wait, 0.005, 80);  // all of it, or unknown
+    return colors[func] ??= functions.wait[func] ? oklch(wait, 0.005, 80) :
+      functions.module[func] < 0 ? oklch(lightness, 0.02, 80) :
+      oklch(lightness + ((func * 7) % 5 - 2) * 0.013, chroma, hueOf(ranks[functions.module[func]]));
+  };
+}
+
+/** Of the module with this rank, for a legend. */
+export function moduleColor(rank, dark) {
+  return oklch(...theme(dark).box, hueOf(rank));
+}
+
+/** Of a thread by its place among the busiest; -1: none of these. */
+export function threadColor(rank, dark) {
+  const {box: [lightness, chroma], wait} = theme(dark);
+  return rank < 0 ? oklch(wait, 0.005, 80) : oklch(lightness, chroma, hueOf(rank));
+}
+
+/**
+ * Of a change: red grew, blue shrank; the stronger, the more of it is new or gone.
+ * @param {number} before share
+ * @param {number} after share
+ */
+export function changeColor(before, after, dark) {
+  const {box: [lightness, chroma], neutral} = theme(dark);
+  const change = before + after === 0 ? 0 : (after - before) / (before + after);
+  const strength = Math.min(1, 2 * Math.abs(change));
+  return oklch(neutral + (lightness - 0.04 - neutral) * strength, 1.6 * chroma * strength,
+    change > 0 ? 25 : 255);
+}

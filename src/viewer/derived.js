@@ -1,0 +1,64 @@
+// What views need of the selection, computed when it is first asked for and kept until the
+// selection changes.
+
+import {flatTable} from "./data/flat.js";
+import {stackParts} from "./data/parts.js";
+import {compile, matchingFunctions, weightWith} from "./data/search.js";
+import {weightsByStack} from "./data/selection.js";
+import {callersOf, calleesOf, callTree} from "./data/tree.js";
+
+/**
+ * @param {import("./data/profile.js").Profile} profile
+ * @param {ReturnType<import("./state.js").createState>} state
+ */
+export function createDerived(profile, state) {
+  let selection = null;
+  let kept = new Map();
+  // Of the selection that is chosen now.
+  const once = (key, make) => {
+    if (selection !== state.get().selection) {
+      selection = state.get().selection;
+      kept = new Map();
+    }
+    if (!kept.has(key)) kept.set(key, make());
+    return kept.get(key);
+  };
+  let pattern = null;
+  let found = {expression: null, error: "", functions: null};
+
+  const derived = {
+    weights: () => once("weights", () => weightsByStack(profile, selection)),
+    /** Of all samples of the selection. */
+    all: () => once("all", () => {
+      const {ns, samples} = derived.weights();
+      return {ns: ns.reduce((sum, value) => sum + value, 0),
+        samples: samples.reduce((sum, value) => sum + value, 0)};
+    }),
+    tree: (inverted) => once(`tree ${inverted}`,
+      () => callTree(profile, derived.weights(), {inverted})),
+    flat: () => once("flat", () => flatTable(profile, derived.weights())),
+    /** Of one function: its row in the flat table, by function. */
+    flatRow: (func) => once("rows", () => {
+      const {func: functions} = derived.flat();
+      return new Map(Array.from(functions, (value, row) => [value, row]));
+    }).get(func),
+    callers: (func) => once(`callers ${func}`, () => callersOf(profile, derived.weights(), func)),
+    callees: (func) => once(`callees ${func}`, () => calleesOf(profile, derived.weights(), func)),
+    /** The selection by thread, or by side of the comparison. */
+    parts: (by) => once(`parts ${by}`, () => stackParts(profile, selection, by)),
+    /** What is searched for: functions is null without a pattern, or a wrong one. */
+    found: () => {
+      if (state.get().search !== pattern) {
+        pattern = state.get().search;
+        const {expression, error} = compile(pattern);
+        found = {expression, error,
+          functions: expression && matchingFunctions(profile, expression)};
+      }
+      return found;
+    },
+    /** What the samples weigh that have a function of those on the stack. */
+    foundWeight: () => once(`found ${state.get().search}`,
+      () => weightWith(profile, derived.found().functions, derived.weights())),
+  };
+  return derived;
+}

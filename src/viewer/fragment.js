@@ -1,0 +1,146 @@
+// What is shown, as the fragment of the page's address: a link to it, and what the browser's Back
+// goes to. Only what differs from the beginning is named. A fragment is what somebody typed or sent:
+// whatever does not fit the profile is left out.
+
+import {initially} from "./state.js";
+
+const kViews = ["flame", "icicle", "leftheavy", "timeorder", "sunburst", "sandwich", "table"];
+const kChoices = {view: kViews, colorBy: ["module", "thread", "diff"], theme: ["auto", "light", "dark"]};
+const kSorts = /^-?(name|self|total|samples|module|file|change)$/;
+const kWrittenAfterMs = 200;  // browsers refuse hundreds of changes in a short time
+
+// {0, 1, 2, 7} as "0-2.7".
+function rangesOf(numbers) {
+  const ranges = [];
+  for (const number of [...numbers].sort((a, b) => a - b)) {
+    const last = ranges.at(-1);
+    if (last && last[1] + 1 === number) last[1] = number;
+    else ranges.push([number, number]);
+  }
+  return ranges.map(([a, b]) => a === b ? `${a}` : `${a}-${b}`).join(".");
+}
+
+function numbersOf(ranges, limit) {
+  const numbers = new Set();
+  for (const range of ranges.split(".")) {
+    const match = /^(\d+)(?:-(\d+))?$/.exec(range);
+    if (!match) continue;
+    const end = Math.min(Number(match[2] ?? match[1]), limit - 1);
+    for (let i = Number(match[1]); i <= end; ++i) numbers.add(i);
+  }
+  return numbers;
+}
+
+/** @param {import("./state.js").Shown} shown */
+export function fragmentOf(shown) {
+  const first = initially();
+  const fields = new URLSearchParams();
+  for (const key of ["view", "colorBy", "theme", "sort", "search"]) {
+    if (shown[key] !== first[key]) fields.set(key, shown[key]);
+  }
+  const {threads, fromNs, toNs, state} = shown.selection;
+  if (threads) fields.set("threads", rangesOf(threads));
+  if (fromNs > 0) fields.set("from", fromNs);
+  if (toNs < Infinity) fields.set("to", toNs);
+  if (state !== first.selection.state) fields.set("state", state);
+  if (shown.inverted) fields.set("inverted", "1");
+  if (shown.focus !== null) fields.set("focus", shown.focus);
+  if (shown.frame.length) fields.set("frame", shown.frame.join("."));
+  if (shown.zoom.length) fields.set("zoom", shown.zoom.join("."));
+  if (shown.span[0] > 0 || shown.span[1] < 1) fields.set("span", shown.span.join("_"));
+  return fields.toString();
+}
+
+/**
+ * @param {string} fragment without "#"
+ * @param {import("./data/profile.js").Profile} profile
+ * @returns {import("./state.js").Shown}
+ */
+export function shownBy(fragment, profile) {
+  const fields = new URLSearchParams(fragment);
+  const shown = initially();
+  for (const [key, allowed] of Object.entries(kChoices)) {
+    if (allowed.includes(fields.get(key))) shown[key] = fields.get(key);
+  }
+  if (kSorts.test(fields.get("sort") ?? "")) shown.sort = fields.get("sort");
+  shown.search = fields.get("search") ?? "";
+  shown.inverted = fields.get("inverted") === "1";
+
+  const number = (key, otherwise) => {
+    const value = Number.parseFloat(fields.get(key) ?? "");
+    return value >= 0 ? value : otherwise;
+  };
+  const {selection} = shown;
+  if (fields.has("threads")) {
+    const threads = numbersOf(fields.get("threads"), profile.threads.length);
+    if (threads.size) selection.threads = threads;
+  }
+  selection.fromNs = number("from", 0);
+  selection.toNs = number("to", Infinity);
+  if (["cpu", "waiting", "all"].includes(fields.get("state"))) selection.state = fields.get("state");
+
+  const isFunction = (func) => Number.isInteger(func) && func >= -1 && func < profile.functions.count;
+  const path = (key) => {
+    const functions = (fields.get(key) ?? "").split(".").map((text) => text === "" ? NaN : Number(text));
+    return functions.every(isFunction) ? functions : [];
+  };
+  shown.frame = path("frame");
+  shown.zoom = path("zoom");
+  const focus = number("focus", null);
+  if (focus !== null && isFunction(focus)) shown.focus = focus;
+  const [from, to] = (fields.get("span") ?? "").split("_").map(Number);
+  if (from >= 0 && to <= 1 && from < to) shown.span = [from, to];
+  return shown;
+}
+
+// A step is what Back undoes; other changes belong to the step that they follow.
+function isStep(current, previous) {
+  return ["view", "inverted", "zoom", "focus"].some((key) => current[key] !== previous[key]);
+}
+
+/** Keeps the address up to date, and the state when the address is changed. */
+export function followAddress(state, profile, {location, history, addEventListener} = window) {
+  let timer = null;
+  let step = false;
+  const write = () => {
+    clearTimeout(timer);
+    if (timer === null) return;
+    timer = null;
+    const fragment = fragmentOf(state.get());
+    if (fragment === location.hash.slice(1)) return;
+    const place = history.state?.place ?? 0;
+    if (step) history.pushState({place: place + 1}, "", `#${fragment}`);
+    else history.replaceState({place}, "", `#${fragment}`);
+    step = false;
+  };
+  const read = () => {
+    timer = null;
+    step = false;
+    state.set(shownBy(location.hash.slice(1), profile));
+    timer = null;  // what was read needs no writing
+  };
+  read();
+  state.subscribe((current, previous) => {
+    if (isStep(current, previous)) {
+      write();  // what came before belongs to the step before
+      step = true;
+    }
+    clearTimeout(timer);
+    timer = setTimeout(write, kWrittenAfterMs);
+  });
+  addEventListener("popstate", read);
+  return {
+    /** The link to what is shown now. */
+    link() {
+      write();
+      return location.href;
+    },
+    /** False when there is nothing to go back to in this page. */
+    back() {
+      write();
+      if (!(history.state?.place > 0)) return false;
+      history.back();
+      return true;
+    },
+  };
+}

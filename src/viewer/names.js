@@ -1,0 +1,40 @@
+// Words for the handles of a profile.
+
+import {count, counted, duration, fileName, percent} from "./format.js";
+import {relativeError} from "./data/noise.js";
+
+/** @param {import("./data/profile.js").Profile} profile */
+export function createNames(profile) {
+  const {functions, strings, modules} = profile;
+  const names = {
+    /** @param {number} func -1: the root of everything */
+    of: (func) => func < 0 ? "all" : strings[functions.name[func]],
+    module: (func) => func < 0 || functions.module[func] < 0 ? "" : modules[functions.module[func]].name,
+    modulePath: (func) => func < 0 || functions.module[func] < 0 ? "" : modules[functions.module[func]].path,
+    /** "file.cpp:12", or "". */
+    place(func, {whole = false} = {}) {
+      const file = func < 0 ? "" : strings[functions.file[func]];
+      if (file === "") return "";
+      const line = functions.line[func];
+      return `${whole ? file : fileName(file)}${line === 0 ? "" : `:${line}`}`;
+    },
+    thread: (index) => {
+      const {name, tid} = profile.threads[index];
+      return `${name} ${tid}`;
+    },
+    /** Lines for a tooltip. */
+    about(func, {ns, selfNs, samples}, all) {
+      const error = relativeError(samples, all.samples);
+      return [
+        names.of(func),
+        `${duration(ns)} · ${percent(ns / all.ns)} ± ${percent(error * samples / all.samples)}` +
+          (selfNs === undefined ? "" : ` · self ${duration(selfNs)}`) +
+          ` · ${counted(samples, "sample")}`,
+        [names.module(func), names.place(func)].filter((text) => text !== "").join(" · "),
+        error > 0.5 ? "so few samples that it could be chance" : "",
+      ].filter((line) => line !== "");
+    },
+    merged: (box) => [`${count(box.merged)} frames, each narrower than a pixel`, "zoom in to tell them apart"],
+  };
+  return names;
+}

@@ -1,0 +1,67 @@
+// Flame graph, icicle and left-heavy: the call tree as boxes, from all threads' roots or, inverted,
+// from where the time was spent.
+
+import {count} from "../format.js";
+import {nameRanks, treeLayout} from "../data/tree_layout.js";
+import {createBoxChart} from "./box_chart.js";
+import {chartColors, isDark} from "./painter.js";
+
+const kLabels = {flame: "flame graph", icicle: "icicle", leftheavy: "left heavy, icicle by weight"};
+
+/**
+ * @param {HTMLElement} element
+ * @param {import("../data/profile.js").Profile} profile
+ * @param {ReturnType<import("../state.js").createState>} state
+ * @param {object} context of the page: derived, names, painter, tooltip, status
+ */
+export function create(element, profile, state, {derived, names, painter, tooltip, status}) {
+  let ranks = null;
+  let layout = null;
+  let tree = null;
+
+  const chart = createBoxChart(element, {label: "call tree"}, {
+    onChoose(box) {
+      state.set({frame: layout.pathOf(box.node), focus: box.func < 0 ? null : box.func});
+    },
+    onZoom: (box) => state.set({zoom: layout.pathOf(box.node), span: [0, 1]}),
+    onRange: (span) => state.set({zoom: [], span}),
+    onHover(box, event) {
+      tooltip.show(box === null ? null : box.merged ? names.merged(box) :
+        names.about(box.func, {ns: tree.total[box.node], selfNs: tree.self[box.node],
+          samples: tree.samples[box.node]}, derived.all()), event);
+    },
+    onDrawn(boxes) {
+      const merged = boxes.reduce((sum, box) => sum + box.merged, 0);
+      status.show(merged === 0 ? "" :
+        `${count(merged)} frames narrower than a pixel are drawn together, in grey`);
+    },
+  });
+
+  return {
+    redraw() {
+      const shown = state.get();
+      const {view, inverted} = shown;
+      const next = derived.tree(inverted);
+      const byWeight = view === "leftheavy";
+      if (next !== tree || layout.byWeight !== byWeight) {
+        tree = next;
+        ranks ??= nameRanks(profile);
+        layout = {...treeLayout(tree, byWeight ? null : ranks), byWeight};
+      }
+      const [begin, end] = layout.extentOf(layout.nodeAt(shown.zoom));
+      const range = shown.span.map((share) => begin + share * (end - begin));
+      const chosen = layout.nodeAt(shown.frame);
+      const isThere = layout.pathOf(chosen).length === shown.frame.length;
+      chart.canvas.setAttribute("aria-label", `${kLabels[view]}${inverted ? ", inverted" : ""}`);
+      chart.show({
+        range,
+        boxes: layout.boxes,
+        look: painter.ofTree(tree, {inverted}),
+        name: (box) => names.of(box.func),
+        isChosen: (box) => isThere && box.node === chosen && chosen !== 0,
+        rootAtBottom: view === "flame",
+        colors: chartColors(isDark(shown)),
+      });
+    },
+  };
+}

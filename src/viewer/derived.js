@@ -1,6 +1,7 @@
 // What views need of the selection, computed when it is first asked for and kept until the
 // selection changes.
 
+import {byThread} from "./data/by_thread.js";
 import {flatTable} from "./data/flat.js";
 import {stackParts} from "./data/parts.js";
 import {compile, matchingFunctions, weightWith} from "./data/search.js";
@@ -42,6 +43,7 @@ export function createDerived(profile, state) {
       const {func: functions} = derived.flat();
       return new Map(Array.from(functions, (value, row) => [value, row]));
     }).get(func),
+    byThread: (func) => once(`threads of ${func}`, () => byThread(profile, selection, func)),
     callers: (func) => once(`callers ${func}`, () => callersOf(profile, derived.weights(), func)),
     callees: (func) => once(`callees ${func}`, () => calleesOf(profile, derived.weights(), func)),
     /** The selection by thread, or by side of the comparison. */

@@ -1,10 +1,12 @@
 // Where frames lie in time: for each thread its stacks beside each other, as they were sampled; what
 // goes on from sample to sample is one box.
 //
-// A sample stands for the time that ends with it, as long as it weighs. Samples that share a pixel
-// are drawn as the heaviest of them.
+// A sample stands for the time that ends with it, as long as it weighs. Samples that share a column of
+// two pixels are drawn as the heaviest of them.
 
 /** @typedef {import("./profile.js").Profile} Profile */
+
+const kColumnPixels = 2;
 
 /**
  * @typedef {object} TimeBox
@@ -19,11 +21,11 @@
  * @property {number} merged 0
  */
 
-// The samples that are seen, at most one per pixel: [beginNs, endNs, stack] by time.
+// The samples that are seen, at most one per column: [beginNs, endNs, stack] by time.
 function visible({samples}, ranges, leftOut, fromNs, toNs, width) {
-  const perPixel = (toNs - fromNs) / width;
+  const perColumn = kColumnPixels * (toNs - fromNs) / width;
   const seen = [];
-  let pixel = -1;
+  let column = -1;
   let last = fromNs;
   for (const [first, end] of ranges) {
     for (let i = first; i < end; ++i) {
@@ -32,9 +34,9 @@ function visible({samples}, ranges, leftOut, fromNs, toNs, width) {
       const beginNs = Math.max(endNs - samples.weightNs[i], last);
       last = endNs;
       if (endNs <= fromNs || beginNs >= toNs) continue;
-      const at = Math.floor((endNs - fromNs) / perPixel);
-      const same = at === pixel && endNs - beginNs < perPixel;
-      pixel = at;
+      const at = Math.floor((endNs - fromNs) / perColumn);
+      const same = at === column && endNs - beginNs < perColumn;
+      column = at;
       if (!same) {
         seen.push([beginNs, endNs, samples.stack[i]]);
         continue;

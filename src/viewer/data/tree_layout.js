@@ -53,12 +53,14 @@ export function treeLayout(tree, ranks) {
     boxes(from, to, width) {
       const pixels = width / (to - from);
       const narrow = whole / pixels;  // weight of one pixel
-      const left = from * whole;
-      const right = to * whole;
+      // Less of a frame than this is not seen: what only rounding brings in stays out.
+      const sliver = narrow / 64;
+      const left = from * whole + sliver;
+      const right = to * whole - sliver;
       const found = [];
       const emit = (begin, end, row, node, func, merged) => {
-        const x = Math.max(0, (begin - left) / narrow);
-        found.push({x, width: Math.min(width, (end - left) / narrow) - x, row, node, func, merged});
+        const x = Math.max(0, begin / narrow - from * pixels);
+        found.push({x, width: Math.min(width, end / narrow - from * pixels) - x, row, node, func, merged});
       };
       const pending = [[0, 0, 0]];
       while (pending.length !== 0) {

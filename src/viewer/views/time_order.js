@@ -6,7 +6,7 @@ import {timeBoxes} from "../data/time_layout.js";
 import {createBoxChart} from "./box_chart.js";
 import {chartColors, isDark} from "./painter.js";
 
-const kMostThreads = 32;  // more are a picture that nobody reads
+const kMostThreads = 16;  // more are a picture that nobody reads
 const kLeftOut = {cpu: 1, waiting: 0, all: -1};
 
 // The threads that are chosen, those with most samples where they are many.
@@ -27,6 +27,7 @@ export function create(element, profile, state, {names, painter, tooltip, status
   let selection = null;
   let lanes = {lanes: [], leftOut: 0};
   let picture = null;
+  let chosen = null;  // which of the boxes that have the chosen path
   const wholeNs = () => [selection.fromNs, Math.min(selection.toNs, profile.meta.durationNs)];
   const pathOf = (box) => {
     const path = [];
@@ -36,7 +37,10 @@ export function create(element, profile, state, {names, painter, tooltip, status
 
   const chart = createBoxChart(element, {label: "time order"}, {
     clickZooms: false,
-    onChoose: (box) => state.set({frame: pathOf(box), focus: box.func}),
+    onChoose(box) {
+      chosen = box;
+      state.set({frame: pathOf(box), focus: box.func});
+    },
     onZoom(box) {
       const [from, to] = wholeNs();
       state.set({zoom: [], span: [Math.max(0, (box.beginNs - from) / (to - from)),
@@ -74,8 +78,8 @@ export function create(element, profile, state, {names, painter, tooltip, status
         },
         look: (box) => look(box.func),
         name: (box) => names.of(box.func),
-        isChosen: (box) => shown.frame.length !== 0 && box.func === shown.frame.at(-1) &&
-          pathOf(box).join() === shown.frame.join(),
+        isChosen: (box) => chosen !== null && shown.frame.length !== 0 && box.row === chosen.row &&
+          box.thread === chosen.thread && box.beginNs <= chosen.beginNs && box.endNs >= chosen.endNs,
         colors: chartColors(isDark(shown)),
       };
       chart.show(picture);

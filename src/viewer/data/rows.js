@@ -1,0 +1,79 @@
+// The rows of the table of functions: which there are, in which order.
+
+import {differenceError, relativeError} from "./noise.js";
+
+/** @typedef {import("./profile.js").Profile} Profile */
+/** @typedef {import("./flat.js").FlatTable} FlatTable */
+
+/**
+ * @typedef {object} Change of a function's self share, from side a to side b of a comparison
+ * @property {number} before
+ * @property {number} after
+ * @property {number} error half of the 95 % confidence interval of their difference
+ */
+
+/**
+ * @typedef {object} Row
+ * @property {number} func
+ * @property {number} self ns
+ * @property {number} total ns
+ * @property {number} samples with it as the leaf
+ * @property {number} selfError half of the 95 % confidence interval, as a share of all
+ * @property {number} totalError
+ * @property {boolean} noise
+ * @property {Change|null} change
+ */
+
+// Self shares by function, of one side.
+function sideShares(flat, {ns, samples}) {
+  const shares = new Map();
+  for (let row = 0; row < flat.count; ++row) {
+    shares.set(flat.func[row], {share: flat.self[row] / (ns || 1), met: flat.selfSamples[row], all: samples});
+  }
+  return (func) => shares.get(func) ?? {share: 0, met: 0, all: samples};
+}
+
+/**
+ * @param {FlatTable} flat
+ * @param {{ns: number, samples: number}} all
+ * @param {{flat: FlatTable, all: {ns: number, samples: number}}[]|null} sides of a comparison
+ * @returns {Row[]}
+ */
+export function tableRows(flat, all, sides = null) {
+  const shares = sides?.map((side) => sideShares(side.flat, side.all));
+  return Array.from({length: flat.count}, (_, row) => {
+    const func = flat.func[row];
+    const [met, below] = [flat.selfSamples[row], flat.totalSamples[row]];
+    const half = (samples) => samples === 0 ? 0 : relativeError(samples, all.samples) * samples / all.samples;
+    const [a, b] = shares?.map((of) => of(func)) ?? [];
+    return {
+      func, self: flat.self[row], total: flat.total[row], samples: met,
+      selfError: half(met), totalError: half(below),
+      noise: relativeError(below, all.samples) > 0.5,
+      change: shares ? {before: a.share, after: b.share, error: differenceError(a, b)} : null,
+    };
+  });
+}
+
+/**
+ * @param {Row[]} rows
+ * @param {string} sort a column; "-" before it: the other way round
+ * @param {{of: Function, module: Function, place: Function}} names
+ */
+export function sortRows(rows, sort, names) {
+  const backwards = sort.startsWith("-") ? -1 : 1;
+  const text = (of) => (a, b) => {
+    const [x, y] = [of(a.func), of(b.func)];
+    return (x === "") - (y === "") || (x < y ? -1 : x > y ? 1 : 0);
+  };
+  const compare = {
+    name: text(names.of),
+    module: text(names.module),
+    file: text(names.place),
+    self: (a, b) => b.self - a.self,
+    total: (a, b) => b.total - a.total,
+    samples: (a, b) => b.samples - a.samples,
+    change: (a, b) => Math.abs(b.change?.after - b.change?.before) - Math.abs(a.change?.after - a.change?.before) || 0,
+  }[sort.replace("-", "")];
+  return rows.toSorted((a, b) => backwards * compare(a, b) || b.self - a.self || b.total - a.total);
+}

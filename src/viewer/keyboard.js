@@ -1,0 +1,16 @@
+// Keys of the page. Those of a chart are its own (views/box_input.js), and come first.
+
+/**
+ * @param {Object<string, () => void>} actions by key
+ */
+export function listenToKeys(actions) {
+  addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest?.("input, select, textarea, dialog[open]") && event.key !== "Escape") return;
+    if (event.target.closest?.("dialog[open]")) return;
+    const action = actions[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  });
+}

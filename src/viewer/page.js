@@ -1,0 +1,112 @@
+// The page: its parts, what they share, and when they are drawn.
+
+import {copyText} from "./clipboard.js";
+import {createDerived} from "./derived.js";
+import {beforeNextFrame, h} from "./dom.js";
+import {followAddress} from "./fragment.js";
+import {listenToKeys} from "./keyboard.js";
+import {createNames} from "./names.js";
+import {createState, initially} from "./state.js";
+import {create as createDetails} from "./views/details.js";
+import {create as createHeader} from "./views/header.js";
+import {createHelp} from "./views/help.js";
+import {createPainter} from "./views/painter.js";
+import {create as createSandwich} from "./views/sandwich.js";
+import {create as createStatus} from "./views/status.js";
+import {create as createSunburst} from "./views/sunburst.js";
+import {create as createTable} from "./views/table.js";
+import {create as createTimeOrder} from "./views/time_order.js";
+import {create as createToolbar, invert, kViews, nextTheme, showView} from "./views/toolbar.js";
+import {createTooltip} from "./views/tooltip.js";
+import {create as createTreeChart} from "./views/tree_chart.js";
+
+const kViewModules = {flame: createTreeChart, icicle: createTreeChart, leftheavy: createTreeChart,
+  timeorder: createTimeOrder, sunburst: createSunburst, sandwich: createSandwich, table: createTable};
+const kSaidMs = 4000;
+
+// A line that says what was done, and goes away.
+function createSay() {
+  const element = h("div", {class: "said", role: "status", hidden: true});
+  document.body.append(element);
+  let timer = null;
+  return (text) => {
+    element.textContent = text;
+    element.hidden = false;
+    clearTimeout(timer);
+    timer = setTimeout(() => { element.hidden = true; }, kSaidMs);
+  };
+}
+
+function createActions({state, address, say, help}) {
+  return {
+    back: () => address.back() || say("this is where it began"),
+    reset: () => state.set({...initially(), view: state.get().view, theme: state.get().theme,
+      colorBy: state.get().colorBy, sort: state.get().sort}),
+    copyLink: async () => say(await copyText(address.link()) ? "copied a link to what is shown" : "could not copy the link"),
+    help: help.toggle,
+    unzoom: () => state.set({zoom: [], span: [0, 1]}),
+  };
+}
+
+/** One view at a time; each is made when it is first shown. */
+function createViews(element, profile, state, context) {
+  const made = new Map();
+  return {
+    redraw() {
+      const create = kViewModules[state.get().view];
+      element.setAttribute("aria-labelledby", `tab-${state.get().view}`);
+      if (!made.has(create)) {
+        const pane = h("div", {class: "pane"});
+        element.append(pane);
+        made.set(create, {pane, view: create(pane, profile, state, context)});
+      }
+      for (const [maker, {pane}] of made) pane.hidden = maker !== create;
+      context.tooltip.show(null);
+      made.get(create).view.redraw();
+    },
+  };
+}
+
+/**
+ * Shows a profile in the document (index.html).
+ * @param {import("./data/profile.js").Profile} profile
+ */
+export function startPage(profile) {
+  const part = (id) => document.getElementById(id);
+  const state = createState();
+  const address = followAddress(state, profile);
+  const say = createSay();
+  const derived = createDerived(profile, state);
+  const names = createNames(profile);
+  const actions = createActions({state, address, say, help: createHelp()});
+  const context = {derived, names, say, actions, painter: createPainter(profile, derived, state),
+    tooltip: createTooltip()};
+  context.status = createStatus(part("status"), profile, state, context);
+  const toolbar = createToolbar(part("toolbar"), profile, state, context);
+  const details = createDetails(part("details"), profile, state, context);
+  const parts = [createHeader(part("header"), profile), toolbar,
+    createViews(part("view"), profile, state, context), context.status, details];
+
+  const redraw = () => {
+    document.documentElement.dataset.theme = state.get().theme;
+    for (const each of parts) each.redraw();
+  };
+  redraw();
+  const soon = beforeNextFrame(redraw);
+  state.subscribe(soon);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", soon);
+
+  listenToKeys({
+    ...Object.fromEntries(kViews.map(([view], i) => [String(i + 1), () => showView(state, view)])),
+    "/": toolbar.focusSearch,
+    "?": actions.help,
+    i: () => invert(state),
+    t: () => nextTheme(state),
+    l: actions.copyLink,
+    c: () => document.querySelector("[data-action=copy-stack]")?.click(),
+    "0": actions.unzoom,
+    Escape: actions.unzoom,
+    Backspace: actions.back,
+  });
+  return {state, derived};
+}

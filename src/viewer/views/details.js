@@ -1,0 +1,127 @@
+// What is known of the function, and the frame, that is chosen: where it is, what it took, of each
+// thread; the stack that leads to it.
+
+import {inlining} from "../data/by_thread.js";
+import {relativeError} from "../data/noise.js";
+import {treeLayout} from "../data/tree_layout.js";
+import {copyText} from "../clipboard.js";
+import {h} from "../dom.js";
+import {count, counted, duration, percent} from "../format.js";
+
+const kInlining = {never: "", always: "inlined into its callers", sometimes: "inlined into some of its callers"};
+
+function fact(name, ...value) {
+  return h("div", {class: "fact"}, h("dt", {}, name), h("dd", {}, ...value));
+}
+
+/** "1.23 s, 4.5 % ± 0.6 %" */
+function weight(ns, samples, all) {
+  const error = samples === 0 ? 0 : relativeError(samples, all.samples) * samples / all.samples;
+  return `${duration(ns)}, ${percent(ns / all.ns)} ± ${percent(error)}`;
+}
+
+/**
+ * The frame's stack as text, root first: a line per function, with its place.
+ * @param {number[]} path
+ */
+export function stackText(path, names) {
+  return path.map((func) => {
+    const place = names.place(func, {whole: true});
+    const module = names.module(func);
+    return `${names.of(func)}${place ? `  ${place}` : ""}${module ? `  [${module}]` : ""}`;
+  }).join("\n");
+}
+
+function threadTable(rows, profile, all) {
+  const body = rows.map(({thread, self, total, samples}) => h("tr", {},
+    h("td", {}, profile.threads[thread].name), h("td", {class: "number"}, String(profile.threads[thread].tid)),
+    h("td", {class: "number"}, duration(self)), h("td", {class: "number"}, duration(total)),
+    h("td", {class: "number"}, percent(total / all.ns)), h("td", {class: "number"}, count(samples))));
+  return h("table", {class: "by-thread", "aria-label": "self and total by thread"},
+    h("thead", {}, h("tr", {}, ...[["Thread", ""], ["tid", "number"], ["Self", "number"], ["Total", "number"],
+      ["Share", "number"], ["Samples", "number"]].map(([title, kind]) =>
+      h("th", {scope: "col", class: kind}, title)))), h("tbody", {}, ...body));
+}
+
+/**
+ * @param {HTMLElement} element
+ * @param {import("../data/profile.js").Profile} profile
+ * @param {ReturnType<import("../state.js").createState>} state
+ */
+export function create(element, profile, state, {derived, names, say}) {
+  const kMostThreads = 200;
+
+  // The chosen frame in the tree that is shown, where the views have such frames.
+  function frameOf({frame, inverted, view}) {
+    if (frame.length === 0) return null;
+    const tree = derived.tree(inverted && view !== "timeorder");
+    const layout = treeLayout(tree, null);
+    const node = layout.nodeAt(frame);
+    return layout.pathOf(node).length === frame.length ? {tree, node} : null;
+  }
+
+  function functionFacts(func, shown) {
+    const all = derived.all();
+    const flat = derived.flat();
+    const row = derived.flatRow(func);
+    const frame = frameOf(shown);
+    const stack = frame ? frame.tree.stack[frame.node] : -1;
+    const line = stack >= 0 ? profile.stacks.line[stack] : 0;
+    const inlined = stack >= 0 && !shown.inverted ? (profile.stacks.inlined[stack] ? kInlining.always : "not inlined here") :
+      kInlining[inlining(profile, func)] || "not inlined";
+    const noise = row !== undefined && relativeError(flat.totalSamples[row], all.samples) > 0.5;
+    return h("dl", {class: "facts"},
+      fact("self", row === undefined ? "none in this selection" :
+        weight(flat.self[row], flat.selfSamples[row], all)),
+      row === undefined ? null : fact("total", weight(flat.total[row], flat.totalSamples[row], all)),
+      row === undefined ? null : fact("samples", `${count(flat.selfSamples[row])} in it, ` +
+        `${count(flat.totalSamples[row])} with it on the stack`),
+      frame ? fact("this frame", `self ${weight(frame.tree.self[frame.node], 0, all).split(",")[0]}, total ` +
+        weight(frame.tree.total[frame.node], frame.tree.samples[frame.node], all)) : null,
+      fact("module", names.modulePath(func) || (profile.functions.wait[func] ? "none: it stands for a wait" : "unknown")),
+      fact("defined", names.place(func, {whole: true}) || "no source known"),
+      line !== 0 ? fact("line here", `${line}`) : null,
+      profile.functions.wait[func] ? null : fact("inlined", inlined),
+      noise ? fact("note", "so few samples that its share could be chance") : null);
+  }
+
+  function stackList(path, func, shown) {
+    const listed = path.length ? path : [func];
+    const upwards = shown.inverted ? listed : listed.toReversed();
+    return h("ol", {class: "stack", "aria-label": "stack, innermost first"}, ...upwards.map((each) =>
+      h("li", {}, h("button", {class: "link", title: names.of(each),
+        onclick: () => state.set({focus: each, frame: []})}, names.of(each)))));
+  }
+
+  return {
+    redraw() {
+      const shown = state.get();
+      const func = shown.focus;
+      if (func === null || func < 0) {
+        element.replaceChildren(h("p", {class: "hint"}, "Choose a frame or a function to see where it is " +
+          "defined, what it took of each thread, and the stack that leads to it. Press ? for help."));
+        return;
+      }
+      const path = shown.frame.at(-1) === func ? shown.frame : [];
+      // From the root, also where the tree was inverted.
+      const rootFirst = shown.inverted && shown.view !== "timeorder" ? path.toReversed() : path;
+      const copy = async (text, what) => say(await copyText(text) ? `copied ${what}` : `could not copy ${what}`);
+      const threads = derived.byThread(func);
+      element.replaceChildren(
+        h("div", {class: "about"},
+          h("h2", {class: "function-title"}, names.of(func)),
+          h("div", {class: "actions"},
+            h("button", {"data-action": "copy-stack",
+              onclick: () => copy(stackText(rootFirst.length ? rootFirst : [func], names), "the stack")}, "Copy stack"),
+            h("button", {"data-action": "copy-name", onclick: () => copy(names.of(func), "the name")}, "Copy name"),
+            h("button", {"data-action": "sandwich", onclick: () => state.set({view: "sandwich"})}, "Callers and callees"),
+            h("button", {"data-action": "search-name", onclick: () =>
+              state.set({search: `^${names.of(func).replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")}$`})}, "Highlight")),
+          functionFacts(func, shown)),
+        h("div", {class: "threads-of"}, threadTable(threads.slice(0, kMostThreads), profile, derived.all()),
+          threads.length > kMostThreads ?
+            h("p", {class: "hint"}, `and ${counted(threads.length - kMostThreads, "thread")} with less`) : null),
+        h("div", {class: "stack-of"}, stackList(path, func, shown)));
+    },
+  };
+}

@@ -1,0 +1,54 @@
+// What was recorded, and how far it can be trusted.
+
+import {h} from "../dom.js";
+import {count, counted, duration, percent} from "../format.js";
+
+const kGoodCoverage = 0.9;
+const kGoodStacks = 0.98;
+
+function figure(name, value, {hint = "", warn = false} = {}) {
+  return h("div", {class: warn ? "figure warn" : "figure", title: hint, "data-figure": name},
+    h("dt", {}, name), h("dd", {}, value));
+}
+
+function figures({meta, threads, processes}) {
+  const {cpuNs, sampledCpuNs, lost} = meta;
+  const coverage = cpuNs > 0 ? sampledCpuNs / cpuNs : null;
+  const losses = Object.entries(lost);
+  return [
+    figure("ran", duration(meta.durationNs), {hint: "from the start of the session to its end"}),
+    cpuNs == null ? null : figure("CPU", duration(cpuNs), {hint: "as the kernel accounted it"}),
+    figure("threads", count(threads.length), {hint: `${count(processes.length)} process${processes.length === 1 ? "" : "es"}`}),
+    figure("samples", count(meta.samples), {hint: `carrying ${duration(sampledCpuNs)} of CPU`}),
+    figure("rate", `${Math.round(meta.achievedRateHz)} of ${meta.rateHz} Hz`,
+      {hint: `${meta.rateHz} Hz asked for, ${meta.achievedRateHz.toFixed(1)} achieved, per second of each thread's CPU`,
+        warn: meta.samples > 0 && meta.achievedRateHz < meta.rateHz / 2}),
+    figure("coverage", coverage === null ? "unknown" : percent(coverage),
+      {hint: "sampled CPU divided by true CPU", warn: coverage !== null && coverage < kGoodCoverage}),
+    figure("complete stacks", meta.completeStacks == null ? "none" : percent(meta.completeStacks),
+      {hint: "samples whose stack reaches the first function of its thread",
+        warn: meta.completeStacks != null && meta.completeStacks < kGoodStacks}),
+    figure("lost", losses.length === 0 ? "nothing" : count(losses.reduce((sum, [, n]) => sum + n, 0)),
+      {hint: losses.map(([reason, n]) => `${reason}: ${count(n)}`).join("\n"), warn: losses.length !== 0}),
+  ];
+}
+
+/** @param {HTMLElement} element @param {import("../data/profile.js").Profile} profile */
+export function create(element, profile) {
+  const {meta} = profile;
+  const started = new Date(meta.startTime);
+  const losses = Object.entries(meta.lost).map(([reason, n]) => `lost: ${reason}, ${count(n)}`);
+  const remarks = [...meta.notes, ...losses];
+  document.title = `${meta.program} – sampan`;
+  element.replaceChildren(
+    h("div", {class: "what"},
+      h("h1", {}, meta.program),
+      h("p", {class: "command", title: meta.command}, meta.command),
+      h("p", {class: "started"}, Number.isNaN(started.getTime()) ? "" :
+        started.toISOString().replace("T", " ").slice(0, 19) + " UTC",
+      meta.diff ? ` · ${meta.diff.a} compared with ${meta.diff.b}` : "")),
+    h("dl", {class: "figures"}, ...figures(profile).filter((each) => each !== null)),
+    remarks.length === 0 ? "" : h("details", {class: "notes"},
+      h("summary", {}, counted(remarks.length, "note")), h("ul", {}, ...remarks.map((note) => h("li", {}, note)))));
+  return {redraw() {}};
+}

@@ -1,0 +1,64 @@
+// Below a view: what is selected, what the colours mean, what the picture leaves out.
+
+import {changeColor, moduleColor, moduleRanks, threadColor} from "../data/color.js";
+import {everything} from "../data/selection.js";
+import {h} from "../dom.js";
+import {count, counted, duration} from "../format.js";
+import {isDark} from "./painter.js";
+
+const kMostLegend = 8;
+
+function selectionText({selection}, {samples, ns}, profile) {
+  const {threads, fromNs, toNs, state} = selection;
+  const words = [];
+  if (threads) words.push(`${count(threads.size)} of ${counted(profile.threads.length, "thread")}`);
+  if (fromNs > 0 || toNs < Infinity) {
+    words.push(`${duration(fromNs)} to ${duration(Math.min(toNs, profile.meta.durationNs))}`);
+  }
+  if (state !== "all") words.push({cpu: "on CPU", waiting: "waiting"}[state]);
+  return {isPart: words.length !== 0,
+    text: [...words, `${duration(ns)} in ${counted(samples, "sample")}`].join(" · ")};
+}
+
+function swatch(color, text) {
+  return h("span", {class: "legend-item"}, h("i", {class: "swatch", style: `background:${color}`}), text);
+}
+
+/** @param {HTMLElement} element */
+export function create(element, profile, state, {derived, names}) {
+  const selected = h("span", {class: "selected"});
+  const clear = h("button", {"data-action": "select-all", class: "link",
+    onclick: () => state.set({selection: everything(), span: [0, 1], zoom: []})}, "Show all");
+  const legend = h("span", {class: "legend"});
+  const message = h("span", {class: "message", role: "status"});
+  element.append(selected, clear, message, legend);
+  const ranks = moduleRanks(profile);
+  const byRank = [...profile.modules.keys()].sort((a, b) => ranks[a] - ranks[b]);
+
+  const legends = {
+    module(dark) {
+      const items = byRank.slice(0, kMostLegend)
+        .map((module, rank) => swatch(moduleColor(rank, dark), profile.modules[module].name));
+      if (byRank.length > kMostLegend) items.push(h("span", {}, `and ${count(byRank.length - kMostLegend)} more`));
+      return items;
+    },
+    thread: (dark) => [...derived.parts("thread").map(({threads: [thread]}, rank) =>
+      swatch(threadColor(rank, dark), names.thread(thread))),
+    ...(profile.threads.length > derived.parts("thread").length ? [swatch(threadColor(-1, dark), "others")] : [])],
+    diff: (dark) => [swatch(changeColor(1, 0, dark), `less in ${profile.meta.diff.b}`),
+      swatch(changeColor(0, 1, dark), `more in ${profile.meta.diff.b}`),
+      swatch(changeColor(1, 1, dark), "no sure change")],
+  };
+  return {
+    /** Of the view: what it leaves out. @param {string} text */
+    show: (text) => { message.textContent = text; },
+    redraw() {
+      const shown = state.get();
+      const {text, isPart} = selectionText(shown, derived.all(), profile);
+      selected.textContent = text;
+      clear.hidden = !isPart;
+      legend.replaceChildren(...(["sandwich", "flame", "icicle", "leftheavy", "sunburst"].includes(shown.view) ?
+        legends[shown.colorBy] : legends.module)(isDark(shown)));
+    },
+  };
+}

@@ -1,0 +1,94 @@
+// The table of functions: self and total, each with what chance leaves open, module and place.
+
+import {flatTable} from "../data/flat.js";
+import {sortRows, tableRows} from "../data/rows.js";
+import {count, percent, seconds} from "../format.js";
+import {h} from "../dom.js";
+import {createFunctionTable, nextSort} from "./function_table.js";
+
+/** A share as a number and as a bar. */
+function share(value, error) {
+  return h("span", {class: "share", title: `95 % confidence: ± ${percent(error)}`},
+    h("span", {class: "bar", style: `width:${(Math.min(1, value) * 100).toFixed(2)}%`}),
+    h("span", {class: "value"}, percent(value)), h("span", {class: "error"}, `± ${percent(error)}`));
+}
+
+/** Name with the colour of its module. */
+function named(func, names, painter) {
+  return h("span", {class: "function-name", title: names.of(func)},
+    h("i", {class: "swatch", style: `background:${painter.ofFunctions()(func).fill}`}),
+    func < 0 ? "[unknown]" : names.of(func));
+}
+
+function columnsOf(profile, {names, painter, derived}) {
+  const all = () => derived.all().ns || 1;
+  const compared = profile.meta.diff;
+  return [
+    {sort: "self", title: "Self s", hint: "in it, not in what it calls", number: true, cell: (row) => seconds(row.self)},
+    {sort: "", title: "Self %", number: true, cell: (row) => share(row.self / all(), row.selfError)},
+    {sort: "total", title: "Total s", hint: "in it and in what it calls", number: true, cell: (row) => seconds(row.total)},
+    {sort: "", title: "Total %", number: true, cell: (row) => share(row.total / all(), row.totalError)},
+    {sort: "samples", title: "Samples", hint: "taken in it", number: true, cell: (row) => count(row.samples)},
+    ...(compared ? [
+      {sort: "", title: compared.a, hint: "self share", number: true, cell: (row) => percent(row.change.before)},
+      {sort: "", title: compared.b, hint: "self share", number: true, cell: (row) => percent(row.change.after)},
+      {sort: "change", title: "Change", hint: "of the self share", number: true, cell: ({change}) => {
+        const difference = change.after - change.before;
+        const sure = Math.abs(difference) > change.error;
+        return h("span", {class: sure ? (difference > 0 ? "grew" : "shrank") : "unsure",
+          title: `95 % confidence: ± ${percent(change.error)}`},
+          `${difference > 0 ? "+" : ""}${percent(difference)} ± ${percent(change.error)}`);
+      }}] : []),
+    {sort: "name", title: "Function", cell: (row) => named(row.func, names, painter)},
+    {sort: "module", title: "Module", cell: (row) => h("span", {title: names.modulePath(row.func)}, names.module(row.func))},
+    {sort: "file", title: "File:line", cell: (row) =>
+      h("span", {title: names.place(row.func, {whole: true})}, names.place(row.func))},
+  ];
+}
+
+/** The rows of the selection that the search leaves, sorted. */
+export function shownRows(profile, state, derived, names) {
+  const sides = profile.meta.diff && derived.parts("diff").map((part) =>
+    ({flat: flatTable(profile, part.weights), all: part}));
+  const matches = derived.found().functions;
+  const rows = tableRows(derived.flat(), derived.all(), sides)
+    .filter(({func}) => matches === null || (func >= 0 && matches[func]));
+  return sortRows(rows, state.get().sort, names);
+}
+
+export function create(element, profile, state, context) {
+  const {derived, names, status} = context;
+  const table = createFunctionTable(element, columnsOf(profile, context), {
+    label: "functions",
+    onSort: (column) => state.set({sort: nextSort(state.get().sort, column)}),
+    onChoose: (func) => state.set({focus: func < 0 ? null : func, frame: []}),
+    onOpen: (func) => func >= 0 && state.set({focus: func, frame: [], view: "sandwich"}),
+  });
+  return {
+    redraw() {
+      const rows = shownRows(profile, state, derived, names);
+      status.show(rows.length === derived.flat().count ? `${count(rows.length)} functions` :
+        `${count(rows.length)} of ${count(derived.flat().count)} functions`);
+      table.show(rows, state.get().sort, state.get().focus);
+    },
+  };
+}
+
+/** A narrow one, to choose from. */
+export function createChooser(element, profile, state, {derived, names, painter}) {
+  const all = () => derived.all().ns || 1;
+  const columns = [
+    {sort: "self", title: "Self %", number: true, cell: (row) => percent(row.self / all())},
+    {sort: "total", title: "Total %", number: true, cell: (row) => percent(row.total / all())},
+    {sort: "name", title: "Function", cell: (row) => named(row.func, names, painter)},
+  ];
+  const table = createFunctionTable(element, columns, {
+    label: "functions to choose from",
+    onSort: (column) => state.set({sort: nextSort(state.get().sort, column)}),
+    onChoose: (func) => func >= 0 && state.set({focus: func, frame: []}),
+    onOpen: () => {},
+  });
+  return {
+    redraw: () => table.show(shownRows(profile, state, derived, names), state.get().sort, state.get().focus),
+  };
+}

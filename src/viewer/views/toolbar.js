@@ -1,0 +1,103 @@
+// The controls: which view, which way round, coloured by what, and the search.
+
+import {h} from "../dom.js";
+import {create as createSearchBox} from "./search_box.js";
+
+export const kViews = [
+  ["flame", "Flame graph", "callers below, by name"],
+  ["icicle", "Icicle", "callers above, by name"],
+  ["leftheavy", "Left heavy", "heaviest first"],
+  ["timeorder", "Time order", "samples side by side in time"],
+  ["sunburst", "Sunburst", "callers in the middle"],
+  ["sandwich", "Sandwich", "callers and callees of one function"],
+  ["table", "Table", "all functions, sortable"],
+];
+const kInvertible = ["flame", "icicle", "leftheavy", "sunburst"];
+const kThemes = {auto: "light", light: "dark", dark: "auto"};  // what comes after each
+
+/** What changes with the view: paths of frames mean something else when the tree is turned round. */
+export function showView(state, view) {
+  const turned = state.get().inverted && (view === "timeorder") !== (state.get().view === "timeorder");
+  state.set({view, zoom: [], span: [0, 1], ...(turned ? {frame: []} : {})});
+}
+
+export function invert(state) {
+  const {inverted} = state.get();
+  state.set({inverted: !inverted, zoom: [], span: [0, 1], frame: []});
+}
+
+export function nextTheme(state) {
+  state.set({theme: kThemes[state.get().theme]});
+}
+
+function select(label, options, onChange) {
+  const field = h("select", {"aria-label": label, onchange: () => onChange(field.value)},
+    ...options.map(([value, text]) => h("option", {value}, text)));
+  return field;
+}
+
+function viewTabs(state) {
+  const tabs = kViews.map(([view, name, hint], i) => h("button", {role: "tab", id: `tab-${view}`,
+    "data-view": view, title: `${hint} (${i + 1})`, "aria-controls": "view",
+    onclick: () => showView(state, view)}, name));
+  const list = h("div", {class: "tabs", role: "tablist", "aria-label": "View", onkeydown(event) {
+    const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
+    if (!step) return;
+    const next = tabs[(tabs.indexOf(document.activeElement) + step + tabs.length) % tabs.length];
+    next.focus();
+    next.click();
+  }}, ...tabs);
+  return {list, redraw(view) {
+    for (const tab of tabs) {
+      const chosen = tab.dataset.view === view;
+      tab.setAttribute("aria-selected", chosen);
+      tab.tabIndex = chosen ? 0 : -1;
+    }
+  }};
+}
+
+/**
+ * @param {HTMLElement} element
+ * @param {object} context
+ * @param {{back: Function, copyLink: Function, help: Function, reset: Function}} context.actions
+ */
+export function create(element, profile, state, context) {
+  const {actions} = context;
+  const tabs = viewTabs(state);
+  const button = (action, text, label, title) => h("button", {"data-action": action, title,
+    class: text === label ? "" : "sign", "aria-label": label, onclick: () => actions[action]()}, text);
+  const inverted = h("button", {"data-action": "invert", class: "toggle", title: "from where the time was spent (i)",
+    onclick: () => invert(state)}, "Inverted");
+  const color = select("Colour by", [["module", "Colour by module"], ["thread", "Colour by thread"],
+    ...(profile.meta.diff ? [["diff", "Colour by change"]] : [])], (colorBy) => state.set({colorBy}));
+  const hasWaits = profile.samples.waiting.includes(1);
+  const states = hasWaits ? select("Samples", [["all", "On CPU and waiting"], ["cpu", "On CPU"], ["waiting", "Waiting"]],
+    (value) => state.set({selection: {...state.get().selection, state: value}})) : null;
+  const theme = h("button", {"data-action": "theme", class: "sign", onclick: () => nextTheme(state)});
+  const search = h("div", {class: "search"});
+  element.append(tabs.list,
+    h("div", {class: "tools"}, ...[inverted, color, states].filter(Boolean)), search,
+    h("div", {class: "tools"}, button("back", "←", "Back", "back to what was shown before (Backspace)"),
+      button("reset", "Reset", "Reset", "zoom, threads, time and search"),
+      button("copyLink", "Link", "Copy link", "copy a link to what is shown now (l)"), theme,
+      button("help", "?", "Help", "keys and mouse (?)")));
+  const searchBox = createSearchBox(search, profile, state, context);
+
+  return {
+    focusSearch: searchBox.focus,
+    redraw() {
+      const shown = state.get();
+      tabs.redraw(shown.view);
+      inverted.setAttribute("aria-pressed", shown.inverted);
+      inverted.disabled = !kInvertible.includes(shown.view);
+      color.value = shown.colorBy;
+      color.disabled = ["table", "timeorder"].includes(shown.view);
+      if (states) states.value = shown.selection.state;
+      const [sign, words] = {auto: ["◐", "as the system"], light: ["☀", "light"], dark: ["☾", "dark"]}[shown.theme];
+      theme.textContent = sign;
+      theme.title = `theme: ${words} (t)`;
+      theme.setAttribute("aria-label", `Theme: ${words}`);
+      searchBox.redraw();
+    },
+  };
+}

@@ -10,6 +10,7 @@ namespace {
 // chrome://tracing opens files of up to about 100 MB.
 constexpr uint64_t kTraceBytes = 100'000'000;
 constexpr uint64_t kSpeedscopeBytes = 200'000'000;
+constexpr uint64_t kFirefoxBytes = 512 << 20;
 
 }  // namespace
 
@@ -26,6 +27,8 @@ std::span<const Format> formats() {
              kSpeedscopeBytes, write_speedscope},
       Format{"callgrind", ".callgrind", "kcachegrind FILE, or callgrind_annotate FILE", true, false,
              0, write_callgrind},
+      Format{"firefox", ".firefox.json.gz", "https://profiler.firefox.com", true, true,
+             kFirefoxBytes, write_firefox},
   };
   return kFormats;
 }

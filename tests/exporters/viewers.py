@@ -167,3 +167,35 @@ def speedscope(path):
             table.self[name] += frame["self"] * unit
             table.total[name] += frame["total"] * unit
     return tables
+
+
+def firefox(path):
+    """The Firefox Profiler's client. The threads as it lists them, each with its `table`."""
+    environment = npm_packages.environment()
+    client = npm_packages.install() / "@firefox-devtools/profiler-cli/dist/profiler-cli.js"
+    # A daemon holds the profile, until it is told to stop.
+    with tempfile.TemporaryDirectory(prefix="profiler-cli-") as session:
+        environment["PROFILER_CLI_SESSION_DIR"] = session
+
+        def ask(*words):
+            return run("node", client, *words, env=environment, stderr=subprocess.STDOUT)
+
+        ask("load", pathlib.Path(path).resolve())
+        try:
+            threads = json.loads(ask("thread", "list", "--limit", "0", "--json"))["threads"]
+            for thread in threads:
+                thread["table"] = firefox_thread(ask, thread["threadHandle"])
+            return threads
+        finally:
+            ask("stop", "--all")
+
+
+def firefox_thread(ask, handle):
+    table = Table()
+    functions = json.loads(ask("thread", "functions", "--thread", handle, "--include-idle",
+                               "--limit", "0", "--json"))
+    for function in functions["functions"]:
+        table.self[function["name"]] += function["selfSamples"] / 1e3
+        table.total[function["name"]] += function["totalSamples"] / 1e3
+    table.all = sum(table.self.values())
+    return table

@@ -214,6 +214,31 @@ class Speedscope(Case):
         self.assert_equal_times(table.self, expected)
 
 
+class Firefox(Case):
+    def test_everything_together(self):
+        threads = viewers.firefox(self.path / "profile_overall.firefox.json.gz")
+        self.assert_same(together({thread["tid"]: thread["table"] for thread in threads}))
+        by_name = {(thread["name"], int(thread["tid"])): thread for thread in threads}
+        self.assert_equal_times({name: thread["table"].all for name, thread in by_name.items()},
+                                self.truth.threads)
+        self.assert_equal_times({name: thread["cpuMs"] / 1e3 for name, thread in by_name.items()},
+                                self.truth.threads)
+        self.assertEqual({(thread["processName"], thread["pid"]) for thread in threads},
+                         {("app", "100"), ("child of app", "200")})
+        self.assertIn(("idle", 103), by_name)
+
+    def test_wall_time(self):
+        """Waiting is counted, and no CPU."""
+        text = self.path / "wall.txt"
+        text.write_text("main;work 3\nmain;read;~read pipe:[7] 5\n~runnable 2\n")
+        subprocess.run([os.environ["WRITE_EXPORTS"], text, self.path / "wall"], check=True)
+        [thread] = viewers.firefox(self.path / "wall/profile_overall.firefox.json.gz")
+        self.assert_equal_times(thread["table"].self,
+                                {"work": 3 * PERIOD, "[read pipe:[7]]": 5 * PERIOD,
+                                 "[waiting for a CPU]": 2 * PERIOD})
+        self.assertAlmostEqual(thread["cpuMs"] / 1e3, 3 * PERIOD)
+
+
 def main():
     viewer = globals()[sys.argv[1]]
     result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2).run(

@@ -1,0 +1,235 @@
+// The Firefox Profiler's processed profile, for https://profiler.firefox.com and profiler-cli.
+// Format: src/types/profile.ts and docs-developer/ of github.com/firefox-devtools/profiler.
+//
+// - The layout is exactly that of version 60, the first in which threads share their tables. The
+//   site upgrades older versions and refuses newer ones than its own.
+// - Every column is as long as its table's `length`, stacks come after those that they begin with,
+//   times are milliseconds since the session's start and ascend.
+// - A sample weighs its CPU, or its wait, in milliseconds (weightType "tracing-ms"): so totals are
+//   those of the report. threadCPUDelta is the CPU between a sample and the one before: the graph
+//   of a thread is its use of a CPU.
+// - Waiting is of a category that the profiler takes for idle.
+// - The site shows 15 threads by its own choice, if it is not told which. A pid or tid that was
+// used
+//   again, or by another program after exec, is told apart as "100.1".
+// - Above 512 MiB, which is as long as a string may be there, a slow parser does the work. The
+// limit
+//   is of the text, before gzip. A path that ends in ".json" has the text itself.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exporters/firefox_categories.h"
+#include "exporters/firefox_tables.h"
+#include "exporters/formats.h"
+#include "exporters/gzip_writer.h"
+#include "exporters/json_text.h"
+#include "exporters/output_file.h"
+#include "exporters/sample_windows.h"
+
+namespace sampan::exporters {
+namespace {
+
+using profile::Process;
+using profile::Thread;
+
+constexpr int kVersion = 60;
+constexpr int kGeckoVersion = 30;  // of the format before processing: no meaning here
+constexpr size_t kVisibleThreads = 200;
+constexpr uint64_t kUsualRate = 250;
+constexpr uint64_t kNsPerSecond = 1'000'000'000;
+
+// Milliseconds, as exactly as nanoseconds are.
+std::string milliseconds(uint64_t ns) {
+  constexpr uint64_t kNsPerMs = 1'000'000;
+  std::string text(fmt::format_int(ns / kNsPerMs).str());
+  if (ns % kNsPerMs == 0) return text;
+  text += fmt::format(".{:06}", ns % kNsPerMs);
+  text.resize(text.find_last_not_of('0') + 1);
+  return text;
+}
+
+std::string milliseconds_or_null(std::optional<uint64_t> ns) {
+  return ns ? milliseconds(*ns) : "null";
+}
+
+// Text into a file, gzipped or not.
+class TextFile {
+ public:
+  explicit TextFile(const std::string& path) : file_(path) {
+    if (!path.ends_with(".json")) gzip_.emplace(file_);
+  }
+  void write(std::string_view text) {
+    if (gzip_) return gzip_->write(text);
+    file_.write(text);
+  }
+  void commit() {
+    if (gzip_) gzip_->finish();
+    file_.commit();
+  }
+
+ private:
+  OutputFile file_;
+  std::optional<GzipWriter> gzip_;
+};
+
+// "100", or "100.1" when it is used for the second time.
+class Ids {
+ public:
+  std::string next(int32_t id) {
+    const int use = uses_[id]++;
+    return use == 0 ? std::to_string(id) : fmt::format("{}.{}", id, use);
+  }
+
+ private:
+  std::map<int32_t, int> uses_;
+};
+
+class FirefoxWriter {
+ public:
+  FirefoxWriter(const profile::View& view, TextFile& file)
+      : view_(view),
+        profile_(*view.profile),
+        file_(file),
+        windows_(view),
+        categories_(profile_),
+        tables_(view, categories_) {
+    Ids ids;
+    for (const Process& process : profile_.processes) pids_.push_back(ids.next(process.pid));
+  }
+
+  Outcome write(uint64_t max_size) {
+    Outcome outcome;
+    outcome.notes = windows_.fit(max_size, [&] { return size(); });
+    file_.write("{\"meta\":" + meta() + ",\n\"libs\":" + tables_.libs_json() +
+                ",\n\"pages\":[],\"counters\":[],\n\"threads\":[");
+    Ids ids;
+    for (size_t position = 0; position < view_.threads.size(); ++position) {
+      const Thread& thread = profile_.threads[view_.threads[position]];
+      file_.write(position == 0 ? "\n" : ",\n");
+      write_thread(thread, ids.next(thread.tid), windows_.samples(position));
+    }
+    file_.write("],\n\"shared\":" + tables_.json() + "}\n");
+    return outcome;
+  }
+
+ private:
+  uint64_t size() {
+    constexpr uint64_t kPerThread = 600, kCommasAndPoints = 8;
+    uint64_t sum = tables_.size();
+    for (size_t position = 0; position < view_.threads.size(); ++position) {
+      sum += kPerThread;
+      for (const WindowSample& sample : windows_.samples(position)) {
+        sum += fmt::format_int(tables_.stack(sample.stack)).size() + kCommasAndPoints +
+               fmt::format_int(sample.time_ns).size() +
+               2 * fmt::format_int(sample.weight_ns).size();
+      }
+    }
+    return sum;
+  }
+
+  std::string meta() {
+    const profile::Session& session = profile_.session;
+    const uint64_t rate = session.rate_hz != 0 ? session.rate_hz : kUsualRate;
+    std::string command;
+    for (const std::string& word : session.command) command += (command.empty() ? "" : " ") + word;
+    const uint64_t period_ns = kNsPerSecond / rate;
+    const uint64_t last_ns =
+        view_.samples.empty() ? 0 : profile_.samples[view_.samples.back()].time_ns;
+    const uint64_t end_ns = std::max(profile_.duration_ns(), last_ns + period_ns);
+    const std::vector<size_t> visible = busiest();
+    return fmt::format(
+        R"({{"version":{},"preprocessedProfileVersion":{},"product":{},"arguments":{},)"
+        R"("importedFrom":"sampan","interval":{},"startTime":{},"profilingStartTime":0,)"
+        R"("profilingEndTime":{},"processType":0,"stackwalk":1,"platform":"Linux","oscpu":{},)"
+        R"("symbolicated":true,"usesOnlyOneStackType":true,"sourceCodeIsNotOnSearchfox":true,)"
+        R"("keepProfileThreadOrder":true,"markerSchema":[],)"
+        R"("sampleUnits":{{"time":"ms","eventDelay":"ms","threadCPUDelta":"ns"}},)"
+        R"("initialVisibleThreads":[{}],"initialSelectedThreads":[{}],"categories":{}}})",
+        kGeckoVersion, kVersion, json_string(session.program), json_string(command),
+        milliseconds(period_ns), milliseconds(session.start_unix_ns), milliseconds(end_ns),
+        json_string("Linux " + session.kernel), fmt::join(visible, ","),
+        fmt::join(visible.begin(), visible.begin() + !visible.empty(), ","), categories_.json());
+  }
+
+  // Positions of the threads to begin with; those of most samples first.
+  std::vector<size_t> busiest() {
+    std::vector<uint64_t> weights;
+    for (size_t i = 0; i < view_.threads.size(); ++i) weights.push_back(windows_.weight(i).ns);
+    std::vector<size_t> positions(weights.size());
+    std::iota(positions.begin(), positions.end(), 0);
+    std::stable_sort(positions.begin(), positions.end(),
+                     [&](size_t a, size_t b) { return weights[a] > weights[b]; });
+    if (positions.size() > kVisibleThreads) positions.resize(kVisibleThreads);
+    return positions;
+  }
+
+  void write_thread(const Thread& thread, const std::string& tid,
+                    const std::vector<WindowSample>& samples) {
+    const Process& process = profile_.processes[thread.process];
+    file_.write(fmt::format(
+        R"({{"name":{},"isMainThread":{},"processType":"default","processName":{},"pid":"{}",)"
+        R"("tid":"{}","processStartupTime":{},"processShutdownTime":{},"registerTime":{},)"
+        R"("unregisterTime":{},"pausedRanges":[],)"
+        R"("markers":{{"data":[],"name":[],"startTime":[],"endTime":[],"phase":[],"category":[],)"
+        R"("length":0}},
+"samples":{{"length":{},"weightType":"tracing-ms")",
+        json_string(thread.name), thread.is_main, json_string(process.name), pids_[thread.process],
+        tid, milliseconds(process.start_ns), milliseconds_or_null(process.end_ns),
+        milliseconds(thread.start_ns), milliseconds_or_null(thread.end_ns),
+        samples.empty() ? 0 : samples.size() + 1));
+    write_column("stack", "null", samples, [&](const WindowSample& sample) {
+      return std::to_string(tables_.stack(sample.stack));
+    });
+    const uint64_t begin_ns =
+        samples.empty() ? 0
+                        : samples[0].time_ns - std::min(samples[0].time_ns, samples[0].weight_ns);
+    write_column("time", milliseconds(begin_ns), samples,
+                 [](const WindowSample& sample) { return milliseconds(sample.time_ns); });
+    write_column("weight", "0", samples,
+                 [](const WindowSample& sample) { return milliseconds(sample.weight_ns); });
+    write_column("threadCPUDelta", "0", samples, [](const WindowSample& sample) {
+      return std::to_string(sample.waiting ? 0 : sample.weight_ns);
+    });
+    file_.write("}}");
+  }
+
+  // `first` is the empty sample's.
+  template <typename Text>
+  void write_column(std::string_view name, std::string_view first,
+                    const std::vector<WindowSample>& samples, const Text& text) {
+    column_ = fmt::format(",\n\"{}\":[", name);
+    if (!samples.empty()) column_ += first;
+    for (const WindowSample& sample : samples) {
+      column_ += ',';
+      column_ += text(sample);
+    }
+    column_ += ']';
+    file_.write(column_);
+  }
+
+  const profile::View& view_;
+  const profile::Profile& profile_;
+  TextFile& file_;
+  SampleWindows windows_;
+  FirefoxCategories categories_;
+  FirefoxTables tables_;
+  std::vector<std::string> pids_;  // by process
+  std::string column_;             // scratch
+};
+
+}  // namespace
+
+Outcome write_firefox(const profile::View& view, const std::string& path, uint64_t max_size) {
+  TextFile file(path);
+  Outcome outcome = FirefoxWriter(view, file).write(max_size);
+  file.commit();
+  return outcome;
+}
+
+}  // namespace sampan::exporters

@@ -42,5 +42,8 @@ void add_dump(CLI::App& app, Commands& commands);
 void add_version(CLI::App& app, Commands& commands);
 void add_report(CLI::App& app, Commands& commands);
 void add_export(CLI::App& app, Commands& commands);  // export, formats
+void add_merge(CLI::App& app, Commands& commands);
+void add_diff(CLI::App& app, Commands& commands);
+void add_annotate(CLI::App& app, Commands& commands);
 
 }  // namespace sampan::cli

@@ -20,6 +20,9 @@ int run(int argc, char** argv) {
   add_dump(app, commands);
   add_report(app, commands);
   add_export(app, commands);
+  add_merge(app, commands);
+  add_diff(app, commands);
+  add_annotate(app, commands);
   add_version(app, commands);
   return parse_arguments(app, commands, argc, argv)();
 }

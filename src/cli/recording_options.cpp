@@ -12,7 +12,7 @@ const std::map<std::string, profile::State> kStates = {{"cpu", profile::State::k
 
 }  // namespace
 
-std::string RecordingOptions::path() const {
+std::string recording_path(const std::string& recording) {
   const std::filesystem::path path(recording);
   return std::filesystem::is_directory(path) ? path / "recording.sampan" : path;
 }
@@ -22,28 +22,33 @@ std::string RecordingOptions::directory() const {
   return directory.empty() ? "." : directory;
 }
 
-void add_recording_options(CLI::App& command, RecordingOptions& options) {
-  command.add_option("RECORDING", options.recording, "A recording.sampan, or its directory")
-      ->required();
+void add_selection_options(CLI::App& command, profile::Selection& selection) {
   command
-      .add_option("--thread", options.selection.threads,
-                  "Only threads of this name or tid (repeatable)")
+      .add_option("--thread", selection.threads, "Only threads of this name or tid (repeatable)")
       ->type_name("NAME|TID")
       ->allow_extra_args(false);
-  command.add_option("--process", options.selection.process, "Only the process with this pid")
+  command.add_option("--process", selection.process, "Only the process with this pid")
       ->type_name("PID");
   command
+      .add_option("--label", selection.labels,
+                  "Of a merged recording: only what is from the one with this label (repeatable)")
+      ->type_name("LABEL")
+      ->allow_extra_args(false);
+  command
       .add_option_function<std::string>(
-          "--state",
-          [&options](const std::string& word) { options.selection.state = kStates.at(word); },
+          "--state", [&selection](const std::string& word) { selection.state = kStates.at(word); },
           "Only samples on CPU, only waiting ones, or all: cpu, waiting or all")
       ->envname("SAMPAN_STATE")
       ->type_name("STATE")
       ->check(CLI::IsMember({"cpu", "waiting", "all"}).description(""));
-  command.add_option("--from", options.selection.from_s, "Only what is after this second")
-      ->type_name("S");
-  command.add_option("--to", options.selection.to_s, "Only what is before this second")
-      ->type_name("S");
+  command.add_option("--from", selection.from_s, "Only what is after this second")->type_name("S");
+  command.add_option("--to", selection.to_s, "Only what is before this second")->type_name("S");
+}
+
+void add_recording_options(CLI::App& command, RecordingOptions& options) {
+  command.add_option("RECORDING", options.recording, "A recording.sampan, or its directory")
+      ->required();
+  add_selection_options(command, options.selection);
 }
 
 }  // namespace sampan::cli

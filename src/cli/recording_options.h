@@ -9,14 +9,20 @@
 
 namespace sampan::cli {
 
+// The file of a recording, of which the file or its directory is named.
+std::string recording_path(const std::string& recording);
+
 struct RecordingOptions {
   std::string recording;  // the file, or the directory of a run
   profile::Selection selection;
 
-  std::string path() const;       // of the file
+  std::string path() const { return recording_path(recording); }
   std::string directory() const;  // that the file is in
 };
 
+// --thread, --process, --label, --state, --from, --to.
+void add_selection_options(CLI::App& command, profile::Selection& selection);
+// RECORDING, and the same.
 void add_recording_options(CLI::App& command, RecordingOptions& options);
 
 }  // namespace sampan::cli

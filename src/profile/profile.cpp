@@ -30,6 +30,20 @@ void load_processes(const recording::Recording& from, Profile* profile) {
   }
 }
 
+void load_origins(const recording::Recording& from, Profile* profile) {
+  profile->origins = from.origins;
+  size_t process = 0;
+  for (uint32_t i = 0; i < from.origins.size(); ++i) {
+    const size_t end = process + std::min<uint64_t>(from.origins[i].processes,
+                                                    profile->processes.size() - process);
+    for (; process < end; ++process) {
+      Process& row = profile->processes[process];
+      row.origin = i;
+      row.name = from.origins[i].label + ": " + row.name;
+    }
+  }
+}
+
 void load_threads(const recording::Recording& from, Profile* profile) {
   for (const recording::Thread& row : from.threads) {
     Thread& thread = profile->threads.emplace_back();
@@ -123,6 +137,7 @@ uint64_t Profile::duration_ns() const {
 Profile load(recording::Recording recording) {
   Profile profile;
   load_processes(recording, &profile);
+  load_origins(recording, &profile);
   load_threads(recording, &profile);
   load_samples(recording, &profile);
   load_losses(recording, &profile);

@@ -23,6 +23,7 @@ namespace sampan::profile {
 using recording::kNone;
 using recording::kRunnable;
 using recording::kShortThread;
+using recording::Origin;
 using recording::Session;
 using recording::SessionEnd;
 using Module = recording::Module;
@@ -47,14 +48,15 @@ struct Process {
   int32_t pid = 0;
   int32_t parent_pid = 0;
   std::string path;  // of the executable
-  std::string name;  // its file name
+  std::string name;  // its file name, with the origin's label in front: "rank-3: solver"
   uint64_t start_ns = 0;
   std::optional<uint64_t> end_ns;
   std::optional<uint64_t> cpu_ns;  // true CPU, as the kernel accounted it
   std::optional<int> exit_status;
   std::optional<int> exit_signal;
-  bool replaced = false;  // by exec
-  bool lives_on = false;  // sampling of it has ended, the process has not
+  bool replaced = false;    // by exec
+  bool lives_on = false;    // sampling of it has ended, the process has not
+  uint32_t origin = kNone;  // where recordings were merged: the one it is from
 };
 
 struct Thread {
@@ -62,6 +64,7 @@ struct Thread {
   int32_t tid = 0;
   std::string name;  // the last one it had
   bool is_main = false;
+  uint8_t side = 0;  // of a comparison, 0 or 1: see Profile::sides
   uint64_t start_ns = 0;
   std::optional<uint64_t> end_ns;
   std::optional<uint64_t> cpu_ns;  // true CPU since sampling began
@@ -116,6 +119,8 @@ struct Sample {
 struct Profile {
   Session session;
   std::optional<SessionEnd> end;
+  std::vector<Origin> origins;     // of a merged recording, else none
+  std::vector<std::string> sides;  // of two recordings that are compared: their names. Else none
   std::vector<Process> processes;
   std::vector<Thread> threads;  // in order of appearance
   std::vector<Module> modules;

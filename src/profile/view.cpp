@@ -37,6 +37,20 @@ void check_process(const Profile& profile, int32_t pid) {
   throw Error("no process has the pid {}{}", pid, did_you_mean(std::to_string(pid), known));
 }
 
+// By origin.
+std::vector<bool> wanted_origins(const Profile& profile, const std::vector<std::string>& labels) {
+  std::vector<bool> wanted(profile.origins.size());
+  std::vector<std::string> known;
+  for (const Origin& origin : profile.origins) known.push_back(origin.label);
+  for (const std::string& label : labels) {
+    const auto found = std::find(known.begin(), known.end(), label);
+    if (known.empty()) throw Error("the recording is not a merged one: nothing has a label");
+    if (found == known.end()) throw Error("no label is '{}'{}", label, did_you_mean(label, known));
+    wanted[static_cast<size_t>(found - known.begin())] = true;
+  }
+  return wanted;
+}
+
 std::vector<bool> wanted_threads(const Profile& profile, const Selection& selection) {
   std::vector<bool> wanted(profile.threads.size(), selection.threads.empty());
   for (const std::string& name : selection.threads) {
@@ -47,6 +61,13 @@ std::vector<bool> wanted_threads(const Profile& profile, const Selection& select
     for (uint32_t i = 0; i < wanted.size(); ++i) {
       const Process& process = profile.processes[profile.threads[i].process];
       if (process.pid != *selection.process) wanted[i] = false;
+    }
+  }
+  if (!selection.labels.empty()) {
+    const std::vector<bool> origins = wanted_origins(profile, selection.labels);
+    for (uint32_t i = 0; i < wanted.size(); ++i) {
+      const uint32_t origin = profile.processes[profile.threads[i].process].origin;
+      if (origin == kNone || !origins[origin]) wanted[i] = false;
     }
   }
   return wanted;

@@ -22,6 +22,7 @@ enum class Merge {
 struct Selection {
   std::vector<std::string> threads = {};         // names or tids; empty: all
   std::optional<int32_t> process = {};           // pid
+  std::vector<std::string> labels = {};          // of merged recordings; empty: all
   std::optional<double> from_s = {}, to_s = {};  // seconds since the session's start
   State state = State::kAll;  // kCpu and kAll are the same where only CPU was sampled
   Merge merge = Merge::kNothing;

@@ -1,4 +1,4 @@
-// The file format of a recording, version 2. This comment is its specification; docs/recording.md
+// The file format of a recording, version 3. This comment is its specification; docs/recording.md
 // has the reasons and the measurements.
 //
 // A file is a header and blocks, appended one after the other, each in one write(2). Nothing that
@@ -15,7 +15,7 @@
 // memory. Each block is compressed on its own: a damaged one costs its own rows only.
 //
 // A reader cuts a torn tail at the last whole block, and goes on behind a damaged block at the next
-// one whose checksum fits. A recording of another version is refused.
+// one whose checksum fits. Version 2, which has no kOrigins, is read too; others are refused.
 //
 // Payloads. `uleb` and `zigzag` are those of base/byte_writer.h, `string` is uleb size and bytes,
 // `ref` is a row's index plus one, 0 for none; `maybe x` is u8 0, or u8 1 and x.
@@ -23,6 +23,9 @@
 //   kSession  string program, uleb count, string command[count], string host, string kernel,
 //             string sampan_version, uleb start_unix_ns, uleb rate_hz, uleb kernel_hz,
 //             string clock, string engine
+//   kOrigins  uleb count, { string label, string host, string program, uleb start_unix_ns,
+//             uleb processes } each: the recordings that a merged one was made of. Rows of
+//             processes belong to them in this order, `processes` to each.
 //   kEnd      uleb time, maybe zigzag exit_status, maybe zigzag exit_signal, uleb user_cpu,
 //             uleb system_cpu, string note
 //   kRows     the new rows of all tables (tables.h). A row's index counts from the start of the
@@ -63,7 +66,8 @@
 namespace sampan::recording {
 
 inline constexpr char kFileMagic[6] = {'S', 'A', 'M', 'P', 'A', 'N'};
-inline constexpr uint16_t kVersion = 2;
+inline constexpr uint16_t kVersion = 3;
+inline constexpr uint16_t kOldestVersion = 2;  // that is read
 
 struct FileHeader {
   char magic[6];
@@ -73,7 +77,7 @@ static_assert(sizeof(FileHeader) == 8);
 
 inline constexpr uint32_t kBlockMagic = 0x4b4c4253;  // "SBLK"
 
-enum class BlockType : uint32_t { kSession = 1, kRows = 2, kEnd = 3 };
+enum class BlockType : uint32_t { kSession = 1, kRows = 2, kEnd = 3, kOrigins = 4 };
 
 struct BlockHeader {
   uint32_t magic;

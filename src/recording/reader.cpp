@@ -25,7 +25,7 @@ void check_header(std::string_view bytes, const std::string& name) {
     throw Error("{}: not a sampan recording", name);
   }
   std::memcpy(&header, bytes.data(), sizeof(header));
-  if (header.version != kVersion) {
+  if (header.version < kOldestVersion || header.version > kVersion) {
     throw Error("{}: recording version {}, this sampan reads {}: use {} sampan", name,
                 header.version, kVersion, header.version > kVersion ? "a newer" : "an older");
   }
@@ -42,6 +42,12 @@ bool take(const BlockReader::Block& block, uint64_t* lost_rows, bool* has_sessio
       }
       return false;
     case BlockType::kRows: return decode_rows(block.payload, lost_rows, to);
+    case BlockType::kOrigins:
+      if (auto origins = decode_origins(block.payload)) {
+        to->origins = std::move(*origins);
+        return true;
+      }
+      return false;
     case BlockType::kEnd:
       if (auto end = decode_end(block.payload)) {
         to->end = std::move(*end);

@@ -12,6 +12,7 @@ namespace sampan::recording {
 struct Recording {
   Session session;
   std::optional<SessionEnd> end;
+  std::vector<Origin> origins;  // none: the recording was not merged
   std::vector<Process> processes;
   std::vector<ProcessEnd> process_ends;
   std::vector<Thread> threads;

@@ -56,4 +56,30 @@ std::optional<SessionEnd> decode_end(std::span<const uint8_t> payload) {
   return end;
 }
 
+void encode(std::span<const Origin> origins, ColumnWriter* out) {
+  out->uleb(origins.size());
+  for (const Origin& origin : origins) {
+    out->string(origin.label);
+    out->string(origin.host);
+    out->string(origin.program);
+    out->uleb(origin.start_unix_ns);
+    out->uleb(origin.processes);
+  }
+}
+
+std::optional<std::vector<Origin>> decode_origins(std::span<const uint8_t> payload) {
+  ColumnReader in(payload);
+  std::vector<Origin> origins;
+  for (uint32_t left = in.count(); left > 0 && in.ok(); --left) {
+    Origin& origin = origins.emplace_back();
+    origin.label = in.string();
+    origin.host = in.string();
+    origin.program = in.string();
+    origin.start_unix_ns = in.uleb();
+    origin.processes = in.uleb();
+  }
+  if (!in.ok()) return std::nullopt;
+  return origins;
+}
+
 }  // namespace sampan::recording

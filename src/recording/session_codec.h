@@ -1,4 +1,4 @@
-// The payloads of the session block and of the end block (format.h).
+// The payloads of the blocks without rows (format.h): session, origins, end.
 #pragma once
 
 #include <span>
@@ -10,9 +10,11 @@ namespace sampan::recording {
 
 void encode(const Session& session, ColumnWriter* out);
 void encode(const SessionEnd& end, ColumnWriter* out);
+void encode(std::span<const Origin> origins, ColumnWriter* out);
 
 // Empty when the bytes make no sense.
 std::optional<Session> decode_session(std::span<const uint8_t> payload);
 std::optional<SessionEnd> decode_end(std::span<const uint8_t> payload);
+std::optional<std::vector<Origin>> decode_origins(std::span<const uint8_t> payload);
 
 }  // namespace sampan::recording

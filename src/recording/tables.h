@@ -31,6 +31,15 @@ struct Session {
   std::string engine = "preload";
 };
 
+// One of the recordings that a merged one was made of.
+struct Origin {
+  std::string label;  // told apart by it: "rank-3"
+  std::string host;
+  std::string program;
+  uint64_t start_unix_ns = 0;
+  uint64_t processes = 0;  // as many rows, behind those of the origins before it
+};
+
 // What is known when a session has ended in order. Absent from the recording of a killed sampan.
 struct SessionEnd {
   uint64_t time_ns = 0;            // duration of the session

@@ -109,12 +109,16 @@ struct Writer::State {
   std::vector<uint32_t> last_stacks;
 };
 
-Writer::Writer(const std::string& path, const Session& session)
+Writer::Writer(const std::string& path, const Session& session, std::span<const Origin> origins)
     : state_(std::make_unique<State>(path)) {
   const FileHeader header{.magic = {'S', 'A', 'M', 'P', 'A', 'N'}, .version = kVersion};
   state_->bytes.assign(reinterpret_cast<const char*>(&header), sizeof(header));
   encode(session, &state_->payload);
   state_->append(BlockType::kSession);
+  if (origins.empty()) return;
+  state_->payload.clear();
+  encode(origins, &state_->payload);
+  state_->append(BlockType::kOrigins);
 }
 
 Writer::~Writer() {

@@ -15,8 +15,9 @@ namespace sampan::recording {
 
 class Writer {
  public:
-  // Creates `path`, which must not exist, and writes the session block.
-  Writer(const std::string& path, const Session& session);
+  // Creates `path`, which must not exist, and writes the session block, and that of the origins
+  // where there are any.
+  Writer(const std::string& path, const Session& session, std::span<const Origin> origins = {});
   ~Writer();  // without finish(): flushes what it can, silently
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;

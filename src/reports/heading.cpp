@@ -2,6 +2,7 @@
 #include <fmt/chrono.h>
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <ctime>
 
 #include "reports/outcome.h"
@@ -71,6 +72,19 @@ std::string outcome(const Context& context) {
     if (detached(profile)) text += ", detached";
   }
   return item(context, "ran", text);
+}
+
+// What it was merged of; of many, the first.
+std::string origins(const Context& context) {
+  constexpr size_t kNamed = 4;
+  const std::vector<profile::Origin>& all = context.profile().origins;
+  if (all.empty()) return "";
+  std::string text = plural(all.size(), "recording");
+  for (size_t i = 0; i < std::min(all.size(), kNamed); ++i) {
+    text += fmt::format("{} {} ({}, {})", i == 0 ? ":" : ",", all[i].label, all[i].host,
+                        start_time(all[i].start_unix_ns));
+  }
+  return item(context, "merged", printable(text + (all.size() > kNamed ? ", …" : "")));
 }
 
 // From outside. The shim, which is the usual, needs no word.
@@ -181,7 +195,8 @@ std::string notes(const Context& context) {
 
 std::string heading(const Context& context) {
   std::string text = title(context);
-  for (const auto part : {outcome, engine, selection, rate, samples, stacks, losses, notes}) {
+  for (const auto part :
+       {outcome, origins, engine, selection, rate, samples, stacks, losses, notes}) {
     text += part(context);
   }
   return text;

@@ -50,6 +50,15 @@ void write_session(Json& json, const profile::Profile& profile, const Summary& s
   json.member("complete_stacks", summary.complete_share());
 }
 
+void write_origins(Json& json, const profile::Profile& profile) {
+  json.objects("origins", profile.origins, [&](const profile::Origin& origin) {
+    json.member("label", origin.label);
+    json.member("host", origin.host);
+    json.member("program", origin.program);
+    json.member("start_time", iso_8601(origin.start_unix_ns));
+  });
+}
+
 void write_lost(Json& json, const profile::Profile& profile) {
   json.key("lost");
   json.object([&] {
@@ -66,6 +75,9 @@ void write_processes(Json& json, const profile::Profile& profile, const Summary&
     json.member("pid", process.pid);
     json.member("parent", process.parent_pid);
     json.member("name", process.name);
+    if (process.origin != profile::kNone) {
+      json.member("label", profile.origins[process.origin].label);
+    }
     json.member("cpu_s", in_seconds(row.cpu_ns));
     json.member("samples", row.samples);
     if (process.exit_status) json.member("exit_status", *process.exit_status);
@@ -143,6 +155,7 @@ std::string json(const profile::View& view, const std::vector<std::string>& note
   Json json;
   json.object([&] {
     write_session(json, profile, summary);
+    if (!profile.origins.empty()) write_origins(json, profile);
     write_lost(json, profile);
     json.member("notes", all_notes);
     json.member("damage", profile.damage);

@@ -116,7 +116,7 @@ ElfSymbols::Found ElfSymbols::find(uint64_t svma) const {
   // Mostly the last one that begins before; else a longer one around it.
   while (after != symbols_.begin()) {
     const Symbol& symbol = *--after;
-    if (svma < symbol.end) return {symbol.name, symbol.begin, symbol.has_size};
+    if (svma < symbol.end) return {symbol.name, symbol.begin, symbol.end, symbol.has_size};
     if (svma >= symbol.max_end) break;
   }
   return {};

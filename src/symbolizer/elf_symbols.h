@@ -21,7 +21,7 @@ class ElfSymbols {
   struct Found {
     const char* name =
         nullptr;  // as it is in the table, mangled; null: no function holds the address
-    uint64_t begin = 0;
+    uint64_t begin = 0, end = 0;
     bool has_size = false;  // else the function may have ended before
   };
   Found find(uint64_t svma) const;

@@ -31,14 +31,14 @@ FunctionStarts::FunctionStarts(const ElfFile& file) {
   }
 }
 
-std::optional<uint64_t> FunctionStarts::find(uint64_t svma) const {
+std::optional<FunctionStarts::Range> FunctionStarts::range(uint64_t svma) const {
   uint64_t fde = 0, start = 0, end = 0;
   if (unwind::find_fde(module_, svma, fde) != unwind::CfiResult::kFound ||
       unwind::read_coverage(module_.image, fde, start, end) != unwind::CfiResult::kFound ||
       svma < start || svma >= end) {
     return std::nullopt;
   }
-  return start;
+  return Range{start, end};
 }
 
 }  // namespace sampan::symbolizer

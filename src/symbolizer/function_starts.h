@@ -16,8 +16,11 @@ class FunctionStarts {
  public:
   // The table is read in place: `file` must outlive this object.
   explicit FunctionStarts(const ElfFile& file);
-  // None where no FDE covers the address.
-  std::optional<uint64_t> find(uint64_t svma) const;
+  struct Range {
+    uint64_t begin, end;
+  };
+  // The code of the function around the address. None where no FDE covers it.
+  std::optional<Range> range(uint64_t svma) const;
 
  private:
   unwind::Module module_{};  // SVMAs for AVMAs: as if loaded without a bias

@@ -74,7 +74,8 @@ const char* ModuleSource::stub_at(uint64_t svma) {
 std::optional<uint64_t> ModuleSource::function_start(uint64_t svma) {
   if (!files_.main) return std::nullopt;
   if (!starts_) starts_.emplace(*files_.main);
-  return starts_->find(svma);
+  const auto range = starts_->range(svma);
+  return range ? std::optional(range->begin) : std::nullopt;
 }
 
 }  // namespace sampan::symbolizer

@@ -1,0 +1,112 @@
+// sampan diff: what two runs spend their time on, and what changed.
+#include "profile/diff.h"
+
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/labelled_recording.h"
+#include "cli/progress.h"
+#include "cli/recording_options.h"
+#include "exporters/exporter.h"
+#include "profile/compare.h"
+#include "reports/diff.h"
+#include "symbolizer/symbolizer.h"
+
+namespace sampan::cli {
+namespace {
+
+struct DiffArguments {
+  std::string a, b;
+  profile::Selection selection;
+  std::string by = "time";
+  std::string of = "self";
+  double confidence = 99;
+  unsigned top = 20;
+  bool json = false;
+  std::string html;
+};
+
+profile::DiffOptions options_of(const DiffArguments& arguments) {
+  profile::DiffOptions options;
+  if (arguments.by == "samples") options.by = profile::DiffOptions::By::kSamples;
+  if (arguments.of == "total") options.of = profile::DiffOptions::Of::kTotal;
+  options.confidence = arguments.confidence / 100;
+  return options;
+}
+
+bool has_waits(const recording::MergeInput& input) {
+  return input.recording.session.clock == "wall";
+}
+
+int compare(DiffArguments arguments) {
+  const std::vector<LabelledPath> paths = labelled_paths({arguments.a, arguments.b});
+  recording::MergeInput a = read_labelled(paths[0]), b = read_labelled(paths[1]);
+  std::vector<std::string> notes;
+  if (has_waits(a) != has_waits(b) && arguments.selection.state != profile::State::kCpu) {
+    arguments.selection.state = profile::State::kCpu;
+    notes.push_back("only one of them has waiting samples: CPU is compared");
+  }
+  profile::Profile profile = profile::load_sides(std::move(a), std::move(b));
+  {
+    Progress progress;
+    const symbolizer::Report names =
+        symbolizer::symbolize(profile, {.progress = [&](size_t done, size_t all) {
+                                progress.show("Finding function names", done, all);
+                              }});
+    for (const std::string& problem : names.problems) notes.push_back("no symbols: " + problem);
+  }
+  profile::match_functions(profile);
+  const profile::View view = profile::select(profile, arguments.selection);
+  const profile::Diff diff = profile::diff(view, options_of(arguments));
+
+  if (!arguments.html.empty()) {
+    const exporters::Format& page = exporters::format("html");
+    for (const std::string& note : page.write(view, arguments.html, page.max_size).notes) {
+      notes.push_back(arguments.html + ": " + note);
+    }
+  }
+  reports::PageOptions page_options = reports::page_options_for(stdout);
+  page_options.top = arguments.top;
+  page_options.notes = notes;
+  fmt::print("{}", arguments.json ? reports::diff_json(view, diff, notes)
+                                  : reports::diff_page(view, diff, page_options));
+  return 0;
+}
+
+}  // namespace
+
+void add_diff(CLI::App& app, Commands& commands) {
+  CLI::App* const command =
+      app.add_subcommand("diff", "What changed between two recordings, beyond noise");
+  const auto arguments = std::make_shared<DiffArguments>();
+  command
+      ->add_option("A", arguments->a,
+                   "A recording.sampan, or its directory; NAME=A gives it a name")
+      ->required();
+  command->add_option("B", arguments->b, "The same of what it is compared with")->required();
+  add_selection_options(*command, arguments->selection);
+  command->add_option("--by", arguments->by, "Compare shares of the time, or of the samples")
+      ->type_name("time|samples")
+      ->check(CLI::IsMember({"time", "samples"}).description(""));
+  command->add_option("--of", arguments->of, "A function's own, or with what it called")
+      ->type_name("self|total")
+      ->check(CLI::IsMember({"self", "total"}).description(""));
+  command
+      ->add_option("--confidence", arguments->confidence,
+                   "That nothing is ranked which did not change, in %")
+      ->type_name("PERCENT")
+      ->capture_default_str()
+      ->check(CLI::Range(50.0, 99.9999).description(""));
+  command->add_option("--top", arguments->top, "Rows of the table (0: all)")->type_name("N");
+  command->add_flag("--json", arguments->json, "The same as data: see docs/diff-json.md");
+  command->add_option("--html", arguments->html, "Both sides as a page, red and blue")
+      ->type_name("FILE");
+  commands.actions[command] = [arguments] { return compare(*arguments); };
+}
+
+}  // namespace sampan::cli

@@ -1,0 +1,95 @@
+// sampan merge: several recordings in one, which is then read as any.
+#include "recording/merge.h"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/labelled_recording.h"
+
+namespace sampan::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct MergeOptions {
+  std::vector<std::string> recordings;
+  std::string output;
+  size_t subsample = 0;  // 0: all
+  std::string align;     // "": by their times
+};
+
+// `count` of them, as far from each other as can be.
+std::vector<LabelledPath> evenly(const std::vector<LabelledPath>& paths, size_t count) {
+  if (count == 0 || count >= paths.size()) return paths;
+  std::vector<LabelledPath> chosen;
+  for (size_t i = 0; i < count; ++i) chosen.push_back(paths[i * paths.size() / count]);
+  return chosen;
+}
+
+// A name that does not end as a recording does is that of a directory, made where it is missing.
+std::string output_path(const std::string& output) {
+  const fs::path path(output);
+  if (path.extension() == ".sampan" && !fs::is_directory(path)) return path;
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) throw Error("creating {}: {}", output, error.message());
+  return path / "recording.sampan";
+}
+
+recording::Align alignment(const MergeOptions& options,
+                           const std::vector<recording::MergeInput>& inputs) {
+  if (options.align.empty()) return recording::usual_alignment(inputs);
+  return options.align == "clock" ? recording::Align::kClock : recording::Align::kStart;
+}
+
+int merge_recordings(const MergeOptions& options) {
+  const std::vector<LabelledPath> all = labelled_paths(options.recordings);
+  std::vector<recording::MergeInput> inputs;
+  for (const LabelledPath& path : evenly(all, options.subsample)) {
+    inputs.push_back(read_labelled(path));
+  }
+  const size_t count = inputs.size();
+  const recording::Align align = alignment(options, inputs);
+  const recording::Recording merged = recording::merge(std::move(inputs), align);
+  const std::string path = output_path(options.output);
+  recording::write(merged, path);
+  fmt::print("{}\n", path);
+  fmt::print(stderr, "sampan: merged {} of {} recordings, {}\n", count, all.size(),
+             align == recording::Align::kClock ? "at the times of their clocks"
+                                               : "as if all had begun together");
+  return 0;
+}
+
+}  // namespace
+
+void add_merge(CLI::App& app, Commands& commands) {
+  CLI::App* const command =
+      app.add_subcommand("merge", "Several recordings (runs, hosts, ranks) in one");
+  const auto options = std::make_shared<MergeOptions>();
+  command
+      ->add_option("RECORDING", options->recordings,
+                   "Each a recording.sampan or its directory; LABEL=RECORDING gives it a name")
+      ->required();
+  command
+      ->add_option("-o,--output", options->output,
+                   "The directory, or the file (.sampan), of the new recording")
+      ->type_name("DIR|FILE")
+      ->required();
+  command->add_option("--subsample", options->subsample, "Take only so many of them, evenly")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber.description(""));
+  command
+      ->add_option("--align", options->align,
+                   "start: all begin together; clock: as their hosts' clocks say (default: clock "
+                   "where all ran at one time, else start)")
+      ->type_name("HOW")
+      ->check(CLI::IsMember({"start", "clock"}).description(""));
+  commands.actions[command] = [options] { return merge_recordings(*options); };
+}
+
+}  // namespace sampan::cli

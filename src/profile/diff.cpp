@@ -1,0 +1,146 @@
+#include "profile/diff.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+#include <utility>
+
+#include "base/error.h"
+#include "profile/frames.h"
+#include "profile/share_noise.h"
+
+namespace sampan::profile {
+namespace {
+
+// With fewer, on both sides together, not even "all here, none there" is beyond noise.
+constexpr uint64_t kFewSamples = 10;
+
+// The functions that a stack counts for: its leaf's, or each once.
+class StackFunctions {
+ public:
+  StackFunctions(const Profile& profile, DiffOptions::Of of) : profile_(profile), of_(of) {}
+
+  const std::vector<uint32_t>& of(uint32_t stack) {
+    const auto [place, is_new] = known_.try_emplace(stack);
+    if (is_new) place->second = find(stack);
+    return place->second;
+  }
+
+ private:
+  std::vector<uint32_t> find(uint32_t stack) {
+    if (stack == kNone) return {kNone};
+    leaf_to_root(profile_, stack, &frames_);
+    if (of_ == DiffOptions::Of::kSelf) return {frames_.front().function};
+    std::vector<uint32_t> functions;
+    for (const Frame& frame : frames_) functions.push_back(frame.function);
+    std::sort(functions.begin(), functions.end());
+    functions.erase(std::unique(functions.begin(), functions.end()), functions.end());
+    return functions;
+  }
+
+  const Profile& profile_;
+  DiffOptions::Of of_;
+  std::unordered_map<uint32_t, std::vector<uint32_t>> known_;
+  std::vector<Frame> frames_;
+};
+
+std::vector<double> weights_of(const View& side, DiffOptions::By by) {
+  std::vector<double> weights;
+  for (const uint32_t index : side.samples) {
+    const double ns = static_cast<double>(side.profile->samples[index].weight_ns);
+    weights.push_back(by == DiffOptions::By::kTime ? ns : 1);
+  }
+  return weights;
+}
+
+class Comparison {
+ public:
+  Comparison(const View& view, const DiffOptions& options)
+      : view_(view), options_(options), functions_(*view.profile, options.of) {
+    diff_.options = options;
+  }
+
+  Diff finish() {
+    const View sides[2] = {only_side(view_, 0), only_side(view_, 1)};
+    for (const unsigned side : {0u, 1u}) count(sides[side], side);
+    drop_rare();
+    for (const unsigned side : {0u, 1u}) add_noise(sides[side], side);
+    for (Change& change : diff_.changes) {
+      change.change = change.share[1] - change.share[0];
+      change.margin = std::sqrt(change.margin) * quantile();
+      diff_.beyond_noise += change.beyond_noise();
+    }
+    std::stable_sort(diff_.changes.begin(), diff_.changes.end(),
+                     [](const Change& a, const Change& b) {
+                       return std::pair(a.beyond_noise(), std::abs(a.change)) >
+                              std::pair(b.beyond_noise(), std::abs(b.change));
+                     });
+    return std::move(diff_);
+  }
+
+ private:
+  void count(const View& side, unsigned number) {
+    diff_.total[number] = total_weight(side);
+    if (diff_.total[number].ns == 0) {
+      throw Error("{} has no samples to compare", view_.profile->sides[number]);
+    }
+    for (const uint32_t index : side.samples) {
+      const Sample& sample = view_.profile->samples[index];
+      for (const uint32_t function : functions_.of(sample.stack)) {
+        const auto [place, is_new] = rows_.try_emplace(function, diff_.changes.size());
+        if (is_new) diff_.changes.push_back({.function = function});
+        diff_.changes[place->second].weight[number] += {sample.weight_ns, 1};
+      }
+    }
+  }
+
+  void drop_rare() {
+    diff_.too_few = std::erase_if(diff_.changes, [](const Change& change) {
+      return change.weight[0].samples + change.weight[1].samples < kFewSamples;
+    });
+    rows_.clear();
+    for (size_t i = 0; i < diff_.changes.size(); ++i) rows_[diff_.changes[i].function] = i;
+  }
+
+  // Shares of one side; their variances are added to the margins.
+  void add_noise(const View& side, unsigned number) {
+    const std::vector<double> weights = weights_of(side, options_.by);
+    const ShareNoise noise(weights);
+    std::vector<ShareNoise::Part> parts(diff_.changes.size());
+    for (ShareNoise::Part& part : parts) part.by_block.resize(noise.blocks());
+    for (size_t i = 0; i < side.samples.size(); ++i) {
+      const uint32_t stack = view_.profile->samples[side.samples[i]].stack;
+      for (const uint32_t function : functions_.of(stack)) {
+        const auto row = rows_.find(function);
+        if (row == rows_.end()) continue;
+        ShareNoise::Part& part = parts[row->second];
+        part.weight += weights[i];
+        part.squares += weights[i] * weights[i];
+        part.by_block[noise.block_of(i)] += weights[i];
+      }
+    }
+    for (size_t row = 0; row < parts.size(); ++row) {
+      diff_.changes[row].share[number] = parts[row].weight / noise.total();
+      diff_.changes[row].margin += noise.variance(parts[row]);
+    }
+  }
+
+  double quantile() const {
+    const auto comparisons = static_cast<double>(std::max<size_t>(diff_.changes.size(), 1));
+    return two_sided_quantile((1 - options_.confidence) / comparisons);
+  }
+
+  const View& view_;
+  const DiffOptions& options_;
+  StackFunctions functions_;
+  std::unordered_map<uint32_t, size_t> rows_;  // by function, into diff_.changes
+  Diff diff_;
+};
+
+}  // namespace
+
+Diff diff(const View& view, const DiffOptions& options) {
+  return Comparison(view, options).finish();
+}
+
+}  // namespace sampan::profile

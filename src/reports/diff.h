@@ -1,0 +1,19 @@
+// What changed between two runs: for the terminal, and as data.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profile/diff.h"
+#include "reports/report.h"
+
+namespace sampan::reports {
+
+// `options`: top, width, colour, notes.
+std::string diff_page(const profile::View& view, const profile::Diff& diff,
+                      const PageOptions& options);
+// One object; docs/diff-json.md says what is in it.
+std::string diff_json(const profile::View& view, const profile::Diff& diff,
+                      const std::vector<std::string>& notes = {});
+
+}  // namespace sampan::reports

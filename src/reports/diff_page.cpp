@@ -1,0 +1,103 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "profile/frames.h"
+#include "reports/diff.h"
+#include "reports/shorten.h"
+#include "reports/style.h"
+#include "reports/table.h"
+#include "reports/text.h"
+
+namespace sampan::reports {
+namespace {
+
+using profile::Change;
+using profile::Diff;
+using profile::DiffOptions;
+
+std::string percent_text(double share) {
+  return fmt::format("{:.2f}", 100 * share);
+}
+
+std::string sides(const profile::Profile& profile, const Diff& diff) {
+  Table table({{.title = ""},
+               {.title = "run", .left = true, .minimum = 12},
+               {.title = "seconds"},
+               {.title = "samples"}});
+  for (const unsigned side : {0u, 1u}) {
+    table.add({side == 0 ? "A" : "B", printable(profile.sides[side]), seconds(diff.total[side].ns),
+               count(diff.total[side].samples)});
+  }
+  return table.text(80, Style(false));
+}
+
+std::string title(const Diff& diff) {
+  const bool self = diff.options.of == DiffOptions::Of::kSelf;
+  const bool time = diff.options.by == DiffOptions::By::kTime;
+  return fmt::format("Functions by {} {}, % of all; beyond noise at {:g} % confidence",
+                     self ? "self" : "total", time ? "time" : "samples",
+                     100 * diff.options.confidence);
+}
+
+std::string changes(const profile::Profile& profile, const Diff& diff, size_t shown,
+                    const PageOptions& options, const Style& style) {
+  Table table({{.title = "A %"},
+               {.title = "B %"},
+               {.title = "change"},
+               {.title = "±"},
+               {.title = "function", .left = true, .minimum = 20, .cut = shorten},
+               {.title = "module", .left = true, .minimum = 8}});
+  for (size_t i = 0; i < shown; ++i) {
+    const Change& change = diff.changes[i];
+    const uint32_t module = change.function == profile::kNone
+                                ? profile::kNone
+                                : profile.functions[change.function].module;
+    table.add({percent_text(change.share[0]), percent_text(change.share[1]),
+               fmt::format("{:+.2f}", 100 * change.change), percent_text(change.margin),
+               printable(function_name(profile, change.function)),
+               printable(module_name(profile, module))});
+  }
+  return table.text(options.width, style);
+}
+
+// "37 functions without a change beyond noise, 12 with too few samples to tell".
+std::string rest(const Diff& diff, size_t shown) {
+  std::string text;
+  if (shown < diff.beyond_noise) {
+    text += fmt::format("and {} more beyond noise, ", count(diff.beyond_noise - shown));
+  }
+  const size_t still = diff.changes.size() - diff.beyond_noise;
+  text += fmt::format("{} without a change beyond noise", plural(still, "function"));
+  if (still != 0) {
+    const auto widest = std::max_element(
+        diff.changes.begin() + static_cast<ptrdiff_t>(diff.beyond_noise), diff.changes.end(),
+        [](const Change& a, const Change& b) { return a.margin < b.margin; });
+    text += fmt::format(" (which is at most ±{})", percent_text(widest->margin));
+  }
+  if (diff.too_few != 0) text += fmt::format(", {} with too few samples", count(diff.too_few));
+  return text;
+}
+
+}  // namespace
+
+std::string diff_page(const profile::View& view, const Diff& diff, const PageOptions& options) {
+  const profile::Profile& profile = *view.profile;
+  const Style style(options.colour);
+  std::string text = sides(profile, diff);
+  for (const std::string& note : options.notes) {
+    for (const std::string& line : wrap("note: " + printable(note), options.width - 2)) {
+      text += "  " + style.warning(line) + "\n";
+    }
+  }
+  const size_t shown =
+      options.top == 0 ? diff.beyond_noise : std::min<size_t>(options.top, diff.beyond_noise);
+  text += "\n" + style.heading(title(diff)) + "\n";
+  text += shown == 0 ? "  none\n" : changes(profile, diff, shown, options, style);
+  for (const std::string& line : wrap(rest(diff, shown), options.width - 2)) {
+    text += "  " + style.faint(line) + "\n";
+  }
+  return text;
+}
+
+}  // namespace sampan::reports

@@ -1,0 +1,121 @@
+#include "recording/merge.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "recording/example.h"
+
+namespace sampan::recording {
+namespace {
+
+// The example, as a file and back, of another host that began `later_ns` later.
+MergeInput input(const std::string& label, uint64_t later_ns = 0, int blocks = 2) {
+  const TemporaryDirectory directory;
+  Session session = example_session();
+  session.host = "host of " + label;
+  session.start_unix_ns += later_ns;
+  Writer writer(directory.file("in"), session);
+  write_example(writer, blocks);
+  writer.finish(example_end());
+  return {label, read(directory.file("in"))};
+}
+
+Recording merged(Align align, uint64_t later_ns = 1'000'000'000) {
+  std::vector<MergeInput> inputs;
+  inputs.push_back(input("a"));
+  inputs.push_back(input("b", later_ns));
+  return merge(std::move(inputs), align);
+}
+
+uint64_t sum_of_weights(const Recording& recording) {
+  uint64_t sum = 0;
+  for (const Sample& sample : recording.samples) sum += sample.weight_ns;
+  return sum;
+}
+
+TEST(Merge, KeepsWhereEachProcessIsFrom) {
+  const Recording recording = merged(Align::kStart);
+  ASSERT_EQ(recording.origins.size(), 2u);
+  EXPECT_EQ(recording.origins[0].label, "a");
+  EXPECT_EQ(recording.origins[1].host, "host of b");
+  EXPECT_EQ(recording.origins[1].program, "zstd");
+  EXPECT_EQ(recording.origins[1].start_unix_ns, example_session().start_unix_ns + 1'000'000'000);
+  EXPECT_EQ(recording.origins[1].processes, 1u);
+  EXPECT_EQ(recording.session.host, "several");
+  EXPECT_EQ(recording.session.program, "zstd");
+  EXPECT_EQ(recording.threads[3].process, 1u);
+  EXPECT_EQ(recording.thread_names[1].thread, 3u);
+}
+
+TEST(Merge, KeepsWhatEqualsOnceAndAllWeights) {
+  const Recording one = input("a").recording, two = merged(Align::kStart);
+  EXPECT_EQ(two.modules.size(), one.modules.size());
+  EXPECT_EQ(two.frames.size(), one.frames.size());
+  EXPECT_EQ(two.stacks.size(), one.stacks.size());
+  EXPECT_EQ(two.waits.size(), one.waits.size());
+  EXPECT_EQ(two.samples.size(), 2 * one.samples.size());
+  EXPECT_EQ(sum_of_weights(two), 2 * sum_of_weights(one));
+  EXPECT_EQ(two.samples.back().stack, one.samples.back().stack);
+  EXPECT_EQ(two.losses.size(), 2 * one.losses.size());
+}
+
+TEST(Merge, TimesAreThoseOfTheStartOrOfTheClock) {
+  const Recording start = merged(Align::kStart), clock = merged(Align::kClock);
+  EXPECT_EQ(start.processes[1].start_ns, start.processes[0].start_ns);
+  EXPECT_EQ(clock.processes[1].start_ns, clock.processes[0].start_ns + 1'000'000'000);
+  EXPECT_EQ(clock.samples.back().time_ns, start.samples.back().time_ns + 1'000'000'000);
+  EXPECT_EQ(start.end->time_ns, example_end().time_ns);
+  EXPECT_EQ(clock.end->time_ns, example_end().time_ns + 1'000'000'000);
+}
+
+TEST(Merge, TheClockDecidesWhereAllRanAtOnce) {
+  std::vector<MergeInput> together, apart;
+  for (const uint64_t later_ns : {0, 1'000'000'000}) together.push_back(input("x", later_ns));
+  for (const uint64_t later_ns : {0ul, 9'000'000'000ul}) apart.push_back(input("x", later_ns));
+  EXPECT_EQ(usual_alignment(together), Align::kClock);
+  EXPECT_EQ(usual_alignment(apart), Align::kStart);
+}
+
+TEST(Merge, OriginsOfOriginsKeepTheirLabels) {
+  std::vector<MergeInput> inputs;
+  inputs.push_back({"night", merged(Align::kStart)});
+  inputs.push_back(input("day"));
+  const Recording recording = merge(std::move(inputs), Align::kStart);
+  ASSERT_EQ(recording.origins.size(), 3u);
+  EXPECT_EQ(recording.origins[0].label, "night/a");
+  EXPECT_EQ(recording.origins[1].label, "night/b");
+  EXPECT_EQ(recording.origins[2].label, "day");
+}
+
+TEST(Merge, SaysWhatEndsEarly) {
+  std::vector<MergeInput> inputs;
+  inputs.push_back(input("a"));
+  inputs.push_back(input("b"));
+  inputs[1].recording.end.reset();
+  inputs[1].recording.damage = {"a scratch"};
+  const Recording recording = merge(std::move(inputs), Align::kStart);
+  EXPECT_EQ(recording.end->note,
+            "a: all well; b: damaged recording: a scratch; b: the recording ends early");
+  EXPECT_EQ(recording.end->exit_status, 3);
+}
+
+TEST(Merge, IsWrittenAndReadAsAnyRecording) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("merged.sampan");
+  const Recording recording = merged(Align::kClock);
+  write(recording, path);
+  const Recording back = read(path);
+  EXPECT_TRUE(back.damage.empty());
+  ASSERT_EQ(back.origins.size(), 2u);
+  EXPECT_EQ(back.origins[1].label, "b");
+  EXPECT_EQ(back.origins[1].processes, 1u);
+  EXPECT_EQ(back.samples.size(), recording.samples.size());
+  EXPECT_EQ(sum_of_weights(back), sum_of_weights(recording));
+  EXPECT_EQ(back.stacks.size(), recording.stacks.size());
+  EXPECT_EQ(back.end->time_ns, recording.end->time_ns);
+  EXPECT_THROW(write(recording, path), Error) << "what exists stays";
+  EXPECT_THROW(write(recording, directory.file("no/such/directory")), Error);
+}
+
+}  // namespace
+}  // namespace sampan::recording

@@ -20,7 +20,7 @@ struct Format {
   std::string_view suffix;  // ".pb.gz"
   std::string_view viewer;  // "go tool pprof -http=: FILE": what to open it with
   bool per_thread;          // false: one file holds all threads (trace)
-  // Its rows are threads over time: threads are not merged in it.
+  // Its rows are threads over time, or the report's threads: threads are not merged in it.
   bool timeline;
   // Bytes that its viewer opens; 0: any number. Beyond them a file is made smaller, in a way that
   // keeps totals, and a note says how.

@@ -19,22 +19,15 @@ namespace {
 
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
 
-// Without what separates frames and lines; ':' for ';' as stackcollapse-perf.pl does.
-std::string frame_text(std::string_view name) {
-  std::string text = one_line(name);
-  std::replace(text.begin(), text.end(), ';', ':');
-  return text;
-}
-
 class FoldedWriter {
  public:
   FoldedWriter(const profile::View& view, OutputFile& file)
       : view_(view), profile_(*view.profile), file_(file) {
     const profile::Profile& profile = profile_;
     for (uint32_t i = 0; i < profile.functions.size(); ++i) {
-      texts_.push_back(frame_text(profile::function_name(profile, i)));
+      texts_.push_back(folded_text(profile::function_name(profile, i)));
     }
-    unknown_ = frame_text(profile::function_name(profile, profile::kNone));
+    unknown_ = folded_text(profile::function_name(profile, profile::kNone));
   }
 
   void write_thread(const std::string& label, const profile::CallTree& tree) {
@@ -77,7 +70,7 @@ Outcome write_folded(const profile::View& view, const std::string& path, uint64_
   const std::vector<std::string> labels = thread_labels(view);
   FoldedWriter writer(view, file);
   for_each_thread_tree(view, [&](size_t thread, const profile::CallTree& tree) {
-    writer.write_thread(frame_text(labels[thread]), tree);
+    writer.write_thread(folded_text(labels[thread]), tree);
   });
   file.commit();
   return {};

@@ -1,4 +1,5 @@
-// One function per format, each in the file of its name. The registry lists them.
+// One function per format, each in the file of its name (the tables of CSV in one). The registry
+// lists them.
 #pragma once
 
 #include <cstdint>
@@ -15,5 +16,10 @@ Outcome write_callgrind(const profile::View& view, const std::string& path, uint
 Outcome write_folded(const profile::View& view, const std::string& path, uint64_t max_size);
 Outcome write_firefox(const profile::View& view, const std::string& path, uint64_t max_size);
 Outcome write_speedscope(const profile::View& view, const std::string& path, uint64_t max_size);
+Outcome write_perf_script(const profile::View& view, const std::string& path, uint64_t max_size);
+Outcome write_csv(const profile::View& view, const std::string& path, uint64_t max_size);
+Outcome write_csv_threads(const profile::View& view, const std::string& path, uint64_t max_size);
+Outcome write_csv_samples(const profile::View& view, const std::string& path, uint64_t max_size);
+Outcome write_json(const profile::View& view, const std::string& path, uint64_t max_size);
 
 }  // namespace sampan::exporters

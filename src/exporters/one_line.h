@@ -17,4 +17,11 @@ inline std::string one_line(std::string_view name) {
   return text;
 }
 
+// The same as a frame of a stack "main;work": ':' for ';' as stackcollapse-perf.pl does.
+inline std::string folded_text(std::string_view name) {
+  std::string text = one_line(name);
+  std::replace(text.begin(), text.end(), ';', ':');
+  return text;
+}
+
 }  // namespace sampan::exporters

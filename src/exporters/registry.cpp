@@ -11,6 +11,8 @@ namespace {
 constexpr uint64_t kTraceBytes = 100'000'000;
 constexpr uint64_t kSpeedscopeBytes = 200'000'000;
 constexpr uint64_t kFirefoxBytes = 512 << 20;
+// speedscope and the Firefox Profiler read all of it before they show anything.
+constexpr uint64_t kPerfScriptBytes = 100'000'000;
 
 }  // namespace
 
@@ -29,6 +31,14 @@ std::span<const Format> formats() {
              0, write_callgrind},
       Format{"firefox", ".firefox.json.gz", "https://profiler.firefox.com", true, true,
              kFirefoxBytes, write_firefox},
+      Format{"perf-script", ".linux-perf.txt",
+             "https://profiler.firefox.com, stackcollapse-perf.pl", true, true, kPerfScriptBytes,
+             write_perf_script},
+      Format{"csv", ".csv", "spreadsheets: functions", true, false, 0, write_csv},
+      Format{"csv-threads", ".csv", "spreadsheets: threads", false, false, 0, write_csv_threads},
+      Format{"csv-samples", ".csv", "R, pandas, databases: samples", false, true, 0,
+             write_csv_samples},
+      Format{"json", ".json", "programs: as sampan report --json", true, true, 0, write_json},
   };
   return kFormats;
 }

@@ -1,0 +1,201 @@
+// Comma-separated values, for spreadsheets, R, pandas and databases: a table of functions, one of
+// threads, one of samples. The first row has the names of the columns; docs/exports.md says what is
+// in them. Times are seconds with all digits.
+//
+// A sample's stack is its functions, root first, with ';' between them, as in folded stacks.
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "exporters/csv_row.h"
+#include "exporters/formats.h"
+#include "exporters/one_line.h"
+#include "exporters/output_file.h"
+#include "exporters/sample_windows.h"
+#include "profile/flat.h"
+#include "profile/frames.h"
+
+namespace sampan::exporters {
+namespace {
+
+using profile::kNone;
+
+std::string_view module_path(const profile::Profile& profile, uint32_t module) {
+  return module == kNone ? "" : std::string_view(profile.modules[module].path);
+}
+
+// What a thread's samples come to.
+struct ThreadSums {
+  uint64_t cpu_ns = 0, waiting_ns = 0, runnable_ns = 0, samples = 0, complete = 0;
+};
+
+std::vector<ThreadSums> sums_by_thread(const profile::View& view) {
+  const profile::Profile& profile = *view.profile;
+  std::vector<ThreadSums> sums(profile.threads.size());
+  for (const uint32_t index : view.samples) {
+    const profile::Sample& sample = profile.samples[index];
+    ThreadSums& thread = sums[view.thread_of(sample.thread)];
+    (sample.wait == kNone               ? thread.cpu_ns
+     : profile.is_runnable(sample.wait) ? thread.runnable_ns
+                                        : thread.waiting_ns) += sample.weight_ns;
+    ++thread.samples;
+    thread.complete += sample.complete;
+  }
+  return sums;
+}
+
+class SampleRows {
+ public:
+  SampleRows(const profile::View& view, OutputFile& file)
+      : view_(view), profile_(*view.profile), file_(file), windows_(view) {
+    for (uint32_t i = 0; i < profile_.functions.size(); ++i) {
+      names_.push_back(folded_text(profile::function_name(profile_, i)));
+    }
+    names_.push_back(folded_text(profile::function_name(profile_, kNone)));
+  }
+
+  Outcome write(uint64_t max_size) {
+    Outcome outcome;
+    outcome.notes = windows_.fit(max_size, [&] { return size(); });
+    file_.write(
+        "time_s,weight_s,samples,state,process,pid,thread,tid,function,file,line,module,stack\n");
+    for (size_t position = 0; position < view_.threads.size(); ++position) {
+      const std::string thread = thread_cells(view_.threads[position]);
+      for (const WindowSample& sample : windows_.samples(position)) {
+        row_.seconds(sample.time_ns).seconds(sample.weight_ns).number(sample.samples);
+        row_.raw(sample.waiting ? "waiting" : "cpu").raw(thread).raw(leaf_cells(sample.stack));
+        row_.text(stack_text(sample.stack));
+        file_.write(row_.end());
+      }
+    }
+    return outcome;
+  }
+
+ private:
+  std::string thread_cells(uint32_t index) const {
+    const profile::Thread& thread = profile_.threads[index];
+    const profile::Process& process = profile_.processes[thread.process];
+    CsvRow row;
+    row.text(process.name).number(process.pid).text(view_.thread_name(index)).number(thread.tid);
+    return without_end(row.end());
+  }
+
+  // The innermost frame's; made once per location.
+  const std::string& leaf_cells(uint32_t stack) {
+    const uint32_t location = stack == kNone ? kNone : profile_.stacks[stack].location;
+    const auto [entry, added] = leaves_.try_emplace(location);
+    if (!added) return entry->second;
+    profile::Frame leaf;
+    if (stack != kNone) {
+      bool first = true;
+      profile::for_each_frame(profile_, location, [&](const profile::Frame& frame) {
+        if (first) leaf = frame;
+        first = false;
+      });
+    }
+    const uint32_t module = location == kNone ? kNone : profile_.locations[location].module;
+    CsvRow row;
+    row.text(profile::function_name(profile_, leaf.function)).text(profile_.strings[leaf.file]);
+    row.number(leaf.line).text(module_path(profile_, module));
+    return entry->second = without_end(row.end());
+  }
+
+  static std::string without_end(std::string_view row) {
+    return std::string(row.substr(0, row.size() - 1));
+  }
+
+  std::string_view stack_text(uint32_t stack) {
+    profile::root_to_leaf(profile_, stack, &frames_);
+    stack_text_.clear();
+    for (const profile::Frame& frame : frames_) {
+      if (!stack_text_.empty()) stack_text_ += ';';
+      stack_text_ += frame.function == kNone ? names_.back() : names_[frame.function];
+    }
+    return stack_text_;
+  }
+
+  // About: of what must be quoted, the quotes are not counted.
+  uint64_t size() {
+    std::vector<uint64_t> stacks(profile_.stacks.size());
+    for (size_t i = 0; i < stacks.size(); ++i) {
+      const profile::Stack& stack = profile_.stacks[i];
+      if (stack.prefix != kNone) stacks[i] = stacks[stack.prefix];
+      profile::for_each_frame(profile_, stack.location, [&](const profile::Frame& frame) {
+        stacks[i] += 1 + (frame.function == kNone ? names_.back() : names_[frame.function]).size();
+      });
+    }
+    constexpr uint64_t kNumbers = 40;
+    uint64_t sum = 0;
+    for (size_t position = 0; position < view_.threads.size(); ++position) {
+      const uint64_t thread = thread_cells(view_.threads[position]).size() + kNumbers;
+      for (const WindowSample& sample : windows_.samples(position)) {
+        sum += thread + leaf_cells(sample.stack).size();
+        if (sample.stack != kNone) sum += stacks[sample.stack];
+      }
+    }
+    return sum;
+  }
+
+  const profile::View& view_;
+  const profile::Profile& profile_;
+  OutputFile& file_;
+  SampleWindows windows_;
+  CsvRow row_;
+  std::vector<std::string> names_;  // by function; the last is for kNone
+  std::unordered_map<uint32_t, std::string> leaves_;
+  std::vector<profile::Frame> frames_;
+  std::string stack_text_;
+};
+
+}  // namespace
+
+Outcome write_csv(const profile::View& view, const std::string& path, uint64_t) {
+  const profile::Profile& profile = *view.profile;
+  OutputFile file(path);
+  file.write("function,module,file,line,self_s,total_s,self_samples,total_samples\n");
+  CsvRow row;
+  for (const profile::FlatRow& function : profile::flat_table(view)) {
+    row.text(profile::function_name(profile, function.function));
+    row.text(module_path(profile, function.module)).text(profile.strings[function.file]);
+    row.number(function.line).seconds(function.self.ns).seconds(function.total.ns);
+    row.number(function.self.samples).number(function.total.samples);
+    file.write(row.end());
+  }
+  file.commit();
+  return {};
+}
+
+Outcome write_csv_threads(const profile::View& view, const std::string& path, uint64_t) {
+  const profile::Profile& profile = *view.profile;
+  const std::vector<ThreadSums> sums = sums_by_thread(view);
+  OutputFile file(path);
+  file.write(
+      "process,pid,thread,tid,cpu_s,sampled_cpu_s,waiting_s,runnable_s,samples,complete_samples\n");
+  CsvRow row;
+  for (const uint32_t index : view.threads) {
+    const profile::Thread& thread = profile.threads[index];
+    const profile::Process& process = profile.processes[thread.process];
+    row.text(process.name).number(process.pid).text(view.thread_name(index)).number(thread.tid);
+    // The kernel's account is of a whole thread.
+    const bool whole = view.merged_into.empty() && sums[index].samples == thread.samples;
+    if (whole && thread.cpu_ns) {
+      row.seconds(*thread.cpu_ns);
+    } else {
+      row.empty();
+    }
+    row.seconds(sums[index].cpu_ns).seconds(sums[index].waiting_ns);
+    row.seconds(sums[index].runnable_ns).number(sums[index].samples).number(sums[index].complete);
+    file.write(row.end());
+  }
+  file.commit();
+  return {};
+}
+
+Outcome write_csv_samples(const profile::View& view, const std::string& path, uint64_t max_size) {
+  OutputFile file(path);
+  Outcome outcome = SampleRows(view, file).write(max_size);
+  file.commit();
+  return outcome;
+}
+
+}  // namespace sampan::exporters

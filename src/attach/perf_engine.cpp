@@ -4,6 +4,7 @@
 #include <cstring>
 #include <queue>
 #include <tuple>
+#include <utility>
 
 #include "attach/proc_task.h"
 #include "base/clock.h"
@@ -13,8 +14,8 @@ namespace {
 
 // New threads may come faster than we look; what they inherit makes up for it soon.
 constexpr int kMostScans = 16;
-// The last values of a thread's clock follow its EXIT record within microseconds.
-constexpr uint64_t kLastValues = 2'000'000;
+// A thread runs on for microseconds after its EXIT record.
+constexpr uint64_t kLastSteps = 2'000'000;
 
 }  // namespace
 
@@ -57,15 +58,33 @@ bool PerfEngine::open_new_threads(pid_t pid) {
     Clock& clock = process.threads[tid];
     const std::optional<RunTimes> times = run_times(pid, tid);
     clock.start_ns = clock.cpu_ns = times ? times->cpu_ns : 0;
+    clock.readable = true;
     target.thread_began(tid, monotonic_ns(), clock.cpu_ns);
     any = true;
   }
   return any;
 }
 
+// Of threads that have inherited their events and live longer than from tick to tick: what shorter
+// ones used in all is known of their process only.
+void PerfEngine::open_clocks(pid_t pid, Process& process) {
+  for (const pid_t tid : process.announced) {
+    const auto found = process.threads.find(tid);
+    if (found == process.threads.end() || found->second.end_ns != 0) continue;
+    Clock& clock = found->second;
+    clock.readable = events_.open_clock(tid) == 0;
+    const std::optional<RunTimes> times = run_times(pid, tid);
+    if (times) clock.start_ns = times->cpu_ns;
+  }
+  process.announced.clear();
+}
+
 void PerfEngine::tick(uint64_t now_ns) {
   drain();
-  for (auto& [pid, process] : processes_) settle_ends(pid, process, now_ns - kLastValues);
+  for (auto& [pid, process] : processes_) {
+    open_clocks(pid, process);
+    settle_ends(pid, process, now_ns - kLastSteps);
+  }
   std::erase_if(processes_, [](const auto& entry) { return entry.second.threads.empty(); });
 }
 
@@ -85,6 +104,7 @@ void PerfEngine::drain() {
       const PerfRing::Record record = rings[cpu].ring.peek(limits[cpu]);
       if (record.empty()) return;
       if (const auto identity = identify(record)) return next.push({identity->time_ns, cpu});
+      ++unreadable_;
       rings[cpu].ring.pop();
     }
   };
@@ -98,6 +118,8 @@ void PerfEngine::drain() {
     rings[cpu].ring.pop();
     look(cpu);
   }
+  for (PerfEvents::Ring& ring : rings) unreadable_ += ring.ring.take_corrupt();
+  if (unreadable_ != 0) count_lost(0, wire::Loss::kRingCorrupt, std::exchange(unreadable_, 0));
 }
 
 void PerfEngine::take(size_t cpu, const PerfIdentity& identity, PerfRing::Record record) {
@@ -105,7 +127,10 @@ void PerfEngine::take(size_t cpu, const PerfIdentity& identity, PerfRing::Record
     if (const auto task = decode_perf_task(record)) take_fork(identity, *task);
     return;
   }
-  if (identity.type == PERF_RECORD_LOST) return count_lost(identity, record);
+  if (identity.type == PERF_RECORD_LOST) {
+    return count_lost(identity.pid, wire::Loss::kEngineRingFull,
+                      decode_perf_lost(record).value_or(1));
+  }
   if (!processes_.contains(identity.pid)) return;
   switch (identity.type) {
     case PERF_RECORD_SAMPLE: return take_sample(cpu, identity, record);
@@ -113,15 +138,17 @@ void PerfEngine::take(size_t cpu, const PerfIdentity& identity, PerfRing::Record
       if (const auto comm = decode_perf_comm(record)) take_comm(identity, *comm);
       return;
     case PERF_RECORD_MMAP: return targets_.process(identity.pid).modules_changed(identity.time_ns);
-    case PERF_RECORD_EXIT:
-    case PERF_RECORD_READ: return take_end(cpu, identity, record);
+    case PERF_RECORD_EXIT: return take_exit(identity);
     default: return;
   }
 }
 
 void PerfEngine::take_sample(size_t cpu, const PerfIdentity& identity, PerfRing::Record record) {
   const auto sample = decode_perf_sample(record, events_.samples_clock());
-  if (!sample) return;
+  if (!sample) {
+    ++unreadable_;
+    return;
+  }
   const uint64_t cpu_ns = cpu_clock(cpu, identity, sample->value);
   if (!sample->user) return;
   const uint64_t sp = sample->registers.value[unwind::kRsp];
@@ -147,12 +174,12 @@ uint64_t PerfEngine::cpu_clock(size_t cpu, const PerfIdentity& identity, uint64_
   return times ? times->cpu_ns : 0;
 }
 
-// Whose they were is not known: those of the process that ran when there was room again.
-void PerfEngine::count_lost(const PerfIdentity& identity, PerfRing::Record record) {
+// Whose they were is not known. `pid` is the process that ran when there was room again; if it is
+// none of ours, they are counted for the first that is.
+void PerfEngine::count_lost(pid_t pid, wire::Loss loss, uint64_t records) {
   if (processes_.empty()) return;
-  const pid_t pid = processes_.contains(identity.pid) ? identity.pid : processes_.begin()->first;
-  const uint64_t lost = decode_perf_lost(record).value_or(1);
-  targets_.process(pid).count_loss(wire::Loss::kEngineRingFull, lost);
+  if (!processes_.contains(pid)) pid = processes_.begin()->first;
+  targets_.process(pid).count_loss(loss, records);
 }
 
 void PerfEngine::take_fork(const PerfIdentity& identity, const PerfTask& task) {
@@ -161,7 +188,8 @@ void PerfEngine::take_fork(const PerfIdentity& identity, const PerfTask& task) {
   if (!new_process && !processes_.contains(task.pid)) return;
   Process& process = processes_[task.pid];
   settle_ends(task.pid, process, identity.time_ns);  // of an earlier thread of this number
-  process.threads[task.tid].inherited = true;
+  process.threads.try_emplace(task.tid);
+  process.announced.push_back(task.tid);
   targets_.process(task.pid).thread_began(task.tid, identity.time_ns, 0);
 }
 
@@ -173,7 +201,9 @@ void PerfEngine::take_comm(const PerfIdentity& identity, const PerfComm& comm) {
   // One thread is left, and it has the number of the first now.
   Clock clock;
   for (auto& [tid, other] : process.threads) {
-    if (tid == identity.tid || process.threads.size() == 1) clock = std::move(other);
+    if (tid != identity.tid && process.threads.size() != 1) continue;
+    clock = std::move(other);
+    clock.readable &= tid == identity.tid;
   }
   process.threads.clear();
   target.executed(identity.time_ns);
@@ -181,17 +211,12 @@ void PerfEngine::take_comm(const PerfIdentity& identity, const PerfComm& comm) {
   process.threads[identity.tid] = std::move(clock);
 }
 
-// EXIT, and then a READ for each of the events that the thread has inherited.
-void PerfEngine::take_end(size_t cpu, const PerfIdentity& identity, PerfRing::Record record) {
+void PerfEngine::take_exit(const PerfIdentity& identity) {
   Process& process = processes_.at(identity.pid);
   const auto found = process.threads.find(identity.tid);
   if (found == process.threads.end()) return;
-  if (identity.type == PERF_RECORD_EXIT) {
-    found->second.end_ns = identity.time_ns;
-    process.ended.push_back(identity.tid);
-  } else if (const auto value = decode_perf_read(record)) {
-    advance(found->second, cpu, *value);
-  }
+  found->second.end_ns = identity.time_ns;
+  process.ended.push_back(identity.tid);
 }
 
 // Of threads that had ended by `time_ns`.
@@ -201,11 +226,8 @@ void PerfEngine::settle_ends(pid_t pid, Process& process, uint64_t time_ns) {
     if (found == process.threads.end()) return true;
     const Clock& clock = found->second;
     if (clock.end_ns > time_ns) return false;
-    std::optional<uint64_t> cpu_ns = clock.cpu_ns;
-    if (!clock.inherited) {
-      cpu_ns = events_.clock_ns(tid);
-      if (cpu_ns) *cpu_ns += clock.start_ns;
-    }
+    std::optional<uint64_t> cpu_ns = clock.readable ? events_.clock_ns(tid) : std::nullopt;
+    if (cpu_ns) *cpu_ns += clock.start_ns;
     targets_.process(pid).thread_ended(tid, clock.end_ns, cpu_ns);
     events_.retire(tid);
     process.threads.erase(found);
@@ -224,7 +246,7 @@ PerfEngine::Clock& PerfEngine::clock_of(Process& process, const PerfIdentity& id
   const auto [found, is_new] = process.threads.try_emplace(identity.tid);
   if (is_new) {
     // Its FORK record is still to come, or was lost.
-    found->second.inherited = true;
+    process.announced.push_back(identity.tid);
     targets_.process(identity.pid).thread_began(identity.tid, identity.time_ns, 0);
   }
   return found->second;

@@ -29,28 +29,30 @@ class PerfEngine : public Engine {
  private:
   // A thread's CPU clock, put together of one event per CPU.
   struct Clock {
-    uint64_t start_ns = 0;         // where it stood when the events were opened
+    uint64_t start_ns = 0;         // where it stood when it became readable
     uint64_t cpu_ns = 0;           // at the thread's latest sample
     std::vector<uint64_t> values;  // of its event on each CPU, when it was seen last
-    bool inherited = false;        // its events tell their last values at its end
+    bool readable = false;         // by PerfEvents::clock_ns, from start_ns to its end
     uint64_t end_ns = 0;           // when it ended; 0: lives
   };
   struct Process {
     std::unordered_map<pid_t, Clock> threads;
-    std::vector<pid_t> ended;  // threads whose last values may not have been seen yet
+    std::vector<pid_t> announced;  // threads that have inherited their events
+    std::vector<pid_t> ended;      // threads that may not have come to rest yet
   };
 
   bool open_new_threads(pid_t pid);
+  void open_clocks(pid_t pid, Process& process);
   void drain();
   void take(size_t cpu, const PerfIdentity& identity, PerfRing::Record record);
   void take_sample(size_t cpu, const PerfIdentity& identity, PerfRing::Record record);
   void take_fork(const PerfIdentity& identity, const PerfTask& task);
   void take_comm(const PerfIdentity& identity, const PerfComm& comm);
-  void take_end(size_t cpu, const PerfIdentity& identity, PerfRing::Record record);
+  void take_exit(const PerfIdentity& identity);
   void settle_ends(pid_t pid, Process& process, uint64_t time_ns);
   uint64_t cpu_clock(size_t cpu, const PerfIdentity& identity, uint64_t value);
   void advance(Clock& clock, size_t cpu, uint64_t value);
-  void count_lost(const PerfIdentity& identity, PerfRing::Record record);
+  void count_lost(pid_t pid, wire::Loss loss, uint64_t records);
   Clock& clock_of(Process& process, const PerfIdentity& identity);
 
   sampler::EventLoop& loop_;
@@ -59,6 +61,7 @@ class PerfEngine : public Engine {
   PerfEvents events_;
   std::map<pid_t, Process> processes_;
   RemoteMemory memory_;
+  uint64_t unreadable_ = 0;  // records, not yet counted as lost
 };
 
 }  // namespace sampan::attach

@@ -36,9 +36,11 @@ class PerfEvents {
   // 0, or errno: the thread may have gone (ESRCH), descriptors may have run out (EMFILE), the
   // kernel may refuse.
   int open(pid_t tid);
+  // The same for a thread that has inherited its events: a clock of its own is all that it lacks.
+  int open_clock(pid_t tid);
   // The thread has ended; another may get its number. What others inherited from it goes on.
   void retire(pid_t tid);
-  // The CPU that a thread given to `open` has used since; of one that has ended, all of it.
+  // The CPU that a thread has used since its clock was opened; of one that has ended, all of it.
   std::optional<uint64_t> clock_ns(pid_t tid) const;
 
   struct Ring {

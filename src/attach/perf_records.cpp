@@ -115,12 +115,4 @@ std::optional<uint64_t> decode_perf_lost(PerfBytes record) {
   return opened->body.ok() ? std::optional(lost) : std::nullopt;
 }
 
-std::optional<uint64_t> decode_perf_read(PerfBytes record) {
-  std::optional<Record> opened = open(record);
-  if (!opened) return std::nullopt;
-  opened->body.skip(8);  // pid, tid
-  const uint64_t value = opened->body.u64();
-  return opened->body.ok() ? std::optional(value) : std::nullopt;
-}
-
 }  // namespace sampan::attach

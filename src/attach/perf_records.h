@@ -55,6 +55,5 @@ struct PerfComm {
 std::optional<PerfComm> decode_perf_comm(PerfBytes record);
 
 std::optional<uint64_t> decode_perf_lost(PerfBytes record);  // how many records
-std::optional<uint64_t> decode_perf_read(PerfBytes record);  // the event's clock at a thread's end
 
 }  // namespace sampan::attach

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace sampan::attach {
@@ -30,7 +31,8 @@ class PerfRing {
   // Gives the record of the last `peek` back to the kernel.
   void pop();
 
-  uint64_t corrupt() const { return corrupt_; }
+  // How often something made no sense since the last call.
+  uint64_t take_corrupt() { return std::exchange(corrupt_, 0); }
 
  private:
   void release(uint64_t position);

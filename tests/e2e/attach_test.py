@@ -111,16 +111,10 @@ class Attach(sampan.Case):
         self.assertEqual(outcome.status, 0, outcome.err)
         report = outcome.report
         if ENGINE == "perf":
-            # Each of them is known, with its CPU to the microsecond, whether a sample met it or not.
-            true = outcome.numbers("threads")[""]
-            # Of all of them together in any case, whoever was announced.
-            self.assertGreaterEqual(report["cpu_s"], 0.95 * true)
-            if len(report["threads"]) < count + 2:
-                self.skipTest(f"the kernel announced {len(report['threads']) - 2} of {count} threads: "
-                              "seen of events that report a thread's last count (inherit_stat)")
+            # Each of them is known, whether a sample met it or not. What they used is known of all
+            # together: no single one lives long enough to be asked.
             self.assertEqual(len(report["threads"]), count + 2)
-            workers = [t["cpu_s"] for t in report["threads"][:] if t["tid"] != t["pid"]]
-            self.assertLess(abs(sum(workers) - true), 0.05 * true)
+            self.assertGreaterEqual(report["cpu_s"], 0.95 * outcome.numbers("threads")[""])
             self.assertEqual(report["lost"], {})
 
     def test_detaches(self):

@@ -29,7 +29,6 @@ void decode_all(attach::PerfBytes record) {
   if (const auto task = attach::decode_perf_task(record)) sum += static_cast<uint64_t>(task->tid);
   if (const auto comm = attach::decode_perf_comm(record)) sum += comm->name.size();
   sum += attach::decode_perf_lost(record).value_or(0);
-  sum += attach::decode_perf_read(record).value_or(0);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "attach/prologue.h"
 #include "attach/return_address.h"
 #include "unwind/cfi.h"
 #include "unwind/eh_frame_hdr.h"
@@ -38,7 +39,7 @@ Step BlockedMemory::recover(const unwind::Lost& lost, unwind::RegisterFile& file
 BlockedMemory::Fit BlockedMemory::judge(uint64_t return_address, uint64_t function) {
   unwind::Module module;
   if (!modules_.find(return_address - 1, module)) return Fit::kNoCall;
-  const std::optional<CallSite> call = call_before(memory_, return_address);
+  const std::optional<CallBefore> call = call_before(memory_, return_address);
   if (!call) return Fit::kNoCall;
   if (call->target == 0) return Fit::kUnknown;
   return call->target == function ? Fit::kSame : Fit::kOther;
@@ -77,24 +78,29 @@ Step BlockedMemory::recover_by_row(const unwind::Lost& lost, unwind::RegisterFil
   const uint64_t sp = file.registers.value[kRsp];
   std::optional<unwind::RegisterFile> best;
   std::pair<bool, Fit> best_score;  // whether it leads to the root, above all
-  for (uint64_t slot = first_slot(file); slot < sp + kLargestFrame; slot += 8) {
-    uint64_t word = 0;
-    if (!memory_.read(slot, word)) break;
+  const auto try_slot = [&](uint64_t slot) {
     unwind::RegisterFile caller = file;
     caller.set(kRbp, slot);
     using Row = unwind::RowApplication<BlockedMemory>;
-    if (Row::apply(*lost.row, lost.module.image, *this, caller) != Step::kCaller) continue;
+    if (Row::apply(*lost.row, lost.module.image, *this, caller) != Step::kCaller) return;
     // The psABI aligns the stack at every call.
     const uint64_t caller_sp = caller.registers.value[kRsp];
-    if (caller_sp <= sp || caller_sp % 16 != 0) continue;
+    if (caller_sp <= sp || caller_sp % 16 != 0) return;
     const Fit fit = judge(caller.registers.value[kRip], start);
-    if (fit == Fit::kNoCall) continue;
+    if (fit == Fit::kNoCall) return;
     const std::pair score(frames_to_root(caller) != 0, fit);
-    if (!best || score > best_score) {
-      best = caller;
-      best_score = score;
-    }
-    if (score == std::pair(true, Fit::kSame)) break;
+    if (best && score <= best_score) return;
+    best = caller;
+    best_score = score;
+  };
+  // Where the code says that it is, whatever else looks like it.
+  try_slot(sp + bytes_below_frame_pointer(memory_, start, *lost.row));
+  const bool expected = best && best_score.first && best_score.second != Fit::kOther;
+  for (uint64_t slot = first_slot(file); !expected && slot < sp + kLargestFrame; slot += 8) {
+    uint64_t word = 0;
+    if (!memory_.read(slot, word)) break;
+    try_slot(slot);
+    if (best && best_score == std::pair(true, Fit::kSame)) break;
   }
   if (!best) return Step::kLostRegister;
   file = *best;
@@ -119,7 +125,7 @@ Step BlockedMemory::recover_without_row(uint64_t pc, unwind::RegisterFile& file)
   for (; slot < end && memory_.read(slot, word); slot += 8, below = word) {
     unwind::Module module;
     if (!modules_.find(word - 1, module)) continue;
-    const std::optional<CallSite> call = call_before(memory_, word);
+    const std::optional<CallBefore> call = call_before(memory_, word);
     if (!call) continue;
     any = true;
     unwind::RegisterFile caller{};

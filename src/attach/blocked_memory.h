@@ -1,8 +1,9 @@
 // The memory of a thread of which only pc and stack pointer are known, for a walk of it. Where a
 // frame cannot be left without rbp, the stack itself helps: the addresses above the stack pointer
-// are tried, the nearest first. What is left on a stack by calls that are over looks much like
-// frames, so candidates are judged: a return address must follow a call, best one of this very
-// function, and from there the walk should reach the root of the stack.
+// are tried: first the one that the function's own code speaks for, then the nearest. What is left
+// on a stack by calls that are over looks much like frames, so candidates are judged: a return
+// address must follow a call, best one of this very function, and from there the walk should reach
+// the root of the stack.
 #pragma once
 
 #include <cstdint>

@@ -44,7 +44,7 @@ bool FramelessLeaf::leave(unwind::Registers& registers, RemoteMemory& stack) {
 uint64_t FramelessLeaf::called_by(uint64_t return_address, uint64_t pc) {
   unwind::Module module;
   if (!modules_.find(return_address - 1, module)) return 0;
-  const std::optional<CallSite> call = call_before(code_, return_address);
+  const std::optional<CallBefore> call = call_before(code_, return_address);
   return call && call->target <= pc ? call->target : 0;
 }
 

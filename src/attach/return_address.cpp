@@ -53,11 +53,11 @@ uint64_t through_stub(RemoteMemory& memory, uint64_t target) {
 
 }  // namespace
 
-std::optional<CallSite> call_before(RemoteMemory& memory, uint64_t return_address) {
+std::optional<CallBefore> call_before(RemoteMemory& memory, uint64_t return_address) {
   const std::array<uint8_t, 8> bytes = bytes_at(memory, return_address - 8);
   const uint8_t* const end = bytes.data() + bytes.size();
   if (*(end - 5) == kCallRelative) {
-    return CallSite{through_stub(memory, relative(end - 4, return_address))};
+    return CallBefore{through_stub(memory, relative(end - 4, return_address))};
   }
   for (const unsigned length : {2u, 3u, 4u, 6u, 7u}) {
     const uint8_t* const call = end - length;
@@ -66,7 +66,7 @@ std::optional<CallSite> call_before(RemoteMemory& memory, uint64_t return_addres
     }
     uint64_t target = 0;
     if (call[1] == 0x15) memory.read(relative(call + 2, return_address), target);
-    return CallSite{target};
+    return CallBefore{target};
   }
   return std::nullopt;
 }

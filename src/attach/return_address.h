@@ -11,11 +11,11 @@
 
 namespace sampan::attach {
 
-struct CallSite {
+struct CallBefore {
   uint64_t target;  // AVMA of what is called, through a stub of the PLT too; 0: not known
 };
 
 // Nothing when no call ends at `return_address`.
-std::optional<CallSite> call_before(RemoteMemory& memory, uint64_t return_address);
+std::optional<CallBefore> call_before(RemoteMemory& memory, uint64_t return_address);
 
 }  // namespace sampan::attach

@@ -6,7 +6,6 @@ import pathlib
 import re
 import shutil
 import subprocess
-import tempfile
 import unittest
 
 import sampan
@@ -63,20 +62,10 @@ def dump_json(*words, **keywords):
     return json.loads(dump("--json", *words, **keywords).stdout)
 
 
-class DumpTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.keep = tempfile.TemporaryDirectory(prefix="sampan-dump-")
-        cls.directory = pathlib.Path(cls.keep.name)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.keep.cleanup()
-
+class DumpTest(sampan.Case):
     def compiled(self, name, *arguments, compiler="cc"):
-        if shutil.which(compiler) is None:
-            self.skipTest(f"{compiler} is not installed")
-        program = self.directory / name
+        self.need(compiler)
+        program = self.path / name
         if not program.exists():
             subprocess.run([compiler, "-g", "-O2", *arguments, SOURCE, "-o", program, "-pthread"],
                            check=True)
@@ -126,7 +115,7 @@ class DumpTest(unittest.TestCase):
 
     def test_a_deleted_and_replaced_program_keeps_its_names(self):
         original = self.compiled("replaceable")
-        copy = self.directory / "replaced"
+        copy = self.path / "replaced"
         shutil.copy(original, copy)
         with Program(copy) as program:
             copy.unlink()
@@ -172,7 +161,7 @@ class DumpTest(unittest.TestCase):
         if os.geteuid() != 0:
             self.skipTest("needs root to become other users")
         program_file = self.compiled("replaceable")
-        os.chmod(self.directory, 0o755)
+        os.chmod(self.path, 0o755)
         user = {"user": 65534, "group": 65534, "extra_groups": []}
         with Program(program_file, **user) as program:
             own = dump("--json", program.pid, check=False, **user)

@@ -4,10 +4,8 @@ import hashlib
 import os
 import pathlib
 import random
-import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import sampan
@@ -55,18 +53,9 @@ def corpus(path, megabytes):
 class RealPrograms(sampan.Case):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory(prefix="sampan-real-")
-        cls.path = pathlib.Path(cls.folder.name)
+        super().setUpClass()
         cls.text = cls.path / "corpus.txt"
         corpus(cls.text, 24 * SCALE)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
-    def need(self, program):
-        if shutil.which(program) is None:
-            self.skipTest(f"{program} is not installed")
 
     def check(self, command, same_output=True, complete=0.99, busy_s=0.8, **keywords):
         bare = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE,

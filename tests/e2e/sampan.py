@@ -14,7 +14,6 @@ import tempfile
 import unittest
 
 
-
 def within_reach(program, targets):
     """Both where any user may execute them: copies, when root's checkout lies where only root may
     go (/root), because root becomes an ordinary user in some tests."""
@@ -132,6 +131,18 @@ def run_attached(command, engine, options=(), prefix=(), timeout=120, **keywords
 
 
 class Case(unittest.TestCase):
+    """Its tests share a folder, `path`."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="sampan-e2e-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.path = pathlib.Path(folder.name)
+
+    def need(self, program):
+        if shutil.which(program) is None:
+            self.skipTest(f"{program} is not installed")
+
     def assert_cpu_agrees(self, thread, share=0.01):
         """The sampled CPU of a thread is its true CPU within 1 %, or within the two ticks that a
         thread may run before its first and after its last sample."""

@@ -100,29 +100,34 @@ function isStep(current, previous) {
 
 /** Keeps the address up to date, and the state when the address is changed. */
 export function followAddress(state, profile, {location, history, addEventListener} = window) {
-  let timer = null;
+  let timer = null;  // while something is to be written
   let step = false;
-  const write = () => {
-    clearTimeout(timer);
+  let reading = false;
+  const write = (shown = state.get()) => {
     if (timer === null) return;
+    clearTimeout(timer);
     timer = null;
-    const fragment = fragmentOf(state.get());
-    if (fragment === location.hash.slice(1)) return;
-    const place = history.state?.place ?? 0;
-    if (step) history.pushState({place: place + 1}, "", `#${fragment}`);
-    else history.replaceState({place}, "", `#${fragment}`);
+    const fragment = fragmentOf(shown);
+    if (fragment !== location.hash.slice(1)) {
+      const place = history.state?.place ?? 0;
+      if (step) history.pushState({place: place + 1}, "", `#${fragment}`);
+      else history.replaceState({place}, "", `#${fragment}`);
+    }
     step = false;
   };
   const read = () => {
+    clearTimeout(timer);
     timer = null;
     step = false;
+    reading = true;
     state.set(shownBy(location.hash.slice(1), profile));
-    timer = null;  // what was read needs no writing
+    reading = false;
   };
   read();
   state.subscribe((current, previous) => {
+    if (reading) return;
     if (isStep(current, previous)) {
-      write();  // what came before belongs to the step before
+      write(previous);  // belongs to the step before
       step = true;
     }
     clearTimeout(timer);

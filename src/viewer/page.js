@@ -10,7 +10,7 @@ import {createState, initially} from "./state.js";
 import {create as createDetails} from "./views/details.js";
 import {create as createHeader} from "./views/header.js";
 import {createHelp} from "./views/help.js";
-import {createPainter} from "./views/painter.js";
+import {createPainter, isDark} from "./views/painter.js";
 import {create as createSandwich} from "./views/sandwich.js";
 import {create as createStatus} from "./views/status.js";
 import {create as createSunburst} from "./views/sunburst.js";
@@ -88,7 +88,7 @@ export function startPage(profile) {
     createViews(part("view"), profile, state, context), context.status, details];
 
   const redraw = () => {
-    document.documentElement.dataset.theme = state.get().theme;
+    document.documentElement.dataset.theme = isDark(state.get()) ? "dark" : "light";
     for (const each of parts) each.redraw();
   };
   redraw();

@@ -109,3 +109,25 @@ export function synthetic({threads = 8, processes = 1, samples = 4000, stacks = 
     markers: [],
   };
 }
+
+/**
+ * The two sides of a comparison: every other thread is of side b, and there `work` is the leaf of
+ * a third of the samples that had another.
+ * @param {Parameters<typeof synthetic>[0]} size
+ */
+export function compared(size = {}) {
+  const profile = synthetic(size);
+  const {samples, stacks, functions, strings} = profile;
+  const work = functions.name.findIndex((name) => strings[name] === "work");
+  const stack = stacks.func.indexOf(work);
+  profile.meta.diff = {a: "before", b: "after"};
+  profile.threads.forEach((thread, index) => {
+    thread.side = index % 2;
+    if (thread.side === 0) return;
+    for (let i = samples.ofThread[index]; i < samples.ofThread[index + 1]; i += 3) {
+      samples.stack[i] = stack;
+      samples.waiting[i] = 0;
+    }
+  });
+  return profile;
+}

@@ -154,6 +154,7 @@ export function createBoxChart(parent, {label, className = ""}, handlers) {
     range: () => picture?.range ?? [0, 1],
     boxes: () => boxes,
     width: () => width,
+    nameOf: (box) => picture.name(box),
     /** Of a box, on the page's floor: for those who point at it. */
     placeOf: (box) => ({x: box.x + box.width / 2, y: top(box) + kRowHeight / 2 - scroller.scrollTop}),
     /** @param {number} x within the canvas @param {number} y */

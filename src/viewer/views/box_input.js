@@ -31,11 +31,16 @@ export function neighbour(boxes, box, direction) {
     .sort((a, b) => b.width - a.width)[0];
 }
 
+// Where keys begin: the widest below the root.
+function first(boxes) {
+  return boxes.filter((box) => !box.merged && box.row === 1).sort((a, b) => b.width - a.width)[0];
+}
+
 /**
  * @param {object} chart
  * @param {object} handlers
- * @param {(box: object) => void} [handlers.onChoose] by a click, or a move by keys
- * @param {(box: object) => void} [handlers.onZoom] to the box
+ * @param {(box: object) => void} [handlers.onChoose] by a click that does not zoom, or by keys
+ * @param {(box: object) => void} [handlers.onZoom] to the box, which is chosen by that
  * @param {(range: [number, number]) => void} [handlers.onRange]
  * @param {(box: object|null, event: PointerEvent) => void} [handlers.onHover]
  * @param {boolean} [handlers.clickZooms]
@@ -73,8 +78,8 @@ export function listenToBoxes(chart, {onChoose, onZoom, onRange, onHover, clickZ
     const box = under(event);
     if (!clicked || box === null || box.merged) return;
     onHover?.(null, event);
-    onChoose?.(box);
     if (clickZooms) onZoom?.(box);
+    else onChoose?.(box);
   });
   canvas.addEventListener("dblclick", (event) => {
     const box = under(event);
@@ -111,7 +116,7 @@ export function listenToBoxes(chart, {onChoose, onZoom, onRange, onHover, clickZ
       d: () => moved(chart.range(), 0.2)}[event.key];
     const chosen = chart.chosen();
     if (step) {
-      const next = chosen ? neighbour(chart.boxes(), chosen, step) : chart.boxes().find((box) => !box.merged);
+      const next = chosen ? neighbour(chart.boxes(), chosen, step) : first(chart.boxes());
       if (next) {
         onChoose?.(next);
         chart.reveal(next);

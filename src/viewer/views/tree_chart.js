@@ -19,11 +19,10 @@ export function create(element, profile, state, {derived, names, painter, toolti
   let layout = null;
   let tree = null;
 
+  const chosen = (box) => ({frame: layout.pathOf(box.node), focus: box.func < 0 ? null : box.func});
   const chart = createBoxChart(element, {label: "call tree"}, {
-    onChoose(box) {
-      state.set({frame: layout.pathOf(box.node), focus: box.func < 0 ? null : box.func});
-    },
-    onZoom: (box) => state.set({zoom: layout.pathOf(box.node), span: [0, 1]}),
+    onChoose: (box) => state.set(chosen(box)),
+    onZoom: (box) => state.set({...chosen(box), zoom: layout.pathOf(box.node), span: [0, 1]}),
     onRange: (span) => state.set({zoom: [], span}),
     onHover(box, event) {
       tooltip.show(box === null ? null : box.merged ? names.merged(box) :
@@ -50,15 +49,15 @@ export function create(element, profile, state, {derived, names, painter, toolti
       }
       const [begin, end] = layout.extentOf(layout.nodeAt(shown.zoom));
       const range = shown.span.map((share) => begin + share * (end - begin));
-      const chosen = layout.nodeAt(shown.frame);
-      const isThere = layout.pathOf(chosen).length === shown.frame.length;
+      const node = layout.nodeAt(shown.frame);
+      const isThere = node !== 0 && layout.pathOf(node).length === shown.frame.length;
       chart.canvas.setAttribute("aria-label", `${kLabels[view]}${inverted ? ", inverted" : ""}`);
       chart.show({
         range,
         boxes: layout.boxes,
         look: painter.ofTree(tree, {inverted}),
         name: (box) => names.of(box.func),
-        isChosen: (box) => isThere && box.node === chosen && chosen !== 0,
+        isChosen: (box) => isThere && box.node === node,
         rootAtBottom: view === "flame",
         colors: chartColors(isDark(shown)),
       });

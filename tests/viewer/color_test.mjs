@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import {test} from "node:test";
+import {changeColor, hueOf, moduleRanks, oklch, theme} from "../../src/viewer/data/color.js";
+import {functionColors} from "../../src/viewer/data/color.js";
+import {byHand} from "./by_hand.mjs";
+
+// Of WCAG 2.2, "relative luminance" and "contrast ratio".
+function luminance(color) {
+  const [r, g, b] = [1, 3, 5].map((at) => {
+    const value = parseInt(color.slice(at, at + 2), 16) / 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+function contrast(a, b) {
+  const [dark, light] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+  return (light + 0.05) / (dark + 0.05);
+}
+
+test("known colours", () => {
+  assert.equal(oklch(1, 0, 0), "#ffffff");
+  assert.equal(oklch(0, 0, 0), "#000000");
+  assert.equal(oklch(0.62796, 0.25768, 29.234), "#ff0000");  // published with OKLCH: sRGB's red
+});
+
+test("names can be read on every colour, in both themes", () => {
+  for (const dark of [false, true]) {
+    const {text, match, faint, wait, box: [lightness, chroma]} = theme(dark);
+    const fills = [oklch(...match), oklch(...faint, 80), oklch(wait, 0.005, 80),
+      changeColor(0, 1, dark), changeColor(1, 0, dark), changeColor(1, 1, dark)];
+    for (let rank = 0; rank < 50; ++rank) {
+      for (const shade of [-2, 0, 2]) fills.push(oklch(lightness + 0.013 * shade, chroma, hueOf(rank)));
+    }
+    for (const fill of fills) assert.ok(contrast(fill, text) >= 4.5, `${text} on ${fill}: ${contrast(fill, text)}`);
+  }
+});
+
+test("one hue per module, the busiest first; grey for waits", () => {
+  const profile = byHand([["main", [[1, 10, "main;small"], [2, 90, "main;big"], [3, 5, "main;[read]"]]]]);
+  profile.modules = [{name: "a"}, {name: "b"}];
+  const handle = (name) => profile.strings.indexOf(name);
+  profile.functions.module[handle("small")] = 0;
+  profile.functions.module[handle("big")] = 1;
+  assert.deepEqual([...moduleRanks(profile)], [1, 0]);
+  const colorOf = functionColors(profile, false);
+  assert.notEqual(colorOf(handle("small")), colorOf(handle("big")));
+  const wait = colorOf(handle("[read]"));
+  const [r, g, b] = [1, 3, 5].map((at) => parseInt(wait.slice(at, at + 2), 16));
+  assert.ok(Math.max(r, g, b) - Math.min(r, g, b) < 8, wait);
+});
+
+test("what grew is red, what shrank is blue", () => {
+  const red = (color) => parseInt(color.slice(1, 3), 16) - parseInt(color.slice(5, 7), 16);
+  for (const dark of [false, true]) {
+    assert.ok(red(changeColor(0.1, 0.3, dark)) > 30);
+    assert.ok(red(changeColor(0.3, 0.1, dark)) < -30);
+    assert.ok(Math.abs(red(changeColor(0.2, 0.2, dark))) < 5);
+  }
+});

@@ -1,0 +1,55 @@
+// A page that compares two recordings: what grew is red, what shrank is blue, what could be chance
+// is neither.
+//
+//   PAGE=compared.html node --test compared_test.js     of synthetic_page.mjs, run by npm_packages.py
+'use strict';
+const assert = require('node:assert/strict');
+const {after, before, test} = require('node:test');
+const {Browser, CHART, ProfilePage, VIEW} = require('./page_driver.js');
+
+let browser;
+let page;
+before(async () => {
+  browser = await Browser.launch();
+  page = await ProfilePage.open(browser, process.env.PAGE);
+});
+after(() => browser.close());
+
+test('the table has both sides, and what changed first', async () => {
+  await page.show('table');
+  await page.click(`${VIEW} th:has-text("Change") button`);
+  const [first, ...others] = await page.rows();
+  assert.equal(first.Function, 'work', 'the synthetic change');
+  const change = parseFloat(first.Change);
+  assert.ok(change > 20, first.Change);
+  assert.ok(Math.abs(parseFloat(first.after) - parseFloat(first.before) - change) < 0.2);
+  assert.equal(await page.page.getAttribute(`${VIEW} tr[data-func] .grew`, 'class'), 'grew');
+  assert.ok(others.some((row) => parseFloat(row.Change) < 0), 'shares of the others shrank');
+  const unsure = await page.texts(`${VIEW} .unsure`);
+  for (const text of unsure) {
+    const [difference, error] = text.split('±').map(parseFloat);
+    assert.ok(Math.abs(difference) <= error + 0.06, text);
+  }
+});
+
+test('by change, the frame that grew is red, and others are not', async () => {
+  await page.show('leftheavy');
+  const byModule = await page.picture();
+  await page.page.selectOption('[aria-label="Colour by"]', 'diff');
+  await page.settled();
+  assert.notEqual(await page.picture(), byModule);
+  const redness = await page.page.$eval(CHART, (canvas) => {
+    const ratio = canvas.width / canvas.clientWidth;
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', {willReadFrequently: true});
+    copy.drawImage(canvas, 0, 0);
+    return canvas.chart.boxes().filter((box) => !box.merged && box.width > 20).map((box) => {
+      const {y} = canvas.chart.placeOf(box);
+      const [r, , b] = copy.getImageData((box.x + 2) * ratio, (y - 7) * ratio, 1, 1).data;
+      return {name: canvas.chart.nameOf(box), red: r - b, width: box.width};
+    });
+  });
+  const work = redness.filter(({name}) => name === 'work').sort((a, b) => b.width - a.width)[0];
+  assert.ok(work.red > 30, JSON.stringify(work));
+  assert.ok(redness.some(({red}) => red < -10), 'something shrank');
+  assert.deepEqual(await page.texts('.legend-item'), ['less in after', 'more in after', 'no sure change']);
+});

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import {test} from "node:test";
+import {differenceError, isNoise, relativeError} from "../../src/viewer/data/noise.js";
+
+test("the interval holds the truth 95 times in a hundred", () => {
+  let state = 12345;
+  const random = () => {
+    state = Math.imul(state, 1664525) + 1013904223 >>> 0;  // Numerical Recipes' generator
+    return state / 2 ** 32;
+  };
+  const [share, all, runs] = [0.1, 2000, 1500];
+  let held = 0;
+  for (let run = 0; run < runs; ++run) {
+    let met = 0;
+    for (let i = 0; i < all; ++i) met += random() < share ? 1 : 0;
+    held += Math.abs(met / all - share) <= relativeError(met, all) * met / all ? 1 : 0;
+  }
+  assert.ok(Math.abs(held / runs - 0.95) < 0.02, `${held / runs}`);
+});
+
+test("fewer than 16 samples of many are noise", () => {
+  assert.ok(isNoise(15, 1e6));
+  assert.ok(!isNoise(16, 1e6));
+  assert.ok(!isNoise(3, 3), "nothing else was seen");
+  assert.ok(isNoise(0, 100));
+});
+
+test("the error of a difference: that of both together", () => {
+  const [a, b] = [{met: 100, all: 1000}, {met: 400, all: 1000}];
+  const own = ({met, all}) => relativeError(met, all) * met / all;
+  assert.ok(Math.abs(differenceError(a, b) - Math.hypot(own(a), own(b))) < 1e-12);
+  assert.equal(differenceError({met: 0, all: 0}, {met: 0, all: 0}), 0);
+});

@@ -1,0 +1,129 @@
+// A profile page in Chromium, handled as a person does: pointer, keys, what can be read.
+'use strict';
+const assert = require('node:assert/strict');
+const {Browser} = require('../support/browser.js');
+
+const VIEW = '#view .pane:not([hidden])';
+const CHART = `${VIEW} canvas`;
+const ADDRESS_FOLLOWS_MS = 260;
+
+// "1.23 s" in ns.
+function parseDuration(text) {
+  const match = /([\d.]+) (ns|µs|ms|s)(?![\w])/.exec(text);
+  assert.ok(match, `no duration in ${JSON.stringify(text)}`);
+  return Number(match[1]) * {ns: 1, 'µs': 1e3, ms: 1e6, s: 1e9}[match[2]];
+}
+
+function near(value, truth, tolerance, what) {
+  assert.ok(Math.abs(value - truth) <= tolerance, `${what}: ${value}, where ${truth} is right`);
+}
+
+class ProfilePage {
+  static async open(browser, file, fragment = '', options = {}) {
+    const opened = new ProfilePage(await browser.open(`${file}#${fragment}`, options));
+    await opened.settled();
+    return opened;
+  }
+
+  constructor(page) { this.page = page; }
+
+  // Until what was done is drawn.
+  async settled() {
+    await this.page.evaluate(() => new Promise(done => requestAnimationFrame(() =>
+      requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))));
+  }
+
+  async field(key) {
+    await this.page.waitForTimeout(ADDRESS_FOLLOWS_MS);
+    return this.page.evaluate(name => new URLSearchParams(location.hash.slice(1)).get(name), key);
+  }
+
+  async press(...keys) {
+    for (const key of keys) await this.page.keyboard.press(key);
+    await this.settled();
+  }
+
+  async click(selector) {
+    await this.page.click(selector);
+    await this.settled();
+  }
+
+  async show(view) { await this.click(`#toolbar [data-view=${view}]`); }
+  text(selector) { return this.page.textContent(selector); }
+  texts(selector) { return this.page.$$eval(selector, found => found.map(each => each.textContent)); }
+  status() { return this.text('#status'); }
+
+  async search(pattern) {
+    await this.page.fill('#search', pattern);
+    await this.page.waitForTimeout(200);
+    await this.settled();
+    return this.text('.search-result');
+  }
+
+  // The boxes of a chart, with their names, and where to point at them.
+  boxes(selector = CHART) {
+    return this.page.$eval(selector, ({chart, clientHeight}) => chart.boxes().map(box => {
+      const {x, y} = chart.placeOf(box);
+      return {x, y, left: box.x, width: box.width, row: box.row, merged: box.merged,
+        seen: y > 4 && y < clientHeight - 4, name: box.merged ? '' : chart.nameOf(box)};
+    }));
+  }
+
+  chartWidth(selector = CHART) { return this.page.$eval(selector, canvas => canvas.clientWidth); }
+
+  async pointAt({x, y}, selector = CHART) {
+    const place = await (await this.page.$(selector)).boundingBox();
+    await this.page.mouse.move(place.x + x, place.y + y);
+    return {x: place.x + x, y: place.y + y};
+  }
+
+  async clickOn(box, selector = CHART) {
+    const {x, y} = await this.pointAt(box, selector);
+    await this.page.mouse.click(x, y);
+    await this.settled();
+  }
+
+  async wheel(pixels, modifier) {
+    if (modifier) await this.page.keyboard.down(modifier);
+    await this.page.mouse.wheel(0, pixels);
+    if (modifier) await this.page.keyboard.up(modifier);
+    await this.settled();
+  }
+
+  async tooltip() {
+    await this.settled();
+    return this.page.$$eval('.tooltip:not([hidden]) > div', lines => lines.map(line => line.textContent));
+  }
+
+  // What a canvas looks like, as a number.
+  picture(selector = CHART) {
+    return this.page.$eval(selector, canvas => {
+      const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', {willReadFrequently: true});
+      copy.drawImage(canvas, 0, 0);
+      const {data} = copy.getImageData(0, 0, canvas.width, canvas.height);
+      let hash = 0;
+      for (let i = 0; i < data.length; i += 4) {
+        hash = Math.imul(hash, 31) + data[i] + 7 * data[i + 1] + 13 * data[i + 2] | 0;
+      }
+      return hash;
+    });
+  }
+
+  // Rows of the table that is shown, as texts by heading.
+  rows() {
+    return this.page.$eval(`${VIEW} table.functions`, table => {
+      const headings = [...table.querySelectorAll('thead th')].map(each => each.textContent);
+      return [...table.querySelectorAll('tbody tr[data-func]')].map(row =>
+        Object.fromEntries([...row.cells].map((cell, i) => [headings[i], cell.textContent])));
+    });
+  }
+
+  clipboard() { return this.page.evaluate(() => navigator.clipboard.readText()); }
+}
+
+// The widest box of a row.
+function widest(boxes, row, wanted = () => true) {
+  return boxes.filter(box => box.row === row && !box.merged && wanted(box)).sort((a, b) => b.width - a.width)[0];
+}
+
+module.exports = {Browser, CHART, ProfilePage, near, parseDuration, VIEW, widest};

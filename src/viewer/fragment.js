@@ -7,7 +7,7 @@ import {initially} from "./state.js";
 const kViews = ["flame", "icicle", "leftheavy", "timeorder", "sunburst", "sandwich", "table"];
 const kChoices = {view: kViews, colorBy: ["module", "thread", "diff"], theme: ["auto", "light", "dark"]};
 const kSorts = /^-?(name|self|total|samples|module|file|change)$/;
-const kWrittenAfterMs = 200;  // browsers refuse hundreds of changes in a short time
+const kWrittenAfterMs = 120;  // browsers refuse hundreds of changes in a short time
 
 // {0, 1, 2, 7} as "0-2.7".
 function rangesOf(numbers) {

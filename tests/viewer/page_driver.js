@@ -5,7 +5,7 @@ const {Browser} = require('../support/browser.js');
 
 const VIEW = '#view .pane:not([hidden])';
 const CHART = `${VIEW} canvas`;
-const ADDRESS_FOLLOWS_MS = 260;
+const ADDRESS_FOLLOWS_MS = 170;
 
 // "1.23 s" in ns.
 function parseDuration(text) {

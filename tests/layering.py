@@ -68,7 +68,8 @@ def check(root):
                 yield f"src/{name}: <{other}> needs the C++ runtime"
             if other and DWARF_HEADER.search(other) and folder != "symbolizer":
                 yield f"src/{name}: only the symbolizer includes <{other}>"
-            if ours and not (source / ours).exists() and not (path.parent / ours).exists():
+            places = (source / ours, path.parent / ours, source / f"{ours}.in")  # made by meson
+            if ours and not any(place.exists() for place in places):
                 yield f"src/{name}: no such file: {ours}"
     for folder in ("src", "tests", "bench", "include"):
         for path in sorted((root / folder).rglob("*")):

@@ -15,6 +15,7 @@ Outcome write_pstats(const profile::View& view, const std::string& path, uint64_
 Outcome write_callgrind(const profile::View& view, const std::string& path, uint64_t max_size);
 Outcome write_folded(const profile::View& view, const std::string& path, uint64_t max_size);
 Outcome write_firefox(const profile::View& view, const std::string& path, uint64_t max_size);
+Outcome write_flamegraph(const profile::View& view, const std::string& path, uint64_t max_size);
 Outcome write_speedscope(const profile::View& view, const std::string& path, uint64_t max_size);
 Outcome write_perf_script(const profile::View& view, const std::string& path, uint64_t max_size);
 Outcome write_csv(const profile::View& view, const std::string& path, uint64_t max_size);

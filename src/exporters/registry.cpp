@@ -10,6 +10,7 @@ namespace {
 // chrome://tracing opens files of up to about 100 MB.
 constexpr uint64_t kTraceBytes = 100'000'000;
 constexpr uint64_t kSpeedscopeBytes = 200'000'000;
+constexpr uint64_t kFlamegraphBytes = 10'000'000;
 constexpr uint64_t kFirefoxBytes = 512 << 20;
 // speedscope and the Firefox Profiler read all of it before they show anything.
 constexpr uint64_t kPerfScriptBytes = 100'000'000;
@@ -39,6 +40,7 @@ std::span<const Format> formats() {
       Format{"csv-samples", ".csv", "R, pandas, databases: samples", false, true, 0,
              write_csv_samples},
       Format{"json", ".json", "programs: as sampan report --json", true, true, 0, write_json},
+      Format{"flamegraph", ".svg", "any browser", true, false, kFlamegraphBytes, write_flamegraph},
   };
   return kFormats;
 }

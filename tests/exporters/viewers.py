@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import xml.etree.ElementTree
 
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "support"))
@@ -169,6 +170,32 @@ def speedscope(path):
     return tables
 
 
+def flamegraph(path, period):
+    """An SVG, a sample standing for `period` seconds. Threads by label."""
+    table = Table()
+    above = []  # (y, name) of the frames that the next one may be called by
+    svg = "{http://www.w3.org/2000/svg}"
+    for frame in xml.etree.ElementTree.parse(path).iter(svg + "g"):
+        name, *_, figures = frame.find(svg + "title").text.split("\n")
+        seconds = int(re.search(r" (\d+) samples;", figures)[1]) * period
+        y = int(frame.find(svg + "rect").get("y"))
+        while above and above[-1][0] <= y:
+            above.pop()
+        depth = len(above)
+        if depth == 0:
+            table.all += seconds
+        elif depth == 1:
+            table.threads[name] += seconds
+        else:
+            table.self[name] += seconds
+            if depth > 2:
+                table.self[above[-1][1]] -= seconds
+            if name not in (caller for _, caller in above[2:]):
+                table.total[name] += seconds
+        above.append((y, name))
+    return table
+
+
 def firefox(path):
     """The Firefox Profiler's client. The threads as it lists them, each with its `table`."""
     environment = npm_packages.environment()
@@ -199,3 +226,13 @@ def firefox_thread(ask, handle):
         table.total[function["name"]] += function["totalSamples"] / 1e3
     table.all = sum(table.self.values())
     return table
+
+
+def in_chromium(script, *arguments):
+    """Runs a script of node that drives Chromium."""
+    result = subprocess.run(["node", script, *map(str, arguments)], env=npm_packages.environment(),
+                            text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if result.returncode == npm_packages.SKIPPED:
+        raise Unavailable(result.stdout)
+    assert result.returncode == 0, result.stdout
+    return result.stdout

@@ -214,6 +214,17 @@ class Speedscope(Case):
         self.assert_equal_times(table.self, expected)
 
 
+class Flamegraph(Case):
+    def test_everything_together(self):
+        table = viewers.flamegraph(self.path / "profile_overall.svg", PERIOD)
+        self.assert_same(table)
+        self.assert_equal_times(table.threads, labels(self.truth.threads))
+
+    def test_controls(self):
+        """In Chromium: hover, zoom, search, keyboard."""
+        viewers.in_chromium(HERE / "flamegraph_test.js", self.path / "profile_overall.svg")
+
+
 class Firefox(Case):
     def test_everything_together(self):
         threads = viewers.firefox(self.path / "profile_overall.firefox.json.gz")

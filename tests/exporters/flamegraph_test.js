@@ -1,0 +1,81 @@
+// What a person does with a flame graph, done in Chromium: flamegraph_test.js FILE.svg, the export of
+// consumer_profile.txt. Run by npm_packages.py.
+'use strict';
+const assert = require('assert');
+const {Browser} = require('../support/browser.js');
+
+const PARSE = "(anonymous namespace)::parse(char const*, 'é')";
+const MAP = 'std::map<int, Pair<A, B>, std::less<int>>::find(int const&) const';
+
+// The frames that are to be seen, as [name, x, width, label], in the file's order.
+const drawn = page => page.evaluate(() =>
+  [...document.querySelectorAll('g.frame')].filter(frame => frame.style.display !== 'none').map(frame => {
+    const rect = frame.querySelector('rect');
+    return {name: frame.querySelector('title').textContent.split('\n')[0],
+            x: Number(rect.getAttribute('x')), width: Number(rect.getAttribute('width')),
+            label: frame.querySelector('text')?.textContent ?? ''};
+  }));
+const text = (page, id) => page.evaluate(id => document.getElementById(id).textContent, id);
+const matches = page => page.evaluate(() => [...document.querySelectorAll('g.match title')].map(
+  title => title.textContent.split('\n')[0]));
+const frame = (page, name) => page.locator('g.frame').filter({has: page.locator('title', {hasText: name})}).first();
+
+async function main() {
+  const browser = await Browser.launch();
+  const page = await browser.open(process.argv[2]);
+
+  // The picture: 32 samples, 17 of the thread "app".
+  const all = await drawn(page);
+  assert.deepStrictEqual(all[0], {name: 'all', x: 0, width: 1200, label: 'all'});
+  assert.deepStrictEqual(all[1], {name: 'app', x: 0, width: 637.5, label: 'app'});
+  assert.strictEqual(all.filter(box => box.name === 'fib(int)').length, 4);
+  for (const name of [PARSE, MAP, 'operator<< <char, "x">(Stream&, char)', '[libm.so.6+0x1030]', '[unknown]']) {
+    assert.strictEqual(all.filter(box => box.name === name).length, 1, name);
+  }
+
+  // Details of what the pointer is on.
+  await frame(page, PARSE).hover();
+  assert.match(await text(page, 'details'), /^\(anonymous.* app, src\/parse.cpp:20 .* 20 ms, 15.62 %, 5 samples; self 0 ms$/);
+
+  // Zoom: the frame and its callers are as wide as the picture, others are gone.
+  await frame(page, PARSE).click();
+  assert.deepStrictEqual((await drawn(page)).map(box => [box.name, box.x, box.width]),
+    [['all', 0, 1200], ['app', 0, 1200], ['_start', 0, 1200], ['main', 0, 1200], [PARSE, 0, 1200], ['is_space', 0, 1200]]);
+  assert.strictEqual((await drawn(page))[4].label, PARSE);
+  await page.locator('#reset').click();
+  assert.deepStrictEqual(await drawn(page), all);
+  assert.ok(!await page.locator('#reset').isVisible());
+
+  // Search: by Ctrl-F and by "/", with regular expressions; a recursive function counts once.
+  await page.keyboard.press('Control+f');
+  await page.keyboard.type('^fib|is_');
+  assert.deepStrictEqual(await matches(page), ['fib(int)', 'fib(int)', 'fib(int)', 'is_space', 'fib(int)']);
+  assert.strictEqual(await text(page, 'matched'), `matched: ${(100 * 11 / 32).toFixed(2)} %`);
+  await page.keyboard.press('Escape');
+  assert.deepStrictEqual(await matches(page), []);
+  await page.keyboard.press('/');
+  await page.keyboard.type('less<int>>::find\\(');
+  assert.deepStrictEqual(await matches(page), [MAP]);
+  await page.locator('#search').fill('(');
+  assert.ok(await page.evaluate(() => document.getElementById('search').classList.contains('wrong')));
+  await page.keyboard.press('Escape');
+  assert.strictEqual(await text(page, 'matched'), '');
+
+  // By keyboard alone: to a frame by arrows, zoom with Enter, back with Escape.
+  await page.reload();
+  for (const key of ['ArrowUp', 'ArrowUp', 'ArrowRight', 'ArrowUp']) await page.keyboard.press(key);
+  assert.match(await text(page, 'details'), /^start_thread +libc.so.6 +28 ms, 21.88 %/);
+  await page.keyboard.press('Enter');
+  assert.deepStrictEqual((await drawn(page)).map(box => box.name),
+    ['all', 'worker (101)', 'start_thread', 'work(void*)', '__memcpy_avx', 'main', 'fib(int)']);
+  await page.keyboard.press('ArrowDown');
+  assert.match(await text(page, 'details'), /^worker \(101\)/);
+  await page.keyboard.press('ArrowLeft');  // the thread to the left is not drawn
+  assert.match(await text(page, 'details'), /^worker \(101\)/);
+  await page.keyboard.press('Escape');
+  assert.deepStrictEqual(await drawn(page), all);
+
+  await browser.close();
+}
+
+main().catch(error => { console.error(error); process.exit(1); });

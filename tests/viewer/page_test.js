@@ -331,8 +331,7 @@ test('on CPU, waiting, or both: the samples that are chosen', async () => {
   }
   assert.equal(counts[0] + counts[1], counts[2]);
   assert.equal(counts[2], report.samples);
-  const waits = report.functions.filter(({name}) => name.startsWith('[') && !name.includes('+0x') && name !== '[unknown]');
-  assert.equal(counts[1], waits.reduce((sum, row) => sum + row.self_samples, 0));
+  assert.equal(counts[1], report.waits.reduce((sum, wait) => sum + wait.samples, 0));
 });
 
 test('light and dark, by choice and by the system', async () => {

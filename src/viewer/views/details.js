@@ -76,7 +76,7 @@ export function create(element, profile, state, {derived, names, say}) {
       row === undefined ? null : fact("total", weight(flat.total[row], flat.totalSamples[row], all)),
       row === undefined ? null : fact("samples", `${count(flat.selfSamples[row])} in it, ` +
         `${count(flat.totalSamples[row])} with it on the stack`),
-      frame ? fact("this frame", `self ${weight(frame.tree.self[frame.node], 0, all).split(",")[0]}, total ` +
+      frame ? fact("this frame", `self ${duration(frame.tree.self[frame.node])}, total ` +
         weight(frame.tree.total[frame.node], frame.tree.samples[frame.node], all)) : null,
       fact("module", names.modulePath(func) || (profile.functions.wait[func] ? "none: it stands for a wait" : "unknown")),
       fact("defined", names.place(func, {whole: true}) || "no source known"),

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""profile.html of real recordings, opened in Chromium: every view and control is used, and what is
+shown is what `sampan report --json` says of the same recording (tests/viewer/page_test.js)."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import sampan
+
+TESTS = pathlib.Path(__file__).parent.parent
+sys.path.insert(0, str(TESTS / "support"))
+import npm_packages
+
+
+class PageTest(sampan.Case):
+    def open(self, recording):
+        """Runs the page's tests on a recording."""
+        page, report = self.path / "profile.html", self.path / "report.json"
+        subprocess.run([sampan.PROGRAM, "export", "--format", "html", "--output", str(page), str(recording)],
+                       check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        report.write_text(json.dumps(sampan.report(recording)))
+        done = subprocess.run(
+            ["node", str(TESTS / "viewer/page_test.js")], text=True,
+            env={**npm_packages.environment(), "PAGE": str(page), "REPORT": str(report)},
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode == npm_packages.SKIPPED:
+            self.skipTest(done.stdout)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_threads_that_wait(self):
+        self.open(sampan.run([sampan.TARGETS / "target_waits", 1], options=["--clock", "wall"]).recording)
+
+    def test_deep_stacks_of_cpp(self):
+        self.need("clang++")
+        source = self.path / "source.cpp"
+        source.write_text("#include <regex>\n#include <map>\nstd::map<std::string, std::regex> all;\n")
+        self.open(sampan.run(["clang++", "-O1", "-c", "-o", os.devnull, source]).recording)
+
+
+if __name__ == "__main__":
+    unittest.main()

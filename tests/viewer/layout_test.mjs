@@ -87,3 +87,10 @@ test("time order: of many samples in one place the heaviest is drawn", () => {
   assert.equal(boxes.length, 1);
   assert.equal(crowded.strings[boxes[0].func], "c");
 });
+
+test("time order: a wait lies around the moment on CPU that was seen before it", () => {
+  const noticed = byHand([["main", [[50, 10, "run"], [100, 100, "read;[read]"]]]]);
+  const {boxes} = timeBoxes(noticed, [{thread: 0, ranges: [[0, 2]]}], -1, 0, 100, 1000);
+  assert.deepEqual(drawn(noticed, boxes),
+    ["", "read 0-400 run 400-500 read 500-1000", "[read] 0-400 [read] 500-1000"]);
+});

@@ -13,6 +13,7 @@ export function reportOf(profile) {
     return rows.get(func);
   };
   const perThread = threads.map(({tid, name}) => ({tid, name, samples: 0, total_s: 0}));
+  const waits = new Map();
   threads.forEach((_, thread) => {
     for (let i = samples.ofThread[thread]; i < samples.ofThread[thread + 1]; ++i) {
       const weight = samples.weightNs[i] / 1e9;
@@ -25,11 +26,13 @@ export function reportOf(profile) {
         row(func).total_s += weight;
         ++row(func).total_samples;
       }
+      if (samples.waiting[i]) waits.set(leaf.name, (waits.get(leaf.name) ?? 0) + 1);
       ++perThread[thread].samples;
       perThread[thread].total_s += weight;
     }
   });
   return {program: meta.program, samples: meta.samples, rate_hz: meta.rateHz, duration_s: meta.durationNs / 1e9,
     coverage: meta.sampledCpuNs / meta.cpuNs, complete_stacks: meta.completeStacks, lost: meta.lost,
-    threads: perThread, functions: [...rows.values()].sort((a, b) => b.self_s - a.self_s)};
+    threads: perThread, waits: [...waits].map(([call, number]) => ({call, samples: number})),
+    functions: [...rows.values()].sort((a, b) => b.self_s - a.self_s)};
 }

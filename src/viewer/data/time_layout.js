@@ -21,30 +21,41 @@ const kColumnPixels = 2;
  * @property {number} merged 0
  */
 
-// The samples that are seen, at most one per column: [beginNs, endNs, stack] by time.
+// Adds a sample's time to those of the samples before it. What they have is theirs: a wait that was
+// noticed after a moment on CPU lies around that moment.
+function place(seen, beginNs, endNs, stack) {
+  let first = seen.length;
+  while (first > 0 && seen[first - 1].endNs > beginNs) --first;
+  const within = seen.splice(first);
+  let at = beginNs;
+  for (const other of within) {
+    if (other.beginNs > at) seen.push({beginNs: at, endNs: other.beginNs, stack});
+    seen.push(other);
+    at = Math.max(at, other.endNs);
+  }
+  if (endNs > at) seen.push({beginNs: at, endNs, stack});
+}
+
+// The samples that are seen, at most one per column, by time.
 function visible({samples}, ranges, leftOut, fromNs, toNs, width) {
   const perColumn = kColumnPixels * (toNs - fromNs) / width;
   const seen = [];
   let column = -1;
-  let last = fromNs;
   for (const [first, end] of ranges) {
     for (let i = first; i < end; ++i) {
       if (samples.waiting[i] === leftOut || samples.stack[i] < 0) continue;
       const endNs = samples.timeNs[i];
-      const beginNs = Math.max(endNs - samples.weightNs[i], last);
-      last = endNs;
+      const beginNs = endNs - samples.weightNs[i];
       if (endNs <= fromNs || beginNs >= toNs) continue;
       const at = Math.floor((endNs - fromNs) / perColumn);
-      const same = at === column && endNs - beginNs < perColumn;
-      column = at;
-      if (!same) {
-        seen.push([beginNs, endNs, samples.stack[i]]);
-        continue;
-      }
       const before = seen.at(-1);
-      const heavier = endNs - beginNs > before[1] - before[0];
-      before[1] = endNs;
-      if (heavier) before[2] = samples.stack[i];
+      if (at !== column || !before || endNs - beginNs >= perColumn) {
+        place(seen, beginNs, endNs, samples.stack[i]);
+      } else {
+        if (endNs - beginNs > before.endNs - before.beginNs) before.stack = samples.stack[i];
+        before.endNs = Math.max(before.endNs, endNs);
+      }
+      column = at;
     }
   }
   return seen;
@@ -76,8 +87,8 @@ export function timeBoxes(profile, lanes, leftOut, fromNs, toNs, width) {
     headings.push({row: top, thread});
     let deepest = 0;
     let open = [];  // boxes that may go on, by depth
-    for (const [beginNs, endNs, leaf] of visible(profile, ranges, leftOut, fromNs, toNs, width)) {
-      const rows = rowsOf(stacks, leaf);
+    for (const {beginNs, endNs, stack} of visible(profile, ranges, leftOut, fromNs, toNs, width)) {
+      const rows = rowsOf(stacks, stack);
       const touches = open.length !== 0 && beginNs - open[0].endNs < perPixel;
       let depth = 0;
       while (touches && depth < open.length && depth < rows.length &&

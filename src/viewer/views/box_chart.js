@@ -128,10 +128,10 @@ export function createBoxChart(parent, {label, className = ""}, handlers) {
     rows = 0;
     for (const box of boxes) rows = Math.max(rows, box.row + 1);
     for (const {row} of picture.headings ?? []) rows = Math.max(rows, row + 1);
-    const before = floor.clientHeight;
+    const fromBottom = floor.clientHeight - scroller.scrollTop;
     floor.style.height = `${Math.max(height, rows * kRowHeight + 4)}px`;
-    // What hangs from the bottom stays there.
-    if (picture.rootAtBottom) scroller.scrollTop += floor.clientHeight - before;
+    // What stands on the bottom stays where it was above it.
+    if (picture.rootAtBottom) scroller.scrollTop = floor.clientHeight - fromBottom;
     hovered = null;
     draw();
     handlers.onDrawn?.(boxes);
@@ -147,9 +147,11 @@ export function createBoxChart(parent, {label, className = ""}, handlers) {
     /** @param {Picture} next */
     show(next) {
       if (next.colors.background !== picture?.colors.background) hatch = null;
+      const turned = picture !== null && (next.rootAtBottom ?? false) !== (picture.rootAtBottom ?? false);
       picture = next;
       hatch ??= makeHatch();
       layOut();
+      if (turned) scroller.scrollTop = next.rootAtBottom ? floor.clientHeight : 0;
     },
     range: () => picture?.range ?? [0, 1],
     boxes: () => boxes,

@@ -68,10 +68,10 @@ export function create(element, profile, state, context) {
     class: text === label ? "" : "sign", "aria-label": label, onclick: () => actions[action]()}, text);
   const inverted = h("button", {"data-action": "invert", class: "toggle", title: "from where the time was spent (i)",
     onclick: () => invert(state)}, "Inverted");
-  const color = select("Colour by", [["module", "Colour by module"], ["thread", "Colour by thread"],
-    ...(profile.meta.diff ? [["diff", "Colour by change"]] : [])], (colorBy) => state.set({colorBy}));
+  const color = select("Colour by", [["module", "By module"], ["thread", "By thread"],
+    ...(profile.meta.diff ? [["diff", "By change"]] : [])], (colorBy) => state.set({colorBy}));
   const hasWaits = profile.samples.waiting.includes(1);
-  const states = hasWaits ? select("Samples", [["all", "On CPU and waiting"], ["cpu", "On CPU"], ["waiting", "Waiting"]],
+  const states = hasWaits ? select("Samples", [["all", "CPU and waits"], ["cpu", "On CPU"], ["waiting", "Waiting"]],
     (value) => state.set({selection: {...state.get().selection, state: value}})) : null;
   const theme = h("button", {"data-action": "theme", class: "sign", onclick: () => nextTheme(state)});
   const search = h("div", {class: "search"});

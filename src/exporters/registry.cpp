@@ -9,6 +9,8 @@ namespace {
 
 // chrome://tracing opens files of up to about 100 MB.
 constexpr uint64_t kTraceBytes = 100'000'000;
+// What a page can open within three seconds.
+constexpr uint64_t kPageBytes = 20'000'000;
 constexpr uint64_t kSpeedscopeBytes = 200'000'000;
 constexpr uint64_t kFlamegraphBytes = 10'000'000;
 constexpr uint64_t kFirefoxBytes = 512 << 20;
@@ -21,6 +23,8 @@ std::span<const Format> formats() {
   static constexpr std::array kFormats = {
       Format{"trace", ".json", "https://ui.perfetto.dev or chrome://tracing", false, true,
              kTraceBytes, write_trace},
+      Format{"html", ".html", "sampan view FILE, or any browser", false, true, kPageBytes,
+             write_html},
       Format{"pprof", ".pb.gz", "go tool pprof -http=: FILE", true, false, 0, write_pprof},
       Format{"pstats", ".prof", "snakeviz FILE, or python3 -m pstats FILE", true, false, 0,
              write_pstats},

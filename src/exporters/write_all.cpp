@@ -15,6 +15,7 @@ namespace sampan::exporters {
 namespace {
 
 std::string merged_file_name(const Format& format) {
+  if (format.name == "html") return "profile.html";  // the one that shows everything
   return fmt::format("profile_{}{}", format.per_thread ? "overall" : format.name, format.suffix);
 }
 

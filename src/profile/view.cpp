@@ -79,14 +79,6 @@ uint64_t nanoseconds(double seconds) {
   return seconds < 1e10 ? static_cast<uint64_t>(seconds * 1e9) : UINT64_MAX;
 }
 
-// "worker" of "worker-12", "tokio-runtime-w" of itself, "12" of "12".
-std::string pool_name(const std::string& name) {
-  const size_t number = name.find_last_not_of("0123456789");
-  if (number == std::string::npos || number + 1 == name.size()) return name;
-  const size_t word = name.find_last_not_of("-_#/:. ", number);
-  return name.substr(0, word == std::string::npos ? number + 1 : word + 1);
-}
-
 // The first thread of each name, in the view's order, stands for those that follow.
 void merge_threads(View* view) {
   const Profile& profile = *view->profile;
@@ -102,6 +94,13 @@ void merge_threads(View* view) {
 }
 
 }  // namespace
+
+std::string pool_name(const std::string& name) {
+  const size_t number = name.find_last_not_of("0123456789");
+  if (number == std::string::npos || number + 1 == name.size()) return name;
+  const size_t word = name.find_last_not_of("-_#/:. ", number);
+  return name.substr(0, word == std::string::npos ? number + 1 : word + 1);
+}
 
 std::string View::thread_name(uint32_t thread) const {
   const std::string& name = profile->threads[thread].name;

@@ -54,6 +54,10 @@ struct View {
   View part(std::vector<uint32_t> some_samples, std::vector<uint32_t> some_threads) const;
 };
 
+// What threads of one pool have in common: "worker" of "worker-12", "tokio-runtime-w" of itself,
+// "12" of "12".
+std::string pool_name(const std::string& name);
+
 // Throws Error for a thread or process that is not in the profile, with the nearest name that is,
 // and for waiting samples where none were taken.
 View select(const Profile& profile, const Selection& selection = {});

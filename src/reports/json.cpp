@@ -1,8 +1,6 @@
-#include <fmt/chrono.h>
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <ctime>
 #include <map>
 #include <utility>
 #include <vector>
@@ -12,6 +10,7 @@
 #include "reports/json_writer.h"
 #include "reports/report.h"
 #include "reports/summary.h"
+#include "reports/text.h"
 #include "wire/loss.h"
 
 namespace sampan::reports {
@@ -23,12 +22,6 @@ double in_seconds(uint64_t ns) {
 }
 std::optional<double> in_seconds(std::optional<uint64_t> ns) {
   return ns ? std::optional(in_seconds(*ns)) : std::nullopt;
-}
-
-std::string iso_8601(uint64_t unix_ns) {
-  const auto seconds = static_cast<std::time_t>(unix_ns / 1'000'000'000);
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(seconds),
-                     unix_ns / 1'000'000 % 1000);
 }
 
 void write_session(Json& json, const profile::Profile& profile, const Summary& summary) {

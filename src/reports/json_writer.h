@@ -33,9 +33,10 @@ class Json {
   void value(int number) { writer_.Int(number); }
   void value(std::same_as<bool> auto truth) { writer_.Bool(truth); }
   void value(double number) { writer_.Double(number); }
+  void null() { writer_.Null(); }
   template <typename T>
   void value(const std::optional<T>& optional) {
-    optional ? value(*optional) : static_cast<void>(writer_.Null());
+    optional ? value(*optional) : null();
   }
   void value(const std::vector<std::string>& texts) {
     array(texts, [this](const std::string& text) { value(text); });

@@ -1,6 +1,8 @@
 #include "reports/text.h"
 
-#include <fmt/core.h>
+#include <fmt/chrono.h>
+
+#include <ctime>
 
 #include "base/utf8.h"
 
@@ -40,6 +42,12 @@ std::string seconds(uint64_t ns) {
 
 std::string percent(double part, double whole) {
   return whole > 0 ? fmt::format("{:.1f}", 100 * part / whole) : "-";
+}
+
+std::string iso_8601(uint64_t unix_ns) {
+  const auto seconds = static_cast<std::time_t>(unix_ns / 1'000'000'000);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(seconds),
+                     unix_ns / 1'000'000 % 1000);
 }
 
 std::string printable(std::string_view text) {

@@ -15,6 +15,9 @@ std::string plural(uint64_t n, std::string_view noun);     // "1 sample", "2,978
 std::string seconds(uint64_t ns);  // "0.004", "12.34", "1,234.5": three digits or more
 std::string percent(double part, double whole);  // "99.8"; "-" of nothing
 
+// "2026-11-20T20:01:02.345Z"
+std::string iso_8601(uint64_t unix_ns);
+
 // Without control characters and bytes that are no UTF-8: a name cannot move the cursor.
 std::string printable(std::string_view text);
 // Columns that a printable text takes.

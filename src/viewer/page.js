@@ -17,6 +17,8 @@ import {create as createSunburst} from "./views/sunburst.js";
 import {create as createTable} from "./views/table.js";
 import {create as createTimeOrder} from "./views/time_order.js";
 import {create as createToolbar, invert, kViews, nextTheme, showView} from "./views/toolbar.js";
+import {create as createThreads} from "./views/threads.js";
+import {create as createTimeline} from "./views/timeline.js";
 import {createTooltip} from "./views/tooltip.js";
 import {create as createTreeChart} from "./views/tree_chart.js";
 
@@ -85,6 +87,7 @@ export function startPage(profile) {
   const toolbar = createToolbar(part("toolbar"), profile, state, context);
   const details = createDetails(part("details"), profile, state, context);
   const parts = [createHeader(part("header"), profile), toolbar,
+    createThreads(part("threads"), profile, state), createTimeline(part("timeline"), profile, state),
     createViews(part("view"), profile, state, context), context.status, details];
 
   const redraw = () => {

@@ -41,7 +41,8 @@ export function byHand(threads) {
     samples: {count: samples.length, ofThread: Uint32Array.from(ofThread),
       timeNs: column(Float64Array, samples, "timeNs"),
       weightNs: column(Float64Array, samples, "weightNs"),
-      stack: column(Int32Array, samples, "stack"), waiting: column(Uint8Array, samples, "waiting")},
+      stack: column(Int32Array, samples, "stack"), waiting: column(Uint8Array, samples, "waiting"),
+      taken: new Uint32Array(samples.length).fill(1)},
     markers: [],
   };
 }

@@ -68,7 +68,8 @@ export function synthetic({threads = 8, processes = 1, samples = 4000, stacks = 
   for (let i = 0; i < samples; ++i) ++counts[Math.floor(threads * next() ** 2)];
   const columns = {count: samples, ofThread: new Uint32Array(threads + 1),
     timeNs: new Float64Array(samples), weightNs: new Float64Array(samples),
-    stack: new Int32Array(samples), waiting: new Uint8Array(samples)};
+    stack: new Int32Array(samples), waiting: new Uint8Array(samples),
+    taken: new Uint32Array(samples).fill(1)};
   const list = [];
   let sampledCpuNs = 0;
   for (let t = 0; t < threads; ++t) {

@@ -21,8 +21,10 @@ const entry = `
   startPage(options.compared ? compared(options) : synthetic(options));`;
 const script = execFileSync("esbuild", ["--bundle", "--format=esm", "--log-level=warning"],
   {input: entry, cwd: viewer, encoding: "utf8", maxBuffer: 1 << 26});
-const read = (name) => fs.readFileSync(path.join(viewer, name), "utf8");
-fs.writeFileSync(page, read("index.html").replace("/*STYLE*/", () => read("style.css"))
+const style = execFileSync("esbuild", ["style.css", "--bundle", "--log-level=warning"],
+  {cwd: viewer, encoding: "utf8"});
+const index = fs.readFileSync(path.join(viewer, "index.html"), "utf8");
+fs.writeFileSync(page, index.replace("/*STYLE*/", () => style)
   .replace("/*SCRIPT*/", () => script));
 const parsed = JSON.parse(options);
 fs.writeFileSync(report, JSON.stringify(reportOf(parsed.compared ? compared(parsed) : synthetic(parsed))));

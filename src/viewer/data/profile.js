@@ -14,7 +14,7 @@
  * @property {number} achievedRateHz per second of CPU
  * @property {number} cpuNs as the kernel accounted it
  * @property {number} sampledCpuNs what samples carry of it
- * @property {number} samples of the recording; `notes` says when the page holds fewer
+ * @property {number} samples of the recording; `notes` says when the page has some of them as one
  * @property {number} completeStacks 0..1
  * @property {Object<string, number>} lost samples, by reason
  * @property {string[]} notes what the person must know about the data
@@ -77,10 +77,11 @@
  * @typedef {object} Samples
  * @property {number} count
  * @property {Uint32Array} ofThread one more than threads: those of thread t are [ofThread[t], ofThread[t + 1])
- * @property {Float64Array} timeNs the end of the time that it stands for
+ * @property {Float64Array} timeNs when it was taken: at the end of what it weighs. Of several: the first
  * @property {Float64Array} weightNs of CPU, or of waiting
  * @property {Int32Array} stack -1: nothing known
  * @property {Uint8Array} waiting 1: was not on CPU
+ * @property {Uint32Array} taken samples of the recording that it stands for: 1, but in large ones
  */
 
 /**

@@ -68,7 +68,7 @@ export function forEachSample(profile, selection, fn) {
  */
 export function weightsByStack(profile, selection) {
   const {count} = profile.stacks;
-  const {stack, weightNs, waiting} = profile.samples;
+  const {stack, weightNs, waiting, taken} = profile.samples;
   const leftOut = kLeftOut[selection.state];
   const ns = new Float64Array(count + 1);
   const samples = new Uint32Array(count + 1);
@@ -77,7 +77,7 @@ export function weightsByStack(profile, selection) {
       if (waiting[sample] === leftOut) continue;
       const index = stack[sample] < 0 ? count : stack[sample];
       ns[index] += weightNs[sample];
-      ++samples[index];
+      samples[index] += taken[sample];
     }
   });
   return {ns, samples};

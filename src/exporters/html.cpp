@@ -1,0 +1,35 @@
+// profile.html: one page that needs nothing but a browser of 2023 or later, and no network. What it
+// shows and how is in src/viewer.
+//
+// The page's data are base64: nothing in them can end the element that they are in.
+#include "exporters/formats.h"
+#include "exporters/html_page.h"
+#include "exporters/output_file.h"
+#include "exporters/page_data.h"
+
+namespace sampan::exporters {
+namespace {
+
+void write_data(std::string_view id, std::string_view base64, OutputFile& file) {
+  file.write("<script type=\"application/octet-stream\" id=\"");
+  file.write(id);
+  file.write("\">");
+  file.write(base64);
+  file.write("</script>\n");
+}
+
+}  // namespace
+
+Outcome write_html(const profile::View& view, const std::string& path, uint64_t max_size) {
+  const uint64_t page_size = kPageBeforeData.size() + kPageAfterData.size();
+  const PageData data = page_data(view, max_size > page_size ? max_size - page_size : max_size);
+  OutputFile file(path);
+  file.write(kPageBeforeData);
+  write_data("profile-header", data.header, file);
+  write_data("profile-columns", data.columns, file);
+  file.write(kPageAfterData);
+  file.commit();
+  return {.notes = data.notes};
+}
+
+}  // namespace sampan::exporters

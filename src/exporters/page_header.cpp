@@ -1,0 +1,152 @@
+#include "exporters/page_header.h"
+
+#include <fmt/format.h>
+
+#include "profile/frames.h"
+#include "reports/json_writer.h"
+#include "reports/summary.h"
+#include "reports/text.h"
+#include "wire/loss.h"
+
+namespace sampan::exporters {
+namespace {
+
+using profile::kNone;
+using profile::Profile;
+using reports::Json;
+
+std::string command_line(const profile::Session& session) {
+  std::string text;
+  for (const std::string& word : session.command) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+// "status 1", "signal 11", "" where it is not known.
+std::string exit_of(const profile::Process& process) {
+  if (process.exit_signal) return fmt::format("signal {}", *process.exit_signal);
+  if (process.exit_status) return fmt::format("status {}", *process.exit_status);
+  return "";
+}
+
+void write_meta(Json& json, const profile::View& view, const reports::Summary& summary,
+                const std::vector<std::string>& notes) {
+  const Profile& profile = *view.profile;
+  const profile::Session& session = profile.session;
+  json.member("program", session.program);
+  json.member("command", command_line(session));
+  json.member("startTime", reports::iso_8601(session.start_unix_ns));
+  json.member("durationNs", profile.duration_ns());
+  json.member("clock", session.clock);
+  json.member("rateHz", session.rate_hz);
+  json.member("achievedRateHz", summary.achieved_rate_hz());
+  json.member("cpuNs", summary.cpu_ns.value_or(summary.sampled.ns));
+  json.member("sampledCpuNs", summary.sampled.ns);
+  json.member("samples", summary.total().samples);
+  json.member("completeStacks", summary.complete_share().value_or(1));
+  json.key("lost");
+  json.object([&] {
+    for (size_t i = 0; i < profile.losses.size(); ++i) {
+      if (profile.losses[i] == 0) continue;
+      json.member(loss_text(static_cast<wire::Loss>(i)), profile.losses[i]);
+    }
+  });
+  std::vector<std::string> all_notes = profile.damage;
+  if (profile.end && !profile.end->note.empty()) all_notes.push_back(profile.end->note);
+  all_notes.insert(all_notes.end(), notes.begin(), notes.end());
+  json.member("notes", all_notes);
+  json.key("diff");
+  if (profile.sides.empty()) return json.null();
+  json.object([&] {
+    json.member("a", profile.sides[0]);
+    json.member("b", profile.sides[1]);
+  });
+}
+
+// Processes that have threads in the view: by process of the profile, their places among them.
+std::vector<uint32_t> write_processes(Json& json, const profile::View& view) {
+  const Profile& profile = *view.profile;
+  std::vector<uint32_t> places(profile.processes.size(), kNone);
+  std::vector<uint32_t> processes;
+  for (const uint32_t thread : view.threads) {
+    const uint32_t process = profile.threads[thread].process;
+    if (places[process] != kNone) continue;
+    places[process] = static_cast<uint32_t>(processes.size());
+    processes.push_back(process);
+  }
+  json.objects("processes", processes, [&](uint32_t index) {
+    const profile::Process& process = profile.processes[index];
+    json.member("pid", process.pid);
+    json.member("parent", process.parent_pid);
+    json.member("name", process.name);
+    json.member("exit", exit_of(process));
+  });
+  return places;
+}
+
+// What threads that are taken for one come to together.
+std::vector<reports::ThreadSummary> thread_sums(const profile::View& view,
+                                                const reports::Summary& summary) {
+  std::vector<reports::ThreadSummary> sums(view.profile->threads.size());
+  for (const reports::ThreadSummary& row : summary.threads) {
+    reports::ThreadSummary& sum = sums[view.thread_of(row.thread)];
+    sum.sampled += row.sampled;
+    sum.waiting += row.waiting;
+    sum.waiting += row.runnable;
+    sum.cpu_ns = sum.cpu_ns.value_or(0) + row.known_cpu_ns();
+  }
+  return sums;
+}
+
+void write_threads(Json& json, const profile::View& view, const reports::Summary& summary,
+                   const std::vector<uint32_t>& places) {
+  const Profile& profile = *view.profile;
+  const std::vector<reports::ThreadSummary> sums = thread_sums(view, summary);
+  json.objects("threads", view.threads, [&](uint32_t index) {
+    const profile::Thread& thread = profile.threads[index];
+    json.member("process", places[thread.process]);
+    json.member("tid", thread.tid);
+    json.member("name", view.thread_name(index));
+    json.member("pool", profile::pool_name(thread.name));
+    json.member("isMain", thread.is_main);
+    json.member("cpuNs", sums[index].known_cpu_ns());
+    json.member("sampledCpuNs", sums[index].sampled.ns);
+    json.member("waitNs", sums[index].waiting.ns);
+    json.member("startNs", thread.start_ns);
+    json.member("endNs", thread.end_ns.value_or(profile.duration_ns()));
+    json.member("side", uint32_t{thread.side});
+  });
+}
+
+void write_columns(Json& json, const std::vector<const PageColumn*>& columns) {
+  json.objects("columns", columns, [&](const PageColumn* column) {
+    json.member("name", column->name());
+    json.member("kind", column->kind() == PageColumn::Kind::kFlags ? "flags" : "numbers");
+    json.member("count", uint64_t{column->count()});
+  });
+}
+
+}  // namespace
+
+std::string page_header(const profile::View& view, const PageTables& tables,
+                        const std::vector<const PageColumn*>& columns,
+                        const std::vector<std::string>& notes) {
+  const Profile& profile = *view.profile;
+  const reports::Summary summary = reports::summarize(view);
+  Json json;
+  json.object([&] {
+    json.key("meta");
+    json.object([&] { write_meta(json, view, summary, notes); });
+    json.key("strings");
+    json.array(tables.strings(), [&](std::string_view text) { json.value(text); });
+    json.objects("modules", tables.modules(), [&](uint32_t module) {
+      json.member("name", profile::module_name(profile, module));
+      json.member("path", profile.modules[module].path);
+    });
+    const std::vector<uint32_t> places = write_processes(json, view);
+    write_threads(json, view, summary, places);
+    write_columns(json, columns);
+  });
+  return json.text();
+}
+
+}  // namespace sampan::exporters

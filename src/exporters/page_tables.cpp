@@ -1,0 +1,102 @@
+#include "exporters/page_tables.h"
+
+#include <utility>
+
+#include "profile/frames.h"
+
+namespace sampan::exporters {
+namespace {
+
+using profile::kNone;
+using Kind = PageColumn::Kind;
+
+bool is_inlined(const profile::Profile& profile, const profile::CallNode& node) {
+  bool inlined = false;
+  profile::for_each_frame(profile, node.location, [&](const profile::Frame& frame) {
+    if (frame.function == node.function && frame.line == node.line) inlined |= frame.inlined;
+  });
+  return inlined;
+}
+
+}  // namespace
+
+PageTables::PageTables(const profile::Profile& profile)
+    : profile_(profile),
+      nodes_(profile, profile::Granularity::kLine),
+      function_handles_(profile.functions.size() + 1, kNone),
+      string_handles_(profile.strings.size(), kNone),
+      module_handles_(profile.modules.size(), kNone) {
+  string_handles_[0] = 0;
+}
+
+std::vector<PageColumn> PageTables::columns() {
+  std::vector<PageColumn> columns = stack_columns();
+  for (PageColumn& column : function_columns()) columns.push_back(std::move(column));
+  return columns;
+}
+
+std::vector<PageColumn> PageTables::stack_columns() {
+  PageColumn prefix("stacks.prefix"), func("stacks.func"), line("stacks.line"),
+      inlined("stacks.inlined", Kind::kFlags);
+  const profile::CallTree& tree = nodes_.tree();
+  for (uint32_t i = 1; i < tree.size(); ++i) {
+    const profile::CallNode& node = tree[i];
+    prefix.add(int64_t{node.parent} - 1);
+    func.add(function(node));
+    line.add(node.line);
+    inlined.add(is_inlined(profile_, node));
+  }
+  return {std::move(prefix), std::move(func), std::move(line), std::move(inlined)};
+}
+
+std::vector<PageColumn> PageTables::function_columns() {
+  PageColumn name("functions.name"), file("functions.file"), line("functions.line"),
+      in_module("functions.module"), wait("functions.wait", Kind::kFlags);
+  for (const Function& row : functions_) {
+    const bool known = row.function != kNone;
+    const profile::Function function =
+        known ? profile_.functions[row.function] : profile::Function{};
+    if (known) {
+      name.add(string(function.name));
+    } else {
+      name.add(static_cast<int64_t>(strings_.size()));
+      strings_.push_back(profile::function_name(profile_, kNone));
+    }
+    file.add(string(function.file));
+    line.add(function.line);
+    in_module.add(module(function.module));
+    wait.add(row.wait);
+  }
+  return {std::move(name), std::move(file), std::move(line), std::move(in_module), std::move(wait)};
+}
+
+uint32_t PageTables::function(const profile::CallNode& node) {
+  uint32_t& handle =
+      function_handles_[node.function == kNone ? profile_.functions.size() : node.function];
+  if (handle == kNone) {
+    handle = static_cast<uint32_t>(functions_.size());
+    functions_.push_back({node.function, profile_.locations[node.location].wait != kNone});
+  }
+  return handle;
+}
+
+uint32_t PageTables::string(uint32_t of_profile) {
+  uint32_t& handle = string_handles_[of_profile];
+  if (handle == kNone) {
+    handle = static_cast<uint32_t>(strings_.size());
+    strings_.push_back(profile_.strings[of_profile]);
+  }
+  return handle;
+}
+
+int64_t PageTables::module(uint32_t of_profile) {
+  if (of_profile == kNone) return -1;
+  uint32_t& handle = module_handles_[of_profile];
+  if (handle == kNone) {
+    handle = static_cast<uint32_t>(modules_.size());
+    modules_.push_back(of_profile);
+  }
+  return handle;
+}
+
+}  // namespace sampan::exporters

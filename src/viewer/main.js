@@ -1,0 +1,11 @@
+// Begins the page: reads the profile that it carries and shows it.
+
+import {embeddedProfile} from "./data/decode.js";
+import {startPage} from "./page.js";
+
+try {
+  startPage(await embeddedProfile(document));
+} catch (error) {
+  document.body.textContent = `This page's profile cannot be shown: ${error.message}`;
+  throw error;
+}

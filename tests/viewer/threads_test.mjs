@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import {activity, weightsByThread} from "../../src/viewer/data/activity.js";
+import {threadRows} from "../../src/viewer/data/thread_rows.js";
+import {byHand} from "./by_hand.mjs";
+import {synthetic} from "./synthetic.mjs";
+
+// Of 100 ns: main is on CPU from 10 to 30, waits to 60; the other is on CPU from 55 to 65.
+const profile = byHand([
+  ["main", [[30, 20, "main;work"], [60, 30, "main;[read]"]]],
+  ["other", [[65, 10, "work"]]],
+]);
+
+test("a sample's time ends with it and is as long as it weighs", () => {
+  const {cpu, waiting} = activity(profile, null, 10);
+  assert.deepEqual([...cpu], [0, 1, 1, 0, 0, 0.5, 0.5, 0, 0, 0]);
+  assert.deepEqual([...waiting], [0, 0, 0, 1, 1, 1, 0, 0, 0, 0]);
+  assert.deepEqual([...activity(profile, [1], 2).cpu], [0, 0.2]);
+});
+
+test("several samples taken for one begin where the first of them began", () => {
+  const merged = byHand([["main", [[30, 20, "work"]]]]);
+  merged.samples.taken[0] = 2;  // of 10 each, the first at 30
+  assert.deepEqual([...activity(merged, null, 10).cpu], [0, 0, 1, 1, 0, 0, 0, 0, 0, 0]);
+});
+
+test("activity has the weight of its samples, however it is sliced", () => {
+  const large = synthetic({threads: 4, samples: 3000});
+  const weight = large.threads[1].sampledCpuNs;
+  for (const slices of [1, 7, 500]) {
+    const sum = activity(large, [1], slices).cpu.reduce((a, b) => a + b);
+    assert.ok(Math.abs(sum * large.meta.durationNs / slices / weight - 1) < 0.05);
+  }
+});
+
+test("threads weigh what their samples in the range weigh", () => {
+  const {cpu, waiting} = weightsByThread(profile, {fromNs: 31, toNs: Infinity});
+  assert.deepEqual([[...cpu], [...waiting]], [[0, 10], [30, 0]]);
+});
+
+const thread = (process, tid, name, pool, isMain) => ({process, tid, name, pool, isMain});
+const processes = [{pid: 7, name: "server"}, {pid: 8, name: "child"}];
+const threads = [thread(0, 7, "server", "server", true), thread(0, 70, "io-1", "io", false),
+  thread(0, 71, "gc", "gc", false), thread(0, 72, "io-2", "io", false), thread(1, 8, "child", "child", true)];
+const shown = (rows) => rows.map((row) => `${" ".repeat(row.depth)}${row.name}: ${row.threads}`);
+
+test("rows are processes, pools of several, and threads", () => {
+  assert.deepEqual(shown(threadRows({threads, processes})),
+    ["server: 0,1,2,3", " server: 0", " io: 1,3", "  io-1: 1", "  io-2: 3", " gc: 2", "child: 4", " child: 4"]);
+  assert.deepEqual(shown(threadRows({threads: threads.slice(0, 3), processes: [processes[0]]})),
+    ["server: 0", "io-1: 1", "gc: 2"]);
+});
+
+test("rows can be folded and found by name and tid", () => {
+  const pool = threadRows({threads, processes}).find((row) => row.kind === "pool");
+  assert.deepEqual(shown(threadRows({threads, processes}, {folded: new Set([pool.key, "p1"])})),
+    ["server: 0,1,2,3", " server: 0", " io: 1,3", " gc: 2", "child: 4"]);
+  assert.deepEqual(shown(threadRows({threads, processes}, {search: "IO-"})),
+    ["server: 1,3", " io: 1,3", "  io-1: 1", "  io-2: 3"]);
+  assert.deepEqual(shown(threadRows({threads, processes}, {search: "71"})), ["server: 2", " gc: 2"]);
+});

@@ -3,7 +3,8 @@
 
 import {byThread} from "./data/by_thread.js";
 import {flatTable} from "./data/flat.js";
-import {stackParts} from "./data/parts.js";
+import {errorNs} from "./data/noise.js";
+import {partOfTree, stackParts} from "./data/parts.js";
 import {compile, matchingFunctions, weightWith} from "./data/search.js";
 import {weightsByStack} from "./data/selection.js";
 import {callersOf, calleesOf, callTree} from "./data/tree.js";
@@ -24,6 +25,16 @@ export function createDerived(profile, state) {
     if (!kept.has(key)) kept.set(key, make());
     return kept.get(key);
   };
+  const hasWaits = profile.samples.waiting.includes(1);
+  // What was sampled on CPU: only that has an error.
+  const onCpu = () => once("on CPU", () => {
+    if (!hasWaits) return derived.weights();
+    if (selection.state !== "waiting") return weightsByStack(profile, {...selection, state: "cpu"});
+    const {length} = derived.weights().ns;
+    return {ns: new Float64Array(length), samples: new Uint32Array(length)};
+  });
+  const samplesOnCpu = () => once("samples on CPU",
+    () => onCpu().samples.reduce((sum, value) => sum + value, 0));
   let pattern = null;
   let found = {expression: null, error: "", functions: null};
 
@@ -46,6 +57,24 @@ export function createDerived(profile, state) {
     byThread: (func) => once(`threads of ${func}`, () => byThread(profile, selection, func)),
     callers: (func) => once(`callers ${func}`, () => callersOf(profile, derived.weights(), func)),
     callees: (func) => once(`callees ${func}`, () => calleesOf(profile, derived.weights(), func)),
+    /** By node of a tree: half of the 95 % confidence interval, in ns. */
+    errorIn: (tree, options) => once(tree, () => {
+      const all = samplesOnCpu();
+      if (!hasWaits) return (node) => errorNs(tree.samples[node], all, tree.total[node]);
+      const {tree: own, nodeOf} = partOfTree(profile, tree, {weights: onCpu()}, options);
+      return (node) => {
+        const place = nodeOf(node);
+        return place < 0 ? 0 : errorNs(own.samples[place], all, own.total[place]);
+      };
+    }),
+    /** By function, the same of self and total. */
+    errorOf: (func) => once("errors", () => {
+      const all = samplesOnCpu();
+      const flat = flatTable(profile, onCpu());
+      return new Map(Array.from(flat.func, (each, row) => [each, {
+        self: errorNs(flat.selfSamples[row], all, flat.self[row]),
+        total: errorNs(flat.totalSamples[row], all, flat.total[row])}]));
+    }).get(func) ?? {self: 0, total: 0},
     /** The selection by thread, or by side of the comparison. */
     parts: (by) => once(`parts ${by}`, () => stackParts(profile, selection, by)),
     /** What is searched for: functions is null without a pattern, or a wrong one. */

@@ -1,7 +1,7 @@
 // Words for the handles of a profile.
 
 import {count, counted, duration, fileName, percent} from "./format.js";
-import {relativeError} from "./data/noise.js";
+import {isNoise} from "./data/noise.js";
 
 /** @param {import("./data/profile.js").Profile} profile */
 export function createNames(profile) {
@@ -23,15 +23,14 @@ export function createNames(profile) {
       return `${name} ${tid}`;
     },
     /** Lines for a tooltip. */
-    about(func, {ns, selfNs, samples}, all) {
-      const error = relativeError(samples, all.samples);
+    about(func, {ns, selfNs, samples, error}, all) {
       return [
         names.of(func),
-        `${duration(ns)} · ${percent(ns / all.ns)} ± ${percent(error * samples / all.samples)}` +
+        `${duration(ns)} · ${percent(ns / all.ns)} ± ${percent(error / all.ns)}` +
           (selfNs === undefined ? "" : ` · self ${duration(selfNs)}`) +
           ` · ${counted(samples, "sample")}`,
         [names.module(func), names.place(func)].filter((text) => text !== "").join(" · "),
-        error > 0.5 ? "so few samples that it could be chance" : "",
+        isNoise(error, ns) ? "so few samples that it could be chance" : "",
       ].filter((line) => line !== "");
     },
     merged: (box) => [`${count(box.merged)} frames, each narrower than a pixel`, "zoom in to tell them apart"],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {differenceError, isNoise, relativeError} from "../../src/viewer/data/noise.js";
+import {differenceError, errorNs, isNoise, relativeError} from "../../src/viewer/data/noise.js";
 
 test("the interval holds the truth 95 times in a hundred", () => {
   let state = 12345;
@@ -19,10 +19,11 @@ test("the interval holds the truth 95 times in a hundred", () => {
 });
 
 test("fewer than 16 samples of many are noise", () => {
-  assert.ok(isNoise(15, 1e6));
-  assert.ok(!isNoise(16, 1e6));
-  assert.ok(!isNoise(3, 3), "nothing else was seen");
-  assert.ok(isNoise(0, 100));
+  assert.ok(isNoise(errorNs(15, 1e6, 15), 15));
+  assert.ok(!isNoise(errorNs(16, 1e6, 16), 16));
+  assert.ok(!isNoise(errorNs(3, 3, 3), 3), "nothing else was seen");
+  assert.ok(!isNoise(errorNs(0, 100, 0), 1e9), "it only waited, which was measured");
+  assert.ok(!isNoise(errorNs(1, 100, 10), 1e9), "it waited nearly always");
 });
 
 test("the error of a difference: that of both together", () => {

@@ -1,6 +1,7 @@
-// How sure a share is that samples say. Samples are taken at moments that have nothing to do with
-// what the program does, so those that meet a function are binomially distributed: of n samples,
-// k met it, and its share is k / n with a standard deviation of sqrt(k (n - k) / n) / n.
+// How sure a share is that samples say. Samples on CPU are taken at moments that have nothing to do
+// with what the program does, so those that meet a function are binomially distributed: of n samples,
+// k met it, and its share is k / n with a standard deviation of sqrt(k (n - k) / n) / n. Waits are
+// not sampled like that: each was measured, from its beginning to its end, and adds no error.
 
 const kConfidence = 1.96;  // standard deviations about 95 % of a normal distribution
 const kNoise = 0.5;
@@ -15,9 +16,17 @@ export function relativeError(met, all) {
   return kConfidence * Math.sqrt(Math.max(0, 1 - met / all) / met);
 }
 
-/** The share could as well be half of it, or half as much again. Means fewer than 16 samples. */
-export function isNoise(met, all) {
-  return relativeError(met, all) > kNoise;
+/**
+ * Half of the 95 % confidence interval of what was sampled on CPU.
+ * @param {number} ns that the samples which met the function weigh
+ */
+export function errorNs(met, all, ns) {
+  return met === 0 ? 0 : relativeError(met, all) * ns;
+}
+
+/** It could as well be half of it, or half as much again: on CPU, fewer than 16 samples. */
+export function isNoise(error, ns) {
+  return error > kNoise * ns;
 }
 
 /**

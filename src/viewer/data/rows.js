@@ -1,6 +1,6 @@
 // The rows of the table of functions: which there are, in which order.
 
-import {differenceError, relativeError} from "./noise.js";
+import {differenceError, isNoise} from "./noise.js";
 
 /** @typedef {import("./profile.js").Profile} Profile */
 /** @typedef {import("./flat.js").FlatTable} FlatTable */
@@ -18,7 +18,7 @@ import {differenceError, relativeError} from "./noise.js";
  * @property {number} self ns
  * @property {number} total ns
  * @property {number} samples with it as the leaf
- * @property {number} selfError half of the 95 % confidence interval, as a share of all
+ * @property {number} selfError half of the 95 % confidence interval, in ns
  * @property {number} totalError
  * @property {boolean} noise
  * @property {Change|null} change
@@ -35,21 +35,20 @@ function sideShares(flat, {ns, samples}) {
 
 /**
  * @param {FlatTable} flat
- * @param {{ns: number, samples: number}} all
+ * @param {(func: number) => {self: number, total: number}} errorOf function, in ns
  * @param {{flat: FlatTable, all: {ns: number, samples: number}}[]|null} sides of a comparison
  * @returns {Row[]}
  */
-export function tableRows(flat, all, sides = null) {
+export function tableRows(flat, errorOf, sides = null) {
   const shares = sides?.map((side) => sideShares(side.flat, side.all));
   return Array.from({length: flat.count}, (_, row) => {
     const func = flat.func[row];
-    const [met, below] = [flat.selfSamples[row], flat.totalSamples[row]];
-    const half = (samples) => samples === 0 ? 0 : relativeError(samples, all.samples) * samples / all.samples;
+    const error = errorOf(func);
     const [a, b] = shares?.map((of) => of(func)) ?? [];
     return {
-      func, self: flat.self[row], total: flat.total[row], samples: met,
-      selfError: half(met), totalError: half(below),
-      noise: relativeError(below, all.samples) > 0.5,
+      func, self: flat.self[row], total: flat.total[row], samples: flat.selfSamples[row],
+      selfError: error.self, totalError: error.total,
+      noise: isNoise(error.total, flat.total[row]),
       change: shares ? {before: a.share, after: b.share, error: differenceError(a, b)} : null,
     };
   });

@@ -2,7 +2,7 @@
 // thread; the stack that leads to it.
 
 import {inlining} from "../data/by_thread.js";
-import {relativeError} from "../data/noise.js";
+import {isNoise} from "../data/noise.js";
 import {treeLayout} from "../data/tree_layout.js";
 import {copyText} from "../clipboard.js";
 import {h} from "../dom.js";
@@ -15,9 +15,8 @@ function fact(name, ...value) {
 }
 
 /** "1.23 s, 4.5 % ± 0.6 %" */
-function weight(ns, samples, all) {
-  const error = samples === 0 ? 0 : relativeError(samples, all.samples) * samples / all.samples;
-  return `${duration(ns)}, ${percent(ns / all.ns)} ± ${percent(error)}`;
+function weight(ns, error, all) {
+  return `${duration(ns)}, ${percent(ns / all.ns)} ± ${percent(error / all.ns)}`;
 }
 
 /**
@@ -54,10 +53,12 @@ export function create(element, profile, state, {derived, names, say}) {
   // The chosen frame in the tree that is shown, where the views have such frames.
   function frameOf({frame, inverted, view}) {
     if (frame.length === 0) return null;
-    const tree = derived.tree(inverted && view !== "timeorder");
+    const options = {inverted: inverted && view !== "timeorder"};
+    const tree = derived.tree(options.inverted);
     const layout = treeLayout(tree, null);
     const node = layout.nodeAt(frame);
-    return layout.pathOf(node).length === frame.length ? {tree, node} : null;
+    return layout.pathOf(node).length === frame.length ?
+      {tree, node, error: derived.errorIn(tree, options)(node)} : null;
   }
 
   function functionFacts(func, shown) {
@@ -69,15 +70,16 @@ export function create(element, profile, state, {derived, names, say}) {
     const line = stack >= 0 ? profile.stacks.line[stack] : 0;
     const inlined = stack >= 0 && !shown.inverted ? (profile.stacks.inlined[stack] ? kInlining.always : "not inlined here") :
       kInlining[inlining(profile, func)] || "not inlined";
-    const noise = row !== undefined && relativeError(flat.totalSamples[row], all.samples) > 0.5;
+    const error = derived.errorOf(func);
+    const noise = row !== undefined && isNoise(error.total, flat.total[row]);
     return h("dl", {class: "facts"},
       fact("self", row === undefined ? "none in this selection" :
-        weight(flat.self[row], flat.selfSamples[row], all)),
-      row === undefined ? null : fact("total", weight(flat.total[row], flat.totalSamples[row], all)),
+        weight(flat.self[row], error.self, all)),
+      row === undefined ? null : fact("total", weight(flat.total[row], error.total, all)),
       row === undefined ? null : fact("samples", `${count(flat.selfSamples[row])} in it, ` +
         `${count(flat.totalSamples[row])} with it on the stack`),
       frame ? fact("this frame", `self ${duration(frame.tree.self[frame.node])}, total ` +
-        weight(frame.tree.total[frame.node], frame.tree.samples[frame.node], all)) : null,
+        weight(frame.tree.total[frame.node], frame.error, all)) : null,
       fact("module", names.modulePath(func) || (profile.functions.wait[func] ? "none: it stands for a wait" : "unknown")),
       fact("defined", names.place(func, {whole: true}) || "no source known"),
       line !== 0 ? fact("line here", `${line}`) : null,

@@ -85,9 +85,9 @@ export function createPainter(profile, derived, state) {
       }[shown.colorBy]();
       const matches = derived.found().functions;
       const [match, faint] = [oklch(...theme(dark).match), oklch(...theme(dark).faint, 80)];
-      const all = derived.all().samples;
+      const errorIn = derived.errorIn(tree, options);
       return ({node, func}) => {
-        const hatched = isNoise(tree.samples[node], all);
+        const hatched = isNoise(errorIn(node), tree.total[node]);
         if (matches) return {fill: func >= 0 && matches[func] ? match : faint, text, hatched: false};
         return {fill: ofNode && func >= 0 ? ofNode(node) : ofFunction(func), text, hatched};
       };

@@ -11,12 +11,13 @@ import {createChooser} from "./table.js";
 function createSlice(element, label, state, {derived, names, painter, tooltip}) {
   let tree = null;
   let layout = null;
+  let made = {};  // the options that `tree` was made with
   const chart = createBoxChart(element, {label}, {
     clickZooms: false,
     onChoose: (box) => box.node !== 0 && state.set({focus: box.func, frame: []}),
     onHover(box, event) {
       tooltip.show(box === null ? null : box.merged ? names.merged(box) :
-        names.about(box.func, {ns: tree.total[box.node], samples: tree.samples[box.node]}, derived.all()), event);
+        names.about(box.func, {ns: tree.total[box.node], samples: tree.samples[box.node], error: derived.errorIn(tree, made)(box.node)}, derived.all()), event);
     },
   });
   return {
@@ -24,6 +25,7 @@ function createSlice(element, label, state, {derived, names, painter, tooltip}) 
       if (next !== tree) {
         tree = next;
         layout = treeLayout(tree, null);
+        made = options;
       }
       chart.show({
         range: [0, 1],

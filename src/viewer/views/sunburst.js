@@ -156,7 +156,7 @@ export function create(element, profile, state, {derived, names, painter, toolti
     }
     tooltip.show(arc === null ? null : arc.merged ? names.merged(arc) :
       [...names.about(arc.func, {ns: tree.total[arc.node], selfNs: tree.self[arc.node],
-        samples: tree.samples[arc.node]}, derived.all()),
+        samples: tree.samples[arc.node], error: derived.errorIn(tree, {inverted: state.get().inverted})(arc.node)}, derived.all()),
       ...(arc.row === 0 ? ["the centre leads back out"] :
         [`${percent(tree.total[arc.node] / tree.total[centre.root])} of the centre`])], event);
   });

@@ -9,7 +9,7 @@ import {createFunctionTable, nextSort} from "./function_table.js";
 /** A share as a number and as a bar. */
 function share(value, error) {
   return h("span", {class: "share", title: `95 % confidence: ± ${percent(error)}`},
-    h("span", {class: "bar", style: `width:${(Math.min(1, value) * 100).toFixed(2)}%`}),
+    h("span", {class: "share-bar", style: `width:${(Math.min(1, value) * 100).toFixed(2)}%`}),
     h("span", {class: "value"}, percent(value)), h("span", {class: "error"}, `± ${percent(error)}`));
 }
 
@@ -25,9 +25,9 @@ function columnsOf(profile, {names, painter, derived}) {
   const compared = profile.meta.diff;
   return [
     {sort: "self", title: "Self s", hint: "in it, not in what it calls", number: true, cell: (row) => seconds(row.self)},
-    {sort: "", title: "Self %", number: true, cell: (row) => share(row.self / all(), row.selfError)},
+    {sort: "", title: "Self %", number: true, cell: (row) => share(row.self / all(), row.selfError / all())},
     {sort: "total", title: "Total s", hint: "in it and in what it calls", number: true, cell: (row) => seconds(row.total)},
-    {sort: "", title: "Total %", number: true, cell: (row) => share(row.total / all(), row.totalError)},
+    {sort: "", title: "Total %", number: true, cell: (row) => share(row.total / all(), row.totalError / all())},
     {sort: "samples", title: "Samples", hint: "taken in it", number: true, cell: (row) => count(row.samples)},
     ...(compared ? [
       {sort: "", title: compared.a, hint: "self share", number: true, cell: (row) => percent(row.change.before)},
@@ -51,7 +51,7 @@ export function shownRows(profile, state, derived, names) {
   const sides = profile.meta.diff && derived.parts("diff").map((part) =>
     ({flat: flatTable(profile, part.weights), all: part}));
   const matches = derived.found().functions;
-  const rows = tableRows(derived.flat(), derived.all(), sides)
+  const rows = tableRows(derived.flat(), derived.errorOf, sides)
     .filter(({func}) => matches === null || (func >= 0 && matches[func]));
   return sortRows(rows, state.get().sort, names);
 }

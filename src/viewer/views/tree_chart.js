@@ -27,7 +27,7 @@ export function create(element, profile, state, {derived, names, painter, toolti
     onHover(box, event) {
       tooltip.show(box === null ? null : box.merged ? names.merged(box) :
         names.about(box.func, {ns: tree.total[box.node], selfNs: tree.self[box.node],
-          samples: tree.samples[box.node]}, derived.all()), event);
+          samples: tree.samples[box.node], error: derived.errorIn(tree, {inverted: state.get().inverted})(box.node)}, derived.all()), event);
     },
     onDrawn(boxes) {
       const merged = boxes.reduce((sum, box) => sum + box.merged, 0);

@@ -336,6 +336,51 @@ test('on CPU, waiting, or both: the samples that are chosen', async () => {
   assert.equal(counts[1], report.waits.reduce((sum, wait) => sum + wait.samples, 0));
 });
 
+const selectedSamples = async () =>
+  Number(/in ([\d,]+) samples?/.exec(await page.text('#status .selected'))[1].replaceAll(',', ''));
+
+test('the list of threads: one, several, all', async () => {
+  const rows = await page.page.$$('#threads [role=option].thread');
+  const tidOf = async row => Number(/\d+$/.exec(await (await row.$('.hint')).textContent())[0]);
+  const samplesOf = tid => report.threads.find(thread => thread.tid === tid).samples;
+  const threadRows = [];
+  for (const row of rows) if (!/process|pool/.test(await row.getAttribute('class'))) threadRows.push(await tidOf(row));
+  assert.ok(threadRows.length > 0);
+  const pick = async (tid, modifiers = []) => {
+    await page.page.click(`#threads [role=option]:has(.hint:text-is("tid ${tid}"))`, {modifiers});
+    await page.settled();
+  };
+  await pick(threadRows[0]);
+  if (report.threads.length > 1) {
+    assert.equal(await selectedSamples(), samplesOf(threadRows[0]));
+    await pick(threadRows[1], ['Control']);
+    assert.equal(await selectedSamples(), samplesOf(threadRows[0]) + samplesOf(threadRows[1]));
+    assert.ok(await page.field('threads'));
+    await page.click('[data-action=all-threads]');
+  }
+  assert.equal(await selectedSamples(), report.samples);
+});
+
+test('a range of the timeline narrows every view', async () => {
+  const line = '#timeline canvas';
+  const {x, y, width, height} = await (await page.page.$(line)).boundingBox();
+  const [from, to] = [x + 0.45 * width, x + 0.7 * width];
+  await page.page.mouse.move(from, y + height / 2);
+  await page.page.mouse.down();
+  await page.page.mouse.move(to, y + height / 2, {steps: 4});
+  await page.page.mouse.up();
+  await page.settled();
+  const range = [Number(await page.field('from')), Number(await page.field('to'))];
+  assert.ok(range[0] > 0 && range[1] > range[0] && range[1] <= report.duration_s * 1e9, `${range}`);
+  const samples = await selectedSamples();
+  assert.ok(samples < report.samples);
+  await page.show('table');
+  const inTable = (await page.rows()).reduce((sum, row) => sum + Number(row.Samples.replaceAll(',', '')), 0);
+  assert.ok(inTable <= samples);
+  await page.click('[data-action=select-all]');
+  assert.equal(await selectedSamples(), report.samples);
+});
+
 test('light and dark, by choice and by the system', async () => {
   const background = () => page.page.evaluate(() =>
     getComputedStyle(document.body).backgroundColor.match(/\d+/g).slice(0, 3).reduce((a, b) => a + Number(b), 0));

@@ -23,7 +23,7 @@ export function byThread(profile, selection, func) {
     row.all += weight;
     if (stack < 0 || !found[stack]) return;
     row.total += weight;
-    ++row.samples;
+    row.samples += samples.taken[sample];
     if (stacks.func[stack] === func) row.self += weight;
   });
   return rows.filter((row) => row.samples !== 0).sort((a, b) => b.total - a.total);

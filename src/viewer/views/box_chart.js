@@ -75,7 +75,7 @@ export function createBoxChart(parent, {label, className = ""}, handlers) {
     const wide = box.width > 3 ? box.width - 1 : Math.max(0.6, box.width - 0.3);
     context.fillStyle = look.fill;
     context.fillRect(box.x, y, wide, kRowHeight - 1);
-    if (look.hatched && box.width >= 3) {
+    if (look.hatched) {
       context.fillStyle = hatch;
       context.fillRect(box.x, y, wide, kRowHeight - 1);
     }

@@ -5,6 +5,8 @@ import {changeColor, functionColors, oklch, theme, threadColor} from "../data/co
 import {differenceError, isNoise} from "../data/noise.js";
 import {partOfTree} from "../data/parts.js";
 
+const kHatchedPixels = 3;  // on less nobody sees it
+
 /** Whether the page is dark now. @param {import("../state.js").Shown} shown */
 export function isDark(shown) {
   return shown.theme === "dark" ||
@@ -86,8 +88,8 @@ export function createPainter(profile, derived, state) {
       const matches = derived.found().functions;
       const [match, faint] = [oklch(...theme(dark).match), oklch(...theme(dark).faint, 80)];
       const errorIn = derived.errorIn(tree, options);
-      return ({node, func}) => {
-        const hatched = isNoise(errorIn(node), tree.total[node]);
+      return ({node, func, width}) => {
+        const hatched = width >= kHatchedPixels && isNoise(errorIn(node), tree.total[node]);
         if (matches) return {fill: func >= 0 && matches[func] ? match : faint, text, hatched: false};
         return {fill: ofNode && func >= 0 ? ofNode(node) : ofFunction(func), text, hatched};
       };

@@ -1,5 +1,6 @@
 // A server that mostly waits: idlers THREADS BUSY SECONDS. BUSY of the threads compute, the others
-// wait in a condition variable. Prints the context switches of those that wait, before they end.
+// wait in a condition variable. Prints how often those that wait were given a CPU, from its second
+// second to its end.
 #include <unistd.h>
 
 #include <chrono>
@@ -33,6 +34,13 @@ long turns_of(pid_t tid) {
   return turns;
 }
 
+long turns_of_all() {
+  std::scoped_lock lock(mutex);
+  long turns = 0;
+  for (const pid_t tid : waiting) turns += turns_of(tid);
+  return turns;
+}
+
 void compute(std::chrono::steady_clock::time_point end) {
   while (std::chrono::steady_clock::now() < end) {
   }
@@ -47,11 +55,12 @@ int main(int argc, char** argv) {
   std::vector<std::thread> pool;
   for (int i = 0; i < threads - busy; ++i) pool.emplace_back(wait);
   for (int i = 0; i < busy; ++i) pool.emplace_back(compute, end);
+  std::this_thread::sleep_for(std::chrono::seconds(1));  // until they have begun to wait
+  long turns = -turns_of_all();
   for (int i = threads - busy; i < threads; ++i) pool[static_cast<size_t>(i)].join();
-  long turns = 0;
+  turns += turns_of_all();
   {
     std::scoped_lock lock(mutex);
-    for (const pid_t tid : waiting) turns += turns_of(tid);
     is_over = true;
   }
   over.notify_all();

@@ -6,7 +6,7 @@ import {h} from "../dom.js";
 import {count, counted, duration} from "../format.js";
 import {isDark} from "./painter.js";
 
-const kMostLegend = 8;
+const kMostLegend = 6;
 
 function selectionText({selection}, {samples, ns}, profile) {
   const {threads, fromNs, toNs, state} = selection;

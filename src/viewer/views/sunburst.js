@@ -7,6 +7,7 @@ import {createLabels} from "./label.js";
 import {chartColors, isDark} from "./painter.js";
 
 const kMostRings = 11;
+const kRoomForNames = 24;  // pixels of a radius
 const kTurn = 2 * Math.PI;
 const kUnits = 4096;  // of a turn: narrower frames are merged
 
@@ -76,9 +77,11 @@ export function create(element, profile, state, {derived, names, painter, toolti
       pen.fillStyle = own.text ?? colors.muted;
       if (!arc.merged && arc.row > 0) writeName(arc);
     }
-    pen.fillStyle = look({node: centre.root, func: tree.func[centre.root]}).text;
-    pen.fillText(labels.fit(names.of(tree.func[centre.root]), 2 * radius(1) - 16), centre.x, centre.y);
-    pen.fillText(duration(tree.total[centre.root]), centre.x, centre.y + 15);
+    if (centre.ring > kRoomForNames) {
+      pen.fillStyle = look({node: centre.root, func: tree.func[centre.root]}).text;
+      pen.fillText(labels.fit(names.of(tree.func[centre.root]), 2 * radius(1) - 12), centre.x, centre.y);
+      pen.fillText(duration(tree.total[centre.root]), centre.x, centre.y + 15);
+    }
     if (hovered) {
       outline(hovered);
       pen.strokeStyle = colors.chosen;

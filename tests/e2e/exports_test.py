@@ -13,6 +13,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "exporters"))
 import sampan
+import npm_viewers
 import viewers
 
 TOP = 20
@@ -89,13 +90,13 @@ class Exports(unittest.TestCase):
         self.assertEqual(hottest[0], self.self.most_common(1)[0][0])
 
     def test_speedscope(self):
-        [table] = viewers.speedscope(self.directory / "profile_overall.pb.gz").values()
+        [table] = npm_viewers.speedscope(self.directory / "profile_overall.pb.gz").values()
         self.assert_near(table.all, self.all, 1e-4, "all")
-        [table] = viewers.speedscope(self.directory / "profile_overall.folded").values()
+        [table] = npm_viewers.speedscope(self.directory / "profile_overall.folded").values()
         self.assertEqual(table.all, self.report["samples"])
         for name, seconds in self.self.most_common(TOP):
             self.assert_near(table.self[name] * self.period, seconds, 0.03, name)
-        threads = viewers.speedscope(self.directory / "profile_trace.json")
+        threads = npm_viewers.speedscope(self.directory / "profile_trace.json")
         for thread in self.report["threads"]:
             if thread["samples"]:
                 self.assertTrue(any(f"{thread['name']} (tid {thread['tid']})" in name

@@ -6,19 +6,20 @@ known by name: where several have one, their self times are added.
 import collections
 import dataclasses
 import json
+import os
 import pathlib
 import pstats
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
+import unittest
 import xml.etree.ElementTree
 
-HERE = pathlib.Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "support"))
-import npm_packages
-from npm_packages import Unavailable
+
+
+class Unavailable(unittest.SkipTest):
+    """The viewer is not there and cannot be installed."""
 
 
 @dataclasses.dataclass
@@ -101,6 +102,49 @@ def pyprof2calltree(path):
     return table
 
 
+def callgrind_annotate(path):
+    """callgrind_annotate. Threads by label: they are functions there, "<worker>"."""
+    table = Table()
+    own, total = (run("callgrind_annotate", "--threshold=100", "--show-percs=no", "--auto=no",
+                      f"--inclusive={inclusive}", path) for inclusive in ("no", "yes"))
+    table.all = float(re.search(r"^ *([\d,]+).* PROGRAM TOTALS$", own, re.MULTILINE)[1]
+                      .replace(",", "")) / 1e9
+    # Costs, then file:function [object], which two have none of.
+    row = re.compile(r"^ *([\d,]+) +[\d,]+ {2}[^:\n]*:(.*?)(?: \[[^\[\]]*\])?$", re.MULTILINE)
+    for text, column in ((own, table.self), (total, table.total)):
+        for cost, name in row.findall(text):
+            column[name] += int(cost.replace(",", "")) / 1e9
+    for name in [name for name in table.total if re.fullmatch("<.*>", name)]:
+        table.threads[name[1:-1]] = table.total.pop(name)
+    return table
+
+
+def kcachegrind(path):
+    """kcachegrind on a display of its own. What it complains about, and its window's title."""
+    for program in ("xvfb-run", "dbus-run-session", "xdotool", "kcachegrind"):
+        if not shutil.which(program):
+            raise Unavailable(f"{program} is not installed")
+    with tempfile.TemporaryDirectory(prefix="kcachegrind-") as home:
+        environment = {**os.environ, "HOME": home, "XDG_RUNTIME_DIR": home}
+        script = r"""
+            timeout 30 kcachegrind "$1" 2> "$HOME/said" & viewer=$!
+            titles() {
+                for window in $(xdotool search --onlyvisible --class kcachegrind 2> /dev/null); do
+                    xdotool getwindowname "$window"
+                done
+            }
+            # The title has the command when the file is read, and a function is selected then.
+            until titles | grep '\[' && grep -q '^Selected' "$HOME/said"; do
+                kill -0 $viewer || exit 1
+                sleep 0.1
+            done
+            kill $viewer"""
+        title = run("xvfb-run", "-a", "dbus-run-session", "--", "bash", "-c", script, "bash", path,
+                    env=environment, stderr=subprocess.DEVNULL)
+        said = (pathlib.Path(home) / "said").read_text()
+    return re.findall(r"^(?:Loading|Error).*", said, re.MULTILINE), title.strip().splitlines()[-1]
+
+
 def trace(path):
     """The rules that chrome://tracing and Perfetto need and do not check. Threads by (name, tid)."""
     table = Table()
@@ -153,23 +197,6 @@ def folded(path, period):
     return table
 
 
-UNITS = {"none": 1, "nanoseconds": 1e-9, "microseconds": 1e-6}
-
-
-def speedscope(path):
-    """speedscope's importer. The tables of its profiles by name: one per thread of a trace."""
-    package = npm_packages.install() / "speedscope"
-    [opened] = json.loads(run("node", HERE / "speedscope_import.js", package, path))
-    tables = {}
-    for profile in opened["profiles"]:
-        unit = UNITS[profile["unit"]]
-        table = tables[profile["name"]] = Table(all=profile["weight"] * unit)
-        for name, frame in profile["frames"].items():
-            table.self[name] += frame["self"] * unit
-            table.total[name] += frame["total"] * unit
-    return tables
-
-
 def flamegraph(path, period):
     """An SVG, a sample standing for `period` seconds. Threads by label."""
     table = Table()
@@ -194,45 +221,3 @@ def flamegraph(path, period):
                 table.total[name] += seconds
         above.append((y, name))
     return table
-
-
-def firefox(path):
-    """The Firefox Profiler's client. The threads as it lists them, each with its `table`."""
-    environment = npm_packages.environment()
-    client = npm_packages.install() / "@firefox-devtools/profiler-cli/dist/profiler-cli.js"
-    # A daemon holds the profile, until it is told to stop.
-    with tempfile.TemporaryDirectory(prefix="profiler-cli-") as session:
-        environment["PROFILER_CLI_SESSION_DIR"] = session
-
-        def ask(*words):
-            return run("node", client, *words, env=environment, stderr=subprocess.STDOUT)
-
-        ask("load", pathlib.Path(path).resolve())
-        try:
-            threads = json.loads(ask("thread", "list", "--limit", "0", "--json"))["threads"]
-            for thread in threads:
-                thread["table"] = firefox_thread(ask, thread["threadHandle"])
-            return threads
-        finally:
-            ask("stop", "--all")
-
-
-def firefox_thread(ask, handle):
-    table = Table()
-    functions = json.loads(ask("thread", "functions", "--thread", handle, "--include-idle",
-                               "--limit", "0", "--json"))
-    for function in functions["functions"]:
-        table.self[function["name"]] += function["selfSamples"] / 1e3
-        table.total[function["name"]] += function["totalSamples"] / 1e3
-    table.all = sum(table.self.values())
-    return table
-
-
-def in_chromium(script, *arguments):
-    """Runs a script of node that drives Chromium."""
-    result = subprocess.run(["node", script, *map(str, arguments)], env=npm_packages.environment(),
-                            text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    if result.returncode == npm_packages.SKIPPED:
-        raise Unavailable(result.stdout)
-    assert result.returncode == 0, result.stdout
-    return result.stdout

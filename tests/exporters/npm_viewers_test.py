@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Opens the exports of a known profile with viewers of npm, some in Chromium: npm_viewers_test.py
+VIEWER."""
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import npm_viewers
+import viewers
+from known_profile import HERE, PERIOD, WAITING, WAITING_TIMES, Case, labels, main, together
+
+
+class Speedscope(Case):
+    def open(self, name):
+        return npm_viewers.speedscope(self.path / name)
+
+    def test_trace(self):
+        threads = self.open("profile_trace.json")
+        self.assert_equal_times(
+            {name: table.all for name, table in threads.items()},
+            {"app (pid 100), app (tid 100)": 17 * PERIOD, "app (pid 100), worker (tid 101)": 7 * PERIOD,
+             "app (pid 100), worker (tid 102)": 6 * PERIOD,
+             "child of app (pid 200), worker (tid 200)": 2 * PERIOD})
+        self.assert_same(together(threads))
+
+    def test_speedscope(self):
+        """A profile per thread, the busiest first; functions by name, shared by the threads."""
+        threads = self.open("profile_overall.speedscope.json")
+        self.assertEqual(list(threads), ["app", "worker (101)", "worker (102)", "worker (200)"])
+        self.assert_equal_times({name: table.all for name, table in threads.items()},
+                                labels(self.truth.threads))
+        self.assert_same(together(threads))
+
+    def test_speedscope_of_wall_time(self):
+        [table] = npm_viewers.speedscope(self.export(WAITING) / "profile_overall.speedscope.json").values()
+        self.assert_equal_times(table.self, WAITING_TIMES)
+
+    def test_folded(self):
+        [table] = self.open("profile_overall.folded").values()
+        self.assertEqual(table.all * PERIOD, self.truth.all)
+        self.assert_equal_times({name: samples * PERIOD for name, samples in table.self.items()},
+                                self.truth.self)
+
+    def test_pprof(self):
+        """speedscope shows no inlined functions of a pprof file: their time is their caller's."""
+        [table] = self.open("profile_overall.pb.gz").values()
+        expected = dict(self.truth.self)
+        expected["main"] += expected.pop("is_space")
+        self.assertAlmostEqual(table.all, self.truth.all)
+        self.assert_equal_times(table.self, expected)
+
+
+class Firefox(Case):
+    def test_everything_together(self):
+        threads = npm_viewers.firefox(self.path / "profile_overall.firefox.json.gz")
+        self.assert_same(together({thread["tid"]: thread["table"] for thread in threads}))
+        by_name = {(thread["name"], int(thread["tid"])): thread for thread in threads}
+        self.assert_equal_times({name: thread["table"].all for name, thread in by_name.items()},
+                                self.truth.threads)
+        self.assert_equal_times({name: thread["cpuMs"] / 1e3 for name, thread in by_name.items()},
+                                self.truth.threads)
+        self.assertEqual({(thread["processName"], thread["pid"]) for thread in threads},
+                         {("app", "100"), ("child of app", "200")})
+        self.assertIn(("idle", 103), by_name)
+
+    def test_wall_time(self):
+        """Waiting is counted, and no CPU."""
+        [thread] = npm_viewers.firefox(self.export(WAITING) / "profile_overall.firefox.json.gz")
+        self.assert_equal_times(thread["table"].self,
+                                WAITING_TIMES)
+        self.assertAlmostEqual(thread["cpuMs"] / 1e3, 3 * PERIOD)
+
+    def test_perf_script(self):
+        """The profiler reads that too, and counts samples."""
+        threads = npm_viewers.firefox(self.path / "profile_overall.linux-perf.txt")
+        self.assert_equal_times(
+            {(t["name"], int(t["tid"])): t["table"].all * 1e3 * PERIOD for t in threads},
+            self.truth.threads)
+
+
+class PprofFormat(Case):
+    def test_everything_together(self):
+        table = npm_viewers.pprof_format(self.path / "profile_overall.pb.gz")
+        self.assert_same(table)
+        self.assert_same_threads(table)
+
+
+class Chromium(Case):
+    def test_flamegraph(self):
+        """Hover, zoom, search, keyboard."""
+        npm_viewers.in_chromium(HERE / "flamegraph_test.js", self.path / "profile_overall.svg")
+
+    def test_speedscope(self):
+        """What the person sees first of each format that speedscope reads."""
+        suffixes = (".speedscope.json", ".linux-perf.txt", ".pb.gz", ".folded")
+        own, perf, pprof, folded, trace = npm_viewers.speedscope_in_chromium(
+            *(self.path / f"profile_overall{suffix}" for suffix in suffixes),
+            self.path / "profile_trace.json")
+        self.assertEqual(own["title"], "app - speedscope")
+        self.assertEqual(own["thread"], "app (1/4)")
+        self.assertIn("app (tid 100) (1/4)", trace["thread"])
+        self.assertIn("tid: 100 (1/4)", perf["thread"])
+        for shown in (own, trace):
+            self.assertIn(["68.00ms (100%)", "0.00ns (<0.01%)", "main"], shown["rows"])
+            self.assertIn(["20.00ms (29%)", "20.00ms (29%)", "fib(int)"], shown["rows"])
+        self.assertIn(["44.00ms (34%)", "4.00ms (3.1%)", "work(void*)"], pprof["rows"])
+        self.assertIn(["11 (34%)", "1 (3.1%)", "work(void*)"], folded["rows"])
+
+
+if __name__ == "__main__":
+    sys.exit(main(globals()))

@@ -12,8 +12,8 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "exporters"))
-import sampan
 import npm_viewers
+import sampan
 import viewers
 
 TOP = 20

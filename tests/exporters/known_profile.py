@@ -48,15 +48,6 @@ def labels(threads):
             for (name, tid), seconds in threads.items()}
 
 
-def together(tables):
-    """The sum of the tables of all threads."""
-    whole = viewers.Table(all=sum(table.all for table in tables.values()))
-    for table in tables.values():
-        whole.self.update(table.self)
-        whole.total.update(table.total)
-    return whole
-
-
 class Case(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -7,7 +7,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import npm_viewers
 import viewers
-from known_profile import HERE, PERIOD, WAITING, WAITING_TIMES, Case, labels, main, together
+from known_profile import HERE, PERIOD, WAITING, WAITING_TIMES, Case, labels, main
 
 
 class Speedscope(Case):
@@ -21,7 +21,7 @@ class Speedscope(Case):
             {"app (pid 100), app (tid 100)": 17 * PERIOD, "app (pid 100), worker (tid 101)": 7 * PERIOD,
              "app (pid 100), worker (tid 102)": 6 * PERIOD,
              "child of app (pid 200), worker (tid 200)": 2 * PERIOD})
-        self.assert_same(together(threads))
+        self.assert_same(viewers.together(threads.values()))
 
     def test_speedscope(self):
         """A profile per thread, the busiest first; functions by name, shared by the threads."""
@@ -29,7 +29,7 @@ class Speedscope(Case):
         self.assertEqual(list(threads), ["app", "worker (101)", "worker (102)", "worker (200)"])
         self.assert_equal_times({name: table.all for name, table in threads.items()},
                                 labels(self.truth.threads))
-        self.assert_same(together(threads))
+        self.assert_same(viewers.together(threads.values()))
 
     def test_speedscope_of_wall_time(self):
         [table] = npm_viewers.speedscope(self.export(WAITING) / "profile_overall.speedscope.json").values()
@@ -53,7 +53,7 @@ class Speedscope(Case):
 class Firefox(Case):
     def test_everything_together(self):
         threads = npm_viewers.firefox(self.path / "profile_overall.firefox.json.gz")
-        self.assert_same(together({thread["tid"]: thread["table"] for thread in threads}))
+        self.assert_same(viewers.together(thread["table"] for thread in threads))
         by_name = {(thread["name"], int(thread["tid"])): thread for thread in threads}
         self.assert_equal_times({name: thread["table"].all for name, thread in by_name.items()},
                                 self.truth.threads)

@@ -30,6 +30,16 @@ class Table:
     threads: dict = dataclasses.field(default_factory=collections.Counter)
 
 
+def together(tables):
+    """The sum of the tables of all threads."""
+    whole = Table()
+    for table in tables:
+        whole.all += table.all
+        whole.self.update(table.self)
+        whole.total.update(table.total)
+    return whole
+
+
 def run(*command, **keywords):
     if not shutil.which(command[0]):
         raise Unavailable(f"{command[0]} is not installed")

@@ -49,6 +49,7 @@ class SnapshotTaker {
   void look(ThreadSnapshot& thread);
   bool look_at_waiting(ThreadSnapshot& thread);
   bool look_at_running(ThreadSnapshot& thread);
+  std::string why_not_stopped(int error) const;
   void keep(ThreadSnapshot& thread, const unwind::WalkResult& result) const;
   size_t stack_size(uint64_t sp, size_t most) const;
 
@@ -155,6 +156,12 @@ bool SnapshotTaker::look_at_waiting(ThreadSnapshot& thread) {
   return before && before == run_times(pid_, thread.tid);
 }
 
+std::string SnapshotTaker::why_not_stopped(int error) const {
+  if (error == EPERM) return why_refused(EngineKind::kPtrace, pid_, EPERM);
+  if (error == ETIMEDOUT) return "it stayed in the kernel, or without a CPU, for a second";
+  return std::strerror(error);
+}
+
 // True when there is nothing more to try.
 bool SnapshotTaker::look_at_running(ThreadSnapshot& thread) {
   unwind::Registers registers;
@@ -163,9 +170,7 @@ bool SnapshotTaker::look_at_running(ThreadSnapshot& thread) {
     if (stopped.error() == ESRCH) return false;
     if (stopped.error() != 0) {
       thread.problem =
-          fmt::format("it runs, and could not be stopped: {}",
-                      stopped.error() == EPERM ? why_refused(EngineKind::kPtrace, pid_, EPERM)
-                                               : std::strerror(stopped.error()));
+          fmt::format("it runs, and could not be stopped: {}", why_not_stopped(stopped.error()));
       return true;
     }
     registers = stopped.registers();

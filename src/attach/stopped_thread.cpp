@@ -12,8 +12,9 @@
 namespace sampan::attach {
 namespace {
 
-// A thread that runs comes by at the latest when its time slice or its system call ends.
-constexpr long kPatienceNs = 200'000'000;
+// A thread that runs comes by at the latest when its system call ends, or, where many want the CPU,
+// at its next turn.
+constexpr long kPatienceNs = 1'000'000'000;
 
 }  // namespace
 
@@ -46,7 +47,7 @@ int StoppedThread::wait() {
     const pid_t found = waitpid(tid_, &status, __WALL | WNOHANG);
     if (found < 0) return errno;
     if (found == 0) {
-      const timespec patience{0, kPatienceNs / 10};
+      const timespec patience{0, kPatienceNs / 50};
       sigtimedwait(&child, nullptr, &patience);
       continue;
     }

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/nearest.h"
+#include "cli/describe.h"
 
 namespace sampan::cli {
 namespace {
@@ -77,7 +78,11 @@ Action print(std::string text) {
 
 Action parse_arguments(CLI::App& app, Commands& commands, int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
-  // "sampan help run" is "sampan run --help".
+  // "sampan help run" is "sampan run --help"; the build asks for the man page and the completions.
+  if (words.size() == 2 && words[0] == "help" && words[1] == "--man") return print(man_page(app));
+  if (words.size() == 3 && words[0] == "help" && words[1] == "--completion") {
+    return print(completion(app, words[2]));
+  }
   if (!words.empty() && words.front() == "help") {
     words.erase(words.begin());
     words.push_back("--help");

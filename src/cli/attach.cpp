@@ -72,7 +72,7 @@ void add_attach_options(CLI::App& command, AttachOptions& options) {
       .add_option("--engine", options.engine,
                   "perf, ptrace, poll, or auto: the first of them that is permitted")
       ->envname("SAMPAN_ENGINE")
-      ->type_name("ENGINE")
+      ->type_name("auto|perf|ptrace|poll")
       ->check(CLI::IsMember({"auto", "perf", "ptrace", "poll"}).description(""));
 }
 

@@ -87,7 +87,7 @@ void add_merge(CLI::App& app, Commands& commands) {
       ->add_option("--align", options->align,
                    "start: all begin together; clock: as their hosts' clocks say (default: clock "
                    "where all ran at one time, else start)")
-      ->type_name("HOW")
+      ->type_name("start|clock")
       ->check(CLI::IsMember({"start", "clock"}).description(""));
   commands.actions[command] = [options] { return merge_recordings(*options); };
 }

@@ -37,9 +37,9 @@ void add_selection_options(CLI::App& command, profile::Selection& selection) {
   command
       .add_option_function<std::string>(
           "--state", [&selection](const std::string& word) { selection.state = kStates.at(word); },
-          "Only samples on CPU, only waiting ones, or all: cpu, waiting or all")
+          "Only samples on CPU, only waiting ones, or all")
       ->envname("SAMPAN_STATE")
-      ->type_name("STATE")
+      ->type_name("cpu|waiting|all")
       ->check(CLI::IsMember({"cpu", "waiting", "all"}).description(""));
   command.add_option("--from", selection.from_s, "Only what is after this second")->type_name("S");
   command.add_option("--to", selection.to_s, "Only what is before this second")->type_name("S");

@@ -84,18 +84,21 @@ void add_report(CLI::App& app, Commands& commands) {
   CLI::App* const command = app.add_subcommand("report", "Tables of a recording, in the terminal");
   const auto options = std::make_shared<ReportOptions>();
   add_recording_options(*command, options->recording);
-  command->add_option("--sort", options->sort, "self, total, samples, name or file")
+  command->add_option("--sort", options->sort, "Order of the rows")
+      ->type_name("self|total|samples|name|file")
       ->envname("SAMPAN_SORT");
-  command
-      ->add_option("--by", options->by,
-                   "a row for each function, line, file, module, thread or process")
+  command->add_option("--by", options->by, "What has a row")
+      ->type_name("function|line|file|module|thread|process")
       ->envname("SAMPAN_BY");
-  command->add_option("--top", options->top, "rows of the table (0: all)")->envname("SAMPAN_TOP");
-  command->add_flag("--idle", options->idle, "show threads that only wait, too");
-  command->add_flag("--tree", options->tree, "the call tree instead of the table");
-  command->add_option("--callers", options->callers,
-                      "who calls the functions with this in their name");
-  command->add_flag("--json", options->json, "the same as data: see docs/report-json.md");
+  command->add_option("--top", options->top, "Rows of the table (0: all)")
+      ->envname("SAMPAN_TOP")
+      ->type_name("N");
+  command->add_flag("--idle", options->idle, "Show threads that only wait, too");
+  command->add_flag("--tree", options->tree, "The call tree instead of the table");
+  command
+      ->add_option("--callers", options->callers, "Who calls the functions with this in their name")
+      ->type_name("NAME");
+  command->add_flag("--json", options->json, "The same as data: see docs/report-json.md");
   commands.actions[command] = [options] { return report(*options); };
 }
 

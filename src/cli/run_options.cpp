@@ -26,9 +26,10 @@ void add_run_options(CLI::App& command, RunOptions& options) {
       ->type_name("HZ")
       ->capture_default_str()
       ->check(CLI::Range(1u, kHighestRate).description(""));
-  command.add_option("--clock", options.clock, "What is sampled: cpu, or wall (waiting too)")
+  command
+      .add_option("--clock", options.clock, "What is sampled: threads on CPU, or waiting ones too")
       ->envname("SAMPAN_CLOCK")
-      ->type_name("CLOCK")
+      ->type_name("cpu|wall")
       ->check(CLI::IsMember({"cpu", "wall"}).description(""));
   command.add_option("--output", options.output, "Where each run's directory is made")
       ->envname("SAMPAN_OUTPUT")

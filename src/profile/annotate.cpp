@@ -13,15 +13,27 @@
 namespace sampan::profile {
 namespace {
 
-// "ns::work<int>" of "ns::work<int>(char const*)".
+// "ns::work<int>" of "ns::work<int>(char const*)"; "(anonymous namespace)" and "operator()" are
+// names.
 std::string_view without_parameters(std::string_view name) {
-  return name.substr(0, std::max<size_t>(name.find('('), 1));
+  size_t at = 0;
+  while ((at = name.find('(', at)) != name.npos) {
+    const std::string_view rest = name.substr(at);
+    if (rest.starts_with("(anonymous namespace)")) {
+      at += 21;
+    } else if (rest.starts_with("()") && name.substr(0, at).ends_with("operator")) {
+      at += 2;
+    } else {
+      break;
+    }
+  }
+  return name.substr(0, at);
 }
 
-// "work" of "ns::work".
-bool is_last_part(std::string_view part, std::string_view name) {
-  return name.size() > part.size() + 2 && name.ends_with(part) &&
-         name.substr(name.size() - part.size() - 2, 2) == "::";
+// "work<int>" of "ns::work<int>"; what is in angle brackets is none of its namespaces.
+std::string_view last_part(std::string_view bare) {
+  const size_t colons = bare.substr(0, bare.find('<')).rfind("::");
+  return colons == bare.npos ? bare : bare.substr(colons + 2);
 }
 
 // How well a name fits what was asked for: 0 not at all.
@@ -29,7 +41,7 @@ int fit(std::string_view wanted, std::string_view name) {
   const std::string_view bare = without_parameters(name);
   if (name == wanted) return 4;
   if (bare == wanted) return 3;
-  if (is_last_part(wanted, bare)) return 2;
+  if (last_part(bare) == wanted) return 2;
   return name.find(wanted) != name.npos ? 1 : 0;
 }
 
@@ -42,7 +54,7 @@ std::vector<FlatRow> functions_called(const View& view, const std::string& wante
   for (const FlatRow& row : flat_table(view)) {
     if (row.function == kNone) continue;
     const std::string_view name = function_name(profile, row.function);
-    known.emplace_back(without_parameters(name));
+    known.emplace_back(last_part(without_parameters(name)));
     const int how = fit(wanted, name);
     if (how < best_fit) continue;
     if (how > best_fit) best.clear();

@@ -1,0 +1,107 @@
+"""The man page and the completions: readers and shells accept them, and they know every option.
+
+usage: manual_test.py SAMPAN
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SAMPAN = sys.argv.pop(1)
+
+
+def output_of(*words):
+    return subprocess.run([SAMPAN, *words], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def commands():
+    """By command, the options that its --help shows."""
+    names = re.findall(r"(?m)^  ([a-z]+) ", output_of("help").split("Subcommands:")[1])
+    return {name: set(re.findall(r"(?m)^  (?:-\w,)?(--[a-z-]+)", output_of("help", name)))
+            for name in names}
+
+
+class Manual(unittest.TestCase):
+    def check(self, program, *arguments, text):
+        if shutil.which(program) is None:
+            self.skipTest(f"{program} is not installed")
+        with tempfile.NamedTemporaryFile("w", suffix=".1") as file:
+            file.write(text)
+            file.flush()
+            result = subprocess.run([program, *arguments, file.name], stdout=subprocess.PIPE,
+                                    stderr=subprocess.STDOUT, text=True)
+        # It has no date: a build of the same source is the same, whenever it is made.
+        said = [line for line in result.stdout.splitlines() if "missing date" not in line]
+        self.assertEqual(said, [])
+
+    def test_the_page_is_well_formed(self):
+        self.check("mandoc", "-Tlint", "-Wwarning", text=output_of("help", "--man"))
+
+    def test_it_has_every_option_and_variable(self):
+        page = output_of("help", "--man").replace("\\-", "-")
+        for command, options in commands().items():
+            self.assertIn(f"sampan {command}", page)
+            for option in options - {"--help"}:
+                self.assertIn(f"\\fB{option}\\fR", page)
+            for variable in re.findall(r"Env:(\w+)", output_of("help", command)):
+                self.assertIn(f"\\fB{variable}\\fR", page)
+
+
+class Completion(unittest.TestCase):
+    check = Manual.check
+
+    def test_shells_accept_them(self):
+        for shell in "bash", "zsh", "fish":
+            with self.subTest(shell=shell):
+                self.check(shell, "-n", text=output_of("help", "--completion", shell))
+
+    def test_an_unknown_shell_is_a_mistake(self):
+        result = subprocess.run([SAMPAN, "help", "--completion", "csh"], stderr=subprocess.PIPE)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(b"bash", result.stderr)
+
+    def test_they_know_every_option(self):
+        scripts = {shell: output_of("help", "--completion", shell) for shell in ("zsh", "fish")}
+        for command, options in commands().items():
+            self.assertLessEqual(options, set(self.bash("sampan", command, "-")), command)
+            for option in options:
+                self.assertIn(f"'*{option}[", scripts["zsh"])
+                self.assertRegex(scripts["fish"],
+                                 rf"from {command}'.* -l {option.removeprefix('--')} ")
+
+    def bash(self, *words):
+        """What bash offers for the last word."""
+        line = " ".join(f"'{word}'" for word in words)
+        script = (f"{output_of('help', '--completion', 'bash')}\n"
+                  f"COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}\n"
+                  '_sampan 2> /dev/null; printf "%s\\n" "${COMPREPLY[@]}"')
+        with tempfile.TemporaryDirectory() as directory:
+            (pathlib.Path(directory) / "recording.sampan").touch()
+            return subprocess.run(["bash", "-c", script], check=True, stdout=subprocess.PIPE,
+                                  text=True, cwd=directory).stdout.split()
+
+    def test_bash_completes(self):
+        for words, offered in [(["rep"], ["report"]), (["ru"], ["run"]), (["run", "--ra"], ["--rate"]),
+                               (["run", "--clock", "w"], ["wall"]),
+                               (["export", "--format", "pp"], ["pprof"]),
+                               (["help", "anno"], ["annotate"]),
+                               (["diff", "--html", "rec"], ["recording.sampan"]),
+                               (["report", "--by", "mod"], ["module"])]:
+            with self.subTest(words=words):
+                self.assertEqual(self.bash("sampan", *words), offered)
+        self.assertIn("bash", self.bash("sampan", "run", "--", "bas"))
+
+    def test_fish_completes(self):
+        if shutil.which("fish") is None:
+            self.skipTest("fish is not installed")
+        script = output_of("help", "--completion", "fish")
+        result = subprocess.run(["fish", "-c", script + "\ncomplete -C 'sampan run --clo'"],
+                                check=True, stdout=subprocess.PIPE, text=True).stdout
+        self.assertRegex(result, r"(?m)^--clock\s")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

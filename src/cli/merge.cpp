@@ -2,6 +2,7 @@
 #include "recording/merge.h"
 
 #include <fmt/core.h>
+#include <poll.h>
 
 #include <filesystem>
 #include <memory>
@@ -10,6 +11,7 @@
 
 #include "cli/command.h"
 #include "cli/labelled_recording.h"
+#include "cli/stop_signals.h"
 
 namespace sampan::cli {
 namespace {
@@ -57,7 +59,15 @@ int merge_recordings(const MergeOptions& options) {
   const recording::Align align = alignment(options, inputs);
   const recording::Recording merged = recording::merge(std::move(inputs), align);
   const std::string path = output_path(options.output);
-  recording::write(merged, path);
+  {
+    StopSignals stop;
+    recording::write(merged, path, [&] {
+      pollfd wish = {stop.fd(), POLLIN, 0};
+      if (::poll(&wish, 1, 0) <= 0) return false;
+      stop.take();
+      return true;
+    });
+  }
   fmt::print("{}\n", path);
   fmt::print(stderr, "sampan: merged {} of {} recordings, {}\n", count, all.size(),
              align == recording::Align::kClock ? "at the times of their clocks"

@@ -227,11 +227,13 @@ void add_end(const MergeInput& input, uint64_t later_ns, SessionEnd* end) {
 }
 
 // Rows in the writer's order may have other indexes: it forgets stacks when there are very many.
-void add_rows(const Recording& from, Writer* writer) {
+void add_rows(const Recording& from, Writer* writer, const std::function<void()>& check) {
   std::vector<uint32_t> frames, stacks;
   size_t rows = 0;
   const auto flush_sometimes = [&] {
-    if (++rows % kRowsPerBlock == 0) writer->flush();
+    if (++rows % kRowsPerBlock != 0) return;
+    writer->flush();
+    check();
   };
   for (const Process& row : from.processes) writer->add(row);
   for (const ProcessEnd& row : from.process_ends) writer->add(row);
@@ -288,13 +290,18 @@ Recording merge(std::vector<MergeInput> inputs, Align align) {
   return merged;
 }
 
-void write(const Recording& recording, const std::string& path) {
+void write(const Recording& recording, const std::string& path,
+           const std::function<bool()>& stopped) {
   const std::string temporary = path + ".part";
+  const auto check = [&] {
+    if (stopped()) throw Error("writing {}: interrupted, nothing of it is left", path);
+  };
   try {
     if (::access(path.c_str(), F_OK) == 0) throw Error("creating {}: it exists", path);
     Writer writer(temporary, recording.session, recording.origins);
-    add_rows(recording, &writer);
+    add_rows(recording, &writer, check);
     writer.finish(recording.end.value_or(SessionEnd{}));
+    check();
     if (std::rename(temporary.c_str(), path.c_str()) != 0) {
       throw Error("creating {}: {}", path, std::strerror(errno));
     }

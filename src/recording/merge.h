@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,7 +32,10 @@ Align usual_alignment(std::span<const MergeInput> inputs);
 // At least one input. Where one has lost its end or is damaged, the end's note says so.
 Recording merge(std::vector<MergeInput> inputs, Align align);
 
-// Creates `path`, which must not exist: complete or absent. Throws Error.
-void write(const Recording& recording, const std::string& path);
+// Creates `path`, which must not exist: complete or absent. Throws Error; also when `stopped`,
+// which is asked now and then, says so.
+void write(
+    const Recording& recording, const std::string& path,
+    const std::function<bool()>& stopped = [] { return false; });
 
 }  // namespace sampan::recording

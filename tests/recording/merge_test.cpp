@@ -99,6 +99,14 @@ TEST(Merge, SaysWhatEndsEarly) {
   EXPECT_EQ(recording.end->exit_status, 3);
 }
 
+TEST(Merge, OfWhatWasStoppedNothingIsLeft) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("merged.sampan");
+  EXPECT_THROW(write(merged(Align::kStart), path, [] { return true; }), Error);
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_FALSE(std::filesystem::exists(path + ".part"));
+}
+
 TEST(Merge, IsWrittenAndReadAsAnyRecording) {
   const TemporaryDirectory directory;
   const std::string path = directory.file("merged.sampan");

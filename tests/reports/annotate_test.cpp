@@ -42,7 +42,7 @@ TEST_F(Annotation, ShowsLinesWithWhatIsAroundThem) {
   const std::string page = annotation_page(annotated(true), {});
   EXPECT_NE(page.find(">      90   0.360  92.8   0.360     12          line \"12\"\n"), page.npos)
       << page;
-  EXPECT_NE(page.find("         5   0.020   5.2   0.032     14"), page.npos) << page;
+  EXPECT_NE(page.find(" 5   0.020   5.2   0.032     14"), page.npos) << page;
   EXPECT_NE(page.find("   10          line \"10\"\n"), page.npos) << "the function's first line";
   EXPECT_NE(page.find("…\n"), page.npos) << "lines between 16 and 38 are left out";
   EXPECT_EQ(page.find("line \"30\""), page.npos);

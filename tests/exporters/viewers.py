@@ -120,7 +120,8 @@ def callgrind_annotate(path):
     table.all = float(re.search(r"^ *([\d,]+).* PROGRAM TOTALS$", own, re.MULTILINE)[1]
                       .replace(",", "")) / 1e9
     # Costs, then file:function [object], which two have none of.
-    row = re.compile(r"^ *([\d,]+) +[\d,]+ {2}[^:\n]*:(.*?)(?: \[[^\[\]]*\])?$", re.MULTILINE)
+    row = re.compile(r"^ *([\d,]+) +[\d,]+ {2}[^:\n]*:(.*?)"
+                     r"(?: \[(?:[^\[\]]|\[vdso\])*\])?$", re.MULTILINE)
     for text, column in ((own, table.self), (total, table.total)):
         for cost, name in row.findall(text):
             column[name] += int(cost.replace(",", "")) / 1e9
@@ -143,8 +144,7 @@ def kcachegrind(path):
                     xdotool getwindowname "$window"
                 done
             }
-            # The title has the command when the file is read, and a function is selected then.
-            until titles | grep '\[' && grep -q '^Selected' "$HOME/said"; do
+            until titles | grep '\['; do  # the command, when the file has been read
                 kill -0 $viewer || exit 1
                 sleep 0.1
             done

@@ -22,13 +22,14 @@ export function createNames(profile) {
       const {name, tid} = profile.threads[index];
       return `${name} ${tid}`;
     },
-    /** Lines for a tooltip. */
-    about(func, {ns, selfNs, samples, error}, all) {
+    /** Of a node of a tree, lines for a tooltip. @param {number} error of its total, ns */
+    about(tree, node, error, all) {
+      const func = tree.func[node];
+      const ns = tree.total[node];
       return [
         names.of(func),
         `${duration(ns)} · ${percent(ns / all.ns)} ± ${percent(error / all.ns)}` +
-          (selfNs === undefined ? "" : ` · self ${duration(selfNs)}`) +
-          ` · ${counted(samples, "sample")}`,
+          ` · self ${duration(tree.self[node])} · ${counted(tree.samples[node], "sample")}`,
         [names.module(func), names.place(func)].filter((text) => text !== "").join(" · "),
         isNoise(error, ns) ? "so few samples that it could be chance" : "",
       ].filter((line) => line !== "");

@@ -44,7 +44,8 @@ function createActions({state, address, say, help}) {
     back: () => address.back() || say("this is where it began"),
     reset: () => state.set({...initially(), view: state.get().view, theme: state.get().theme,
       colorBy: state.get().colorBy, sort: state.get().sort}),
-    copyLink: async () => say(await copyText(address.link()) ? "copied a link to what is shown" : "could not copy the link"),
+    copyLink: async () => say(await copyText(address.link()) ?
+      "copied a link to what is shown" : "could not copy the link"),
     help: help.toggle,
     unzoom: () => state.set({zoom: [], span: [0, 1]}),
   };

@@ -185,6 +185,12 @@ test('details: self and total, by thread, as the report has them; the stack, cop
   lines.toReversed().forEach((line, i) => assert.ok(line.startsWith(listed[i]), line));
   await page.click('[data-action=copy-name]');
   assert.equal(await page.clipboard(), frame.name);
+  await page.click('[data-action=search-name]');
+  assert.match(await page.text('.search-result'), / in \d+ functions?$/);
+  await page.click('[data-action=sandwich]');
+  assert.equal(await page.field('view'), 'sandwich');
+  await page.click('.stack button');
+  assert.equal(await page.text('.function-title'), frame.name);
 });
 
 test('sunburst: a ring per depth; a click goes in, the centre goes out', async () => {

@@ -3,6 +3,7 @@
 const kClickPixels = 4;  // a press that moves further is a drag
 const kWheelZoom = 0.0022;
 const kKeyZoom = 1.6;
+const kKeyMove = 0.2;  // of what is seen
 const kNarrowest = 1e-9;  // of a range: what a double can still tell apart
 
 /** The range [from, to] zoomed by `factor` about `at`, a share of what is seen; within [0, 1]. */
@@ -109,11 +110,11 @@ export function listenToBoxes(chart, {onChoose, onZoom, onRange, onHover, clickZ
   canvas.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const up = chart.rootAtBottom() ? "in" : "out";
-    const step = {ArrowUp: up, ArrowDown: up === "in" ? "out" : "in", ArrowLeft: "left", ArrowRight: "right"}[event.key];
-    const range = {"+": () => zoomed(chart.range(), kKeyZoom, 0.5), "=": () => zoomed(chart.range(), kKeyZoom, 0.5),
-      "-": () => zoomed(chart.range(), 1 / kKeyZoom, 0.5), w: () => zoomed(chart.range(), kKeyZoom, 0.5),
-      s: () => zoomed(chart.range(), 1 / kKeyZoom, 0.5), a: () => moved(chart.range(), -0.2),
-      d: () => moved(chart.range(), 0.2)}[event.key];
+    const step = {ArrowUp: up, ArrowDown: up === "in" ? "out" : "in", ArrowLeft: "left",
+      ArrowRight: "right"}[event.key];
+    const [zoomIn, zoomOut] = [kKeyZoom, 1 / kKeyZoom].map((factor) => () => zoomed(chart.range(), factor, 0.5));
+    const range = {"+": zoomIn, "=": zoomIn, w: zoomIn, "-": zoomOut, s: zoomOut,
+      a: () => moved(chart.range(), -kKeyMove), d: () => moved(chart.range(), kKeyMove)}[event.key];
     const chosen = chart.chosen();
     if (step) {
       const next = chosen ? neighbour(chart.boxes(), chosen, step) : first(chart.boxes());

@@ -8,7 +8,7 @@ import {copyText} from "../clipboard.js";
 import {h} from "../dom.js";
 import {count, counted, duration, percent} from "../format.js";
 
-const kInlining = {never: "", always: "inlined into its callers", sometimes: "inlined into some of its callers"};
+const kInlining = {never: "not inlined", always: "inlined into its callers", sometimes: "inlined into some of its callers"};
 
 function fact(name, ...value) {
   return h("div", {class: "fact"}, h("dt", {}, name), h("dd", {}, ...value));
@@ -68,8 +68,10 @@ export function create(element, profile, state, {derived, names, say}) {
     const frame = frameOf(shown);
     const stack = frame ? frame.tree.stack[frame.node] : -1;
     const line = stack >= 0 ? profile.stacks.line[stack] : 0;
-    const inlined = stack >= 0 && !shown.inverted ? (profile.stacks.inlined[stack] ? kInlining.always : "not inlined here") :
-      kInlining[inlining(profile, func)] || "not inlined";
+    const here = stack >= 0 && !shown.inverted;
+    const inlined = !here ? kInlining[inlining(profile, func)] :
+      profile.stacks.inlined[stack] ? kInlining.always : "not inlined here";
+    const noModule = profile.functions.wait[func] ? "none: it stands for a wait" : "unknown";
     const error = derived.errorOf(func);
     const noise = row !== undefined && isNoise(error.total, flat.total[row]);
     return h("dl", {class: "facts"},
@@ -80,7 +82,7 @@ export function create(element, profile, state, {derived, names, say}) {
         `${count(flat.totalSamples[row])} with it on the stack`),
       frame ? fact("this frame", `self ${duration(frame.tree.self[frame.node])}, total ` +
         weight(frame.tree.total[frame.node], frame.error, all)) : null,
-      fact("module", names.modulePath(func) || (profile.functions.wait[func] ? "none: it stands for a wait" : "unknown")),
+      fact("module", names.modulePath(func) || noModule),
       fact("defined", names.place(func, {whole: true}) || "no source known"),
       line !== 0 ? fact("line here", `${line}`) : null,
       profile.functions.wait[func] ? null : fact("inlined", inlined),
@@ -95,6 +97,19 @@ export function create(element, profile, state, {derived, names, say}) {
         onclick: () => state.set({focus: each, frame: []})}, names.of(each)))));
   }
 
+  const copy = async (text, what) => say(await copyText(text) ? `copied ${what}` : `could not copy ${what}`);
+
+  function actionsFor(func, path) {
+    const name = names.of(func);
+    const quoted = name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+    return [
+      ["copy-stack", "Copy stack", () => copy(stackText(path.length ? path : [func], names), "the stack")],
+      ["copy-name", "Copy name", () => copy(name, "the name")],
+      ["sandwich", "Callers and callees", () => state.set({view: "sandwich"})],
+      ["search-name", "Highlight", () => state.set({search: `^${quoted}$`})],
+    ];
+  }
+
   return {
     redraw() {
       const shown = state.get();
@@ -107,18 +122,12 @@ export function create(element, profile, state, {derived, names, say}) {
       const path = shown.frame.at(-1) === func ? shown.frame : [];
       // From the root, also where the tree was inverted.
       const rootFirst = shown.inverted && shown.view !== "timeorder" ? path.toReversed() : path;
-      const copy = async (text, what) => say(await copyText(text) ? `copied ${what}` : `could not copy ${what}`);
       const threads = derived.byThread(func);
       element.replaceChildren(
         h("div", {class: "about"},
           h("h2", {class: "function-title"}, names.of(func)),
-          h("div", {class: "actions"},
-            h("button", {"data-action": "copy-stack",
-              onclick: () => copy(stackText(rootFirst.length ? rootFirst : [func], names), "the stack")}, "Copy stack"),
-            h("button", {"data-action": "copy-name", onclick: () => copy(names.of(func), "the name")}, "Copy name"),
-            h("button", {"data-action": "sandwich", onclick: () => state.set({view: "sandwich"})}, "Callers and callees"),
-            h("button", {"data-action": "search-name", onclick: () =>
-              state.set({search: `^${names.of(func).replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")}$`})}, "Highlight")),
+          h("div", {class: "actions"}, ...actionsFor(func, rootFirst).map(([action, text, onclick]) =>
+            h("button", {"data-action": action, onclick}, text))),
           functionFacts(func, shown)),
         h("div", {class: "threads-of"}, threadTable(threads.slice(0, kMostThreads), profile, derived.all()),
           threads.length > kMostThreads ?

@@ -18,10 +18,11 @@ function figures({meta, threads, processes}) {
   return [
     figure("ran", duration(meta.durationNs), {hint: "from the start of the session to its end"}),
     cpuNs == null ? null : figure("CPU", duration(cpuNs), {hint: "as the kernel accounted it"}),
-    figure("threads", count(threads.length), {hint: `${count(processes.length)} process${processes.length === 1 ? "" : "es"}`}),
+    figure("threads", count(threads.length),
+      {hint: processes.length === 1 ? "of one process" : `of ${count(processes.length)} processes`}),
     figure("samples", count(meta.samples), {hint: `carrying ${duration(sampledCpuNs)} of CPU`}),
     figure("rate", `${Math.round(meta.achievedRateHz)} of ${meta.rateHz} Hz`,
-      {hint: `${meta.rateHz} Hz asked for, ${meta.achievedRateHz.toFixed(1)} achieved, per second of each thread's CPU`,
+      {hint: `${meta.rateHz} Hz asked for, ${meta.achievedRateHz.toFixed(1)} achieved, of each thread's CPU time`,
         warn: meta.samples > 0 && meta.achievedRateHz < meta.rateHz / 2}),
     figure("coverage", coverage === null ? "unknown" : percent(coverage),
       {hint: "sampled CPU divided by true CPU", warn: coverage !== null && coverage < kGoodCoverage}),

@@ -17,7 +17,7 @@ function createSlice(element, label, state, {derived, names, painter, tooltip}) 
     onChoose: (box) => box.node !== 0 && state.set({focus: box.func, frame: []}),
     onHover(box, event) {
       tooltip.show(box === null ? null : box.merged ? names.merged(box) :
-        names.about(box.func, {ns: tree.total[box.node], samples: tree.samples[box.node], error: derived.errorIn(tree, made)(box.node)}, derived.all()), event);
+        names.about(tree, box.node, derived.errorIn(tree, made)(box.node), derived.all()), event);
     },
   });
   return {

@@ -24,6 +24,7 @@ export function create(element, profile, state, {derived, names, painter, toolti
   let look = null;
   let labels = null;
 
+  const errorOf = (node) => derived.errorIn(tree, {inverted: state.get().inverted})(node);
   const radius = (row) => centre.ring * (row + (row === 0 ? 0 : 0.6));
 
   function outline(arc) {
@@ -158,8 +159,7 @@ export function create(element, profile, state, {derived, names, painter, toolti
       draw();
     }
     tooltip.show(arc === null ? null : arc.merged ? names.merged(arc) :
-      [...names.about(arc.func, {ns: tree.total[arc.node], selfNs: tree.self[arc.node],
-        samples: tree.samples[arc.node], error: derived.errorIn(tree, {inverted: state.get().inverted})(arc.node)}, derived.all()),
+      [...names.about(tree, arc.node, errorOf(arc.node), derived.all()),
       ...(arc.row === 0 ? ["the centre leads back out"] :
         [`${percent(tree.total[arc.node] / tree.total[centre.root])} of the centre`])], event);
   });

@@ -24,9 +24,11 @@ function columnsOf(profile, {names, painter, derived}) {
   const all = () => derived.all().ns || 1;
   const compared = profile.meta.diff;
   return [
-    {sort: "self", title: "Self s", hint: "in it, not in what it calls", number: true, cell: (row) => seconds(row.self)},
+    {sort: "self", title: "Self s", hint: "in it, not in what it calls", number: true,
+      cell: (row) => seconds(row.self)},
     {sort: "", title: "Self %", number: true, cell: (row) => share(row.self / all(), row.selfError / all())},
-    {sort: "total", title: "Total s", hint: "in it and in what it calls", number: true, cell: (row) => seconds(row.total)},
+    {sort: "total", title: "Total s", hint: "in it and in what it calls", number: true,
+      cell: (row) => seconds(row.total)},
     {sort: "", title: "Total %", number: true, cell: (row) => share(row.total / all(), row.totalError / all())},
     {sort: "samples", title: "Samples", hint: "taken in it", number: true, cell: (row) => count(row.samples)},
     ...(compared ? [
@@ -40,7 +42,8 @@ function columnsOf(profile, {names, painter, derived}) {
           `${difference > 0 ? "+" : ""}${percent(difference)} ± ${percent(change.error)}`);
       }}] : []),
     {sort: "name", title: "Function", cell: (row) => named(row.func, names, painter)},
-    {sort: "module", title: "Module", cell: (row) => h("span", {title: names.modulePath(row.func)}, names.module(row.func))},
+    {sort: "module", title: "Module", cell: (row) =>
+      h("span", {title: names.modulePath(row.func)}, names.module(row.func))},
     {sort: "file", title: "File:line", cell: (row) =>
       h("span", {title: names.place(row.func, {whole: true})}, names.place(row.func))},
   ];

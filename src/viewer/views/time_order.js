@@ -72,7 +72,8 @@ export function create(element, profile, state, {names, painter, tooltip, status
         boxes(from, to, width) {
           const [beginNs, endNs] = wholeNs();
           const at = (share) => beginNs + share * (endNs - beginNs);
-          const {boxes, headings} = timeBoxes(profile, lanes.lanes, kLeftOut[selection.state], at(from), at(to), width);
+          const {boxes, headings} =
+            timeBoxes(profile, lanes.lanes, kLeftOut[selection.state], at(from), at(to), width);
           picture.headings = headings.map(({row, thread}) => ({row, text: names.thread(thread)}));
           return boxes;
         },

@@ -14,6 +14,7 @@ export const kViews = [
 ];
 const kInvertible = ["flame", "icicle", "leftheavy", "sunburst"];
 const kThemes = {auto: "light", light: "dark", dark: "auto"};  // what comes after each
+const kThemeSigns = {auto: ["◐", "as the system"], light: ["☀", "light"], dark: ["☾", "dark"]};
 
 /** What changes with the view: paths of frames mean something else when the tree is turned round. */
 export function showView(state, view) {
@@ -93,7 +94,7 @@ export function create(element, profile, state, context) {
       color.value = shown.colorBy;
       color.disabled = ["table", "timeorder"].includes(shown.view);
       if (states) states.value = shown.selection.state;
-      const [sign, words] = {auto: ["◐", "as the system"], light: ["☀", "light"], dark: ["☾", "dark"]}[shown.theme];
+      const [sign, words] = kThemeSigns[shown.theme];
       theme.textContent = sign;
       theme.title = `theme: ${words} (t)`;
       theme.setAttribute("aria-label", `Theme: ${words}`);

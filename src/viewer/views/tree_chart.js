@@ -19,6 +19,7 @@ export function create(element, profile, state, {derived, names, painter, toolti
   let layout = null;
   let tree = null;
 
+  const errorOf = (node) => derived.errorIn(tree, {inverted: state.get().inverted})(node);
   const chosen = (box) => ({frame: layout.pathOf(box.node), focus: box.func < 0 ? null : box.func});
   const chart = createBoxChart(element, {label: "call tree"}, {
     onChoose: (box) => state.set(chosen(box)),
@@ -26,8 +27,7 @@ export function create(element, profile, state, {derived, names, painter, toolti
     onRange: (span) => state.set({zoom: [], span}),
     onHover(box, event) {
       tooltip.show(box === null ? null : box.merged ? names.merged(box) :
-        names.about(box.func, {ns: tree.total[box.node], selfNs: tree.self[box.node],
-          samples: tree.samples[box.node], error: derived.errorIn(tree, {inverted: state.get().inverted})(box.node)}, derived.all()), event);
+        names.about(tree, box.node, errorOf(box.node), derived.all()), event);
     },
     onDrawn(boxes) {
       const merged = boxes.reduce((sum, box) => sum + box.merged, 0);

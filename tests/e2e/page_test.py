@@ -16,12 +16,12 @@ import npm_packages
 
 
 class PageTest(sampan.Case):
-    def open(self, recording):
+    def open(self, run):
         """Runs the page's tests on a recording."""
         page, report = self.path / "profile.html", self.path / "report.json"
-        subprocess.run([sampan.PROGRAM, "export", "--format", "html", "--output", str(page), str(recording)],
-                       check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        report.write_text(json.dumps(sampan.report(recording)))
+        subprocess.run([sampan.PROGRAM, "export", "--format", "html", "--output", str(page), str(run.recording)],
+                       check=True, stdout=subprocess.PIPE)
+        report.write_text(json.dumps(run.report))
         done = subprocess.run(
             ["node", str(TESTS / "viewer/page_test.js")], text=True,
             env={**npm_packages.environment(), "PAGE": str(page), "REPORT": str(report)},
@@ -31,13 +31,13 @@ class PageTest(sampan.Case):
         self.assertEqual(done.returncode, 0, done.stdout)
 
     def test_threads_that_wait(self):
-        self.open(sampan.run([sampan.TARGETS / "target_waits", 1], options=["--clock", "wall"]).recording)
+        self.open(sampan.run([sampan.TARGETS / "target_waits", 1], options=["--clock", "wall"]))
 
     def test_deep_stacks_of_cpp(self):
         self.need("clang++")
         source = self.path / "source.cpp"
         source.write_text("#include <regex>\n#include <map>\nstd::map<std::string, std::regex> all;\n")
-        self.open(sampan.run(["clang++", "-O1", "-c", "-o", os.devnull, source]).recording)
+        self.open(sampan.run(["clang++", "-O1", "-c", "-o", os.devnull, source]))
 
 
 if __name__ == "__main__":

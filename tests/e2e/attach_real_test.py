@@ -203,7 +203,8 @@ class AttachReal(sampan.Case):
         program = self.path / "known-go"
         subprocess.run(["go", "build", "-o", str(program), str(self.path / "known.go")], check=True,
                        env={**os.environ, "GOFLAGS": "-mod=mod"}, cwd=self.path)
-        run = self.check_shares(program, 0.99, "aThird", "twoThirds")
+        # The assembly of its runtime has neither: 0.4 to 1.2 % of few hundred samples.
+        run = self.check_shares(program, 0.98, "aThird", "twoThirds")
         self.assertTrue(any("main.main" in f["name"] for f in run.report["functions"]))
 
 

@@ -31,9 +31,12 @@ function numbersOf(ranges, limit) {
   return numbers;
 }
 
-/** @param {import("./state.js").Shown} shown */
-export function fragmentOf(shown) {
-  const first = initially();
+/**
+ * @param {import("./state.js").Shown} shown
+ * @param {import("./data/profile.js").Profile} profile
+ */
+export function fragmentOf(shown, profile) {
+  const first = initially(profile);
   const fields = new URLSearchParams();
   for (const key of ["view", "colorBy", "theme", "sort", "search"]) {
     if (shown[key] !== first[key]) fields.set(key, shown[key]);
@@ -58,10 +61,11 @@ export function fragmentOf(shown) {
  */
 export function shownBy(fragment, profile) {
   const fields = new URLSearchParams(fragment);
-  const shown = initially();
+  const shown = initially(profile);
   for (const [key, allowed] of Object.entries(kChoices)) {
     if (allowed.includes(fields.get(key))) shown[key] = fields.get(key);
   }
+  if (shown.colorBy === "diff" && !profile.meta.diff) shown.colorBy = "module";
   if (kSorts.test(fields.get("sort") ?? "")) shown.sort = fields.get("sort");
   shown.search = fields.get("search") ?? "";
   shown.inverted = fields.get("inverted") === "1";
@@ -107,7 +111,7 @@ export function followAddress(state, profile, {location, history, addEventListen
     if (timer === null) return;
     clearTimeout(timer);
     timer = null;
-    const fragment = fragmentOf(shown);
+    const fragment = fragmentOf(shown, profile);
     if (fragment !== location.hash.slice(1)) {
       const place = history.state?.place ?? 0;
       if (step) history.pushState({place: place + 1}, "", `#${fragment}`);

@@ -39,10 +39,10 @@ function createSay() {
   };
 }
 
-function createActions({state, address, say, help}) {
+function createActions({profile, state, address, say, help}) {
   return {
     back: () => address.back() || say("this is where it began"),
-    reset: () => state.set({...initially(), view: state.get().view, theme: state.get().theme,
+    reset: () => state.set({...initially(profile), view: state.get().view, theme: state.get().theme,
       colorBy: state.get().colorBy, sort: state.get().sort}),
     copyLink: async () => say(await copyText(address.link()) ?
       "copied a link to what is shown" : "could not copy the link"),
@@ -76,12 +76,12 @@ function createViews(element, profile, state, context) {
  */
 export function startPage(profile) {
   const part = (id) => document.getElementById(id);
-  const state = createState();
+  const state = createState(profile);
   const address = followAddress(state, profile);
   const say = createSay();
   const derived = createDerived(profile, state);
   const names = createNames(profile);
-  const actions = createActions({state, address, say, help: createHelp()});
+  const actions = createActions({profile, state, address, say, help: createHelp()});
   const context = {derived, names, say, actions, painter: createPainter(profile, derived, state),
     tooltip: createTooltip()};
   context.status = createStatus(part("status"), profile, state, context);

@@ -20,8 +20,12 @@ import {everything} from "./data/selection.js";
  * @property {string} sort column of the table; "-" before it: the other way round
  */
 
-/** @returns {Shown} */
-export function initially() {
+/**
+ * @param {import("./data/profile.js").Profile} profile
+ * @returns {Shown}
+ */
+export function initially(profile) {
+  const compares = profile.meta.diff != null;
   return {
     selection: everything(),
     view: "flame",
@@ -31,14 +35,15 @@ export function initially() {
     zoom: [],
     span: [0, 1],
     search: "",
-    colorBy: "module",
+    colorBy: compares ? "diff" : "module",
     theme: "auto",
-    sort: "self",
+    sort: compares ? "change" : "self",
   };
 }
 
-export function createState(initial = {}) {
-  let current = {...initially(), ...initial};
+/** @param {import("./data/profile.js").Profile} profile */
+export function createState(profile) {
+  let current = initially(profile);
   const subscribers = new Set();
   return {
     /** @returns {Shown} */

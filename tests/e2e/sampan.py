@@ -13,6 +13,11 @@ import subprocess
 import tempfile
 import unittest
 
+# A shell ignores these for what it runs in the background, and that would be inherited.
+for number in (signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
+
 
 def within_reach(program, targets):
     """Both where any user may execute them: copies, when root's checkout lies where only root may

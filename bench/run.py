@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 
+import exports
 import outside
 import pairs
 import workloads
@@ -193,7 +194,7 @@ class Bench:
 
 
 ROWS = ("sample", "walk", "start", "size", "finish", "memory", "overhead", "kilohertz",
-        *outside.ROWS)
+        *outside.ROWS, *exports.ROWS)
 
 
 def main():
@@ -201,7 +202,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="sampan-bench-") as folder:
         bench = Bench(folder)
         for row in wanted:
-            outside.ROWS[row](bench) if row in outside.ROWS else getattr(bench, row)()
+            elsewhere = {**outside.ROWS, **exports.ROWS}
+            elsewhere[row](bench) if row in elsewhere else getattr(bench, row)()
         bench.table.finish()
     return 1 if bench.missed else 0
 

@@ -2,13 +2,16 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/interruptible_writing.h"
 #include "cli/progress.h"
 #include "cli/recording_options.h"
 #include "exporters/exporter.h"
@@ -22,10 +25,14 @@ namespace {
 using exporters::Format;
 using exporters::Written;
 
+const std::map<std::string, profile::Merge> kMerges = {{"name", profile::Merge::kName},
+                                                       {"pool", profile::Merge::kPool}};
+
 struct ExportOptions {
   RecordingOptions input;
   std::vector<std::string> formats;
-  bool per_thread = false;
+  exporters::WriteOptions write;
+  bool bundle = false;
   std::string output;
 };
 
@@ -41,30 +48,56 @@ std::vector<const Format*> chosen_formats(const std::vector<std::string>& names)
   return formats;
 }
 
-// One merged file goes where --output says, unless that is a directory.
-bool is_one_file(const ExportOptions& options) {
-  if (options.output.empty() || options.output.back() == '/' || options.per_thread) return false;
-  if (std::filesystem::is_directory(options.output)) return false;
-  if (options.formats.size() > 1) {
-    if (options.output == "-") throw UsageError("export: only one format fits standard output");
-    return false;
-  }
-  return true;
+bool is_directory(const std::string& output) {
+  return output.empty() || output.back() == '/' || std::filesystem::is_directory(output);
 }
 
-std::vector<Written> write(const profile::View& view, const std::vector<const Format*>& formats,
-                           const ExportOptions& options, bool one_file) {
-  if (one_file) {
-    return {{options.output, formats[0],
-             formats[0]->write(view, options.output, formats[0]->max_size).notes}};
+// One merged file goes where --output says, unless that is a directory.
+bool is_one_file(const ExportOptions& options) {
+  if (is_directory(options.output)) return false;
+  const bool one =
+      options.formats.size() == 1 && !options.write.per_thread && !options.write.per_process;
+  if (!one && options.output == "-") {
+    throw UsageError("export: standard output has room for one file; for several, add --bundle");
   }
-  const std::string directory = options.output.empty() ? options.input.directory() : options.output;
-  return exporters::write_all(view, formats, directory, options.per_thread);
+  return one;
+}
+
+// Prints what a person should know of each file.
+void print_notes(const std::vector<Written>& written) {
+  for (const Written& file : written) {
+    for (const std::string& note : file.notes) {
+      fmt::print(stderr, "sampan: {}: {}\n", file.path, note);
+    }
+  }
+}
+
+// Returns the paths of what it has written.
+std::vector<std::string> write(const profile::View& view, const ExportOptions& options,
+                               const std::vector<const Format*>& formats) {
+  std::string directory = options.output.empty() ? options.input.directory() : options.output;
+  if (options.bundle) {
+    if (!is_directory(options.output)) {
+      print_notes(exporters::write_bundle(view, formats, options.output, options.write));
+      return {options.output};
+    }
+    const std::string bundle = (std::filesystem::path(directory) / "profile.tar.gz").string();
+    print_notes(exporters::write_bundle(view, formats, bundle, options.write));
+    return {bundle};
+  }
+  const std::vector<Written> written =
+      is_one_file(options)
+          ? std::vector{exporters::write_file(view, *formats[0], options.output, options.write)}
+          : exporters::write_all(view, formats, directory, options.write);
+  print_notes(written);
+  std::vector<std::string> paths;
+  for (const Written& file : written) paths.push_back(file.path);
+  return paths;
 }
 
 int export_recording(const ExportOptions& options) {
   const std::vector<const Format*> formats = chosen_formats(options.formats);
-  const bool one_file = is_one_file(options);
+  if (!options.bundle) is_one_file(options);  // what cannot be is said at once
 
   recording::Recording recording = recording::read(options.input.path());
   for (const std::string& damage : recording.damage) {
@@ -74,30 +107,34 @@ int export_recording(const ExportOptions& options) {
   const profile::View view = profile::select(profile, options.input.selection);
 
   symbolizer::Report names;
-  std::vector<Written> written;
+  std::vector<std::string> paths;
   {
     Progress progress;
     names = symbolizer::symbolize(profile, {.progress = [&](size_t done, size_t all) {
                                     progress.show("Finding function names", done, all);
                                   }});
     progress.show("Writing the files");
-    written = write(view, formats, options, one_file);
+    const InterruptibleWriting interruptible;
+    paths = write(view, options, formats);
   }
   for (const std::string& problem : names.problems) {
     fmt::print(stderr, "sampan: no symbols: {}\n", problem);
   }
-  for (const Written& file : written) {
-    if (file.path != "-") fmt::print("{}\n", file.path);
-    for (const std::string& note : file.notes) {
-      fmt::print(stderr, "sampan: {}: {}\n", file.path, note);
-    }
+  for (const std::string& path : paths) {
+    if (path != "-") fmt::print("{}\n", path);
   }
   return 0;
 }
 
 int list_formats() {
+  size_t name_width = 0, suffix_width = 0;
   for (const Format& format : exporters::formats()) {
-    fmt::print("{:<8} {:<9} {}\n", format.name, format.suffix, format.viewer);
+    name_width = std::max(name_width, format.name.size());
+    suffix_width = std::max(suffix_width, format.suffix.size());
+  }
+  for (const Format& format : exporters::formats()) {
+    fmt::print("{:<{}}  {:<{}}  {}\n", format.name, name_width, format.suffix, suffix_width,
+               format.viewer);
   }
   return 0;
 }
@@ -118,7 +155,23 @@ void add_export(CLI::App& app, Commands& commands) {
       ->allow_extra_args(false)
       ->delimiter(',')
       ->required();
-  command->add_flag("--per-thread", options->per_thread, "One more file for each thread");
+  command->add_flag("--per-thread", options->write.per_thread, "One more file for each thread");
+  command->add_flag("--per-process", options->write.per_process, "One more file for each process");
+  command
+      ->add_option_function<std::string>(
+          "--merge-by",
+          [options](const std::string& word) { options->input.selection.merge = kMerges.at(word); },
+          "Take threads of a process for one: those of one name, or of a pool, whose names differ "
+          "only in the number at their end: name or pool")
+      ->type_name("HOW")
+      ->check(CLI::IsMember({"name", "pool"}).description(""));
+  command
+      ->add_option("--max-size", options->write.max_size,
+                   "Make a file no larger, as 50MB; 0: as large as it gets (default: what the "
+                   "format's viewer opens)")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(true));
+  command->add_flag("--bundle", options->bundle, "One .tar.gz of all files");
   command
       ->add_option("--output", options->output,
                    "A directory, or the file when there is but one; - for standard output "

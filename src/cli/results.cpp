@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "cli/interruptible_writing.h"
 #include "cli/progress.h"
 #include "profile/view.h"
 #include "recording/reader.h"
@@ -66,7 +67,9 @@ void write_results(const std::string& directory, const ResultOptions& options) {
     Progress progress;
     notes = give_names(profile, progress, options.substitutes).problems;
     progress.show("Writing the files");
-    written = exporters::write_all(profile::select(profile), options.formats, directory, true);
+    const InterruptibleWriting interruptible;
+    written = exporters::write_all(profile::select(profile), options.formats, directory,
+                                   {.per_thread = true});
   }
   if (options.page) print_page(profile::select(profile), directory, written, std::move(notes));
 }

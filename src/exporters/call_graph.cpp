@@ -12,11 +12,11 @@ using profile::CallNode;
 using profile::CallTree;
 using profile::kNone;
 
-CallGraph::CallGraph(const profile::View& view)
+CallGraph::CallGraph(const profile::View& view, const std::vector<profile::WeightedStack>& rows)
     : profile_(*view.profile), known_functions_(profile_.functions.size() + 1, kNone) {
   const std::vector<std::string> labels = thread_labels(view);
   for_each_thread_tree(
-      view,
+      view, rows,
       [&](size_t position, const CallTree& tree) {
         const profile::Thread& thread = profile_.threads[view.threads[position]];
         const std::string& program = profile_.processes[thread.process].path;

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "profile/call_tree.h"
-#include "profile/view.h"
+#include "profile/weights.h"
 
 namespace sampan::exporters {
 
@@ -41,7 +41,8 @@ class CallGraph {
     profile::Weight cost = {};
   };
 
-  explicit CallGraph(const profile::View& view);
+  // Of rows of by_thread_and_stack().
+  CallGraph(const profile::View& view, const std::vector<profile::WeightedStack>& rows);
 
   const std::vector<Function>& functions() const { return functions_; }
   const std::vector<Site>& sites() const { return sites_; }

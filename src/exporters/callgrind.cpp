@@ -23,7 +23,7 @@
 #include "exporters/call_graph.h"
 #include "exporters/formats.h"
 #include "exporters/one_line.h"
-#include "exporters/output_file.h"
+#include "exporters/write_stacks.h"
 
 namespace sampan::exporters {
 namespace {
@@ -46,11 +46,11 @@ class Names {
 
 class CallgrindWriter {
  public:
-  CallgrindWriter(const profile::View& view, OutputFile& file)
+  CallgrindWriter(const profile::View& view, const StackRows& rows, OutputFile& file)
       : view_(view),
         profile_(*view.profile),
         file_(file),
-        graph_(view),
+        graph_(view, rows),
         named_(graph_.functions().size()) {}
 
   void write() {
@@ -164,11 +164,10 @@ class CallgrindWriter {
 
 }  // namespace
 
-Outcome write_callgrind(const profile::View& view, const std::string& path, uint64_t) {
-  OutputFile file(path);
-  CallgrindWriter(view, file).write();
-  file.commit();
-  return {};
+Outcome write_callgrind(const profile::View& view, const std::string& path, uint64_t max_size) {
+  return write_stacks(view, path, max_size, [&](const StackRows& rows, OutputFile& file) {
+    CallgrindWriter(view, rows, file).write();
+  });
 }
 
 }  // namespace sampan::exporters

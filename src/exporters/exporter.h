@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,15 +37,31 @@ const Format& format(std::string_view name);
 // "profile_thread_1234_worker_1.pb.gz": the thread's name made safe for a file name.
 std::string thread_file_name(const profile::Thread& thread, const Format& format);
 
+struct WriteOptions {
+  bool per_thread = false;   // one more file for each thread with samples, of the formats that can
+  bool per_process = false;  // one more file for each process with samples
+  std::optional<uint64_t> max_size = {};  // bytes, instead of what each format has
+};
+
 struct Written {
   std::string path;
   const Format* format;
   std::vector<std::string> notes;
 };
 
+// One file. What holds for all formats is done here: threads are merged or not, and a file that
+// could not be made small enough is said to be so.
+Written write_file(const profile::View& view, const Format& format, const std::string& path,
+                   const WriteOptions& options = {});
+
 // Everything a run leaves in its directory: for each format profile_overall<suffix> (the trace:
-// profile_trace.json), and one file per thread with samples where `per_thread`.
+// profile_trace.json), and what the options add.
 std::vector<Written> write_all(const profile::View& view, std::span<const Format* const> formats,
-                               const std::string& directory, bool per_thread);
+                               const std::string& directory, const WriteOptions& options = {});
+
+// The same files in one, a .tar.gz, complete or absent. Each is written beside it first, and is
+// gone when the next begins. The paths of the result are those in the bundle.
+std::vector<Written> write_bundle(const profile::View& view, std::span<const Format* const> formats,
+                                  const std::string& path, const WriteOptions& options = {});
 
 }  // namespace sampan::exporters

@@ -10,9 +10,9 @@
 
 #include "exporters/formats.h"
 #include "exporters/one_line.h"
-#include "exporters/output_file.h"
 #include "exporters/stack_nodes.h"
 #include "exporters/thread_names.h"
+#include "exporters/write_stacks.h"
 
 namespace sampan::exporters {
 namespace {
@@ -65,15 +65,14 @@ class FoldedWriter {
 
 }  // namespace
 
-Outcome write_folded(const profile::View& view, const std::string& path, uint64_t) {
-  OutputFile file(path);
+Outcome write_folded(const profile::View& view, const std::string& path, uint64_t max_size) {
   const std::vector<std::string> labels = thread_labels(view);
-  FoldedWriter writer(view, file);
-  for_each_thread_tree(view, [&](size_t thread, const profile::CallTree& tree) {
-    writer.write_thread(folded_text(labels[thread]), tree);
+  return write_stacks(view, path, max_size, [&](const StackRows& rows, OutputFile& file) {
+    FoldedWriter writer(view, file);
+    for_each_thread_tree(view, rows, [&](size_t thread, const profile::CallTree& tree) {
+      writer.write_thread(folded_text(labels[thread]), tree);
+    });
   });
-  file.commit();
-  return {};
 }
 
 }  // namespace sampan::exporters

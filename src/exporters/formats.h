@@ -11,6 +11,7 @@ namespace sampan::exporters {
 
 Outcome write_trace(const profile::View& view, const std::string& path, uint64_t max_size);
 Outcome write_html(const profile::View& view, const std::string& path, uint64_t max_size);
+Outcome write_trace_gz(const profile::View& view, const std::string& path, uint64_t max_size);
 Outcome write_pprof(const profile::View& view, const std::string& path, uint64_t max_size);
 Outcome write_pstats(const profile::View& view, const std::string& path, uint64_t max_size);
 Outcome write_callgrind(const profile::View& view, const std::string& path, uint64_t max_size);

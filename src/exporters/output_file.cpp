@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -16,6 +17,8 @@ namespace {
 
 constexpr size_t kBufferSize = 1 << 18;
 
+std::atomic<bool> interrupted = false;
+
 // Through symbolic links: the file that they lead to is replaced, not the link.
 std::string resolve(const std::string& path) {
   char resolved[PATH_MAX];
@@ -23,6 +26,10 @@ std::string resolve(const std::string& path) {
 }
 
 }  // namespace
+
+void interrupt_writing() {
+  interrupted = true;
+}
 
 OutputFile::OutputFile(const std::string& path) : path_(path) {
   buffer_.reserve(kBufferSize);
@@ -50,6 +57,7 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::write(std::string_view bytes) {
+  size_ += bytes.size();
   if (buffer_.size() + bytes.size() > kBufferSize) flush();
   if (bytes.size() >= kBufferSize) {
     buffer_ = bytes;
@@ -61,6 +69,7 @@ void OutputFile::write(std::string_view bytes) {
 
 void OutputFile::flush() {
   for (std::string_view rest = buffer_; !rest.empty();) {
+    if (interrupted) fail(EINTR);
     const ssize_t written = ::write(fd_, rest.data(), rest.size());
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) fail(errno);
@@ -80,6 +89,7 @@ void OutputFile::commit() {
 }
 
 void OutputFile::fail(int error) const {
+  if (error == EINTR) throw Error("writing {}: interrupted, nothing of it is left", path_);
   throw Error("writing {}: {}", path_, std::strerror(error));
 }
 

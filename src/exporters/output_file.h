@@ -2,13 +2,17 @@
 // commit(). What is no regular file (a pipe, /dev/null) is written directly, and "-" is standard
 // output.
 //
-// Errors: throws Error, which names the file.
+// Errors: throws Error, which names the file. After interrupt_writing(), every write does.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace sampan::exporters {
+
+// For a signal handler: the person wants no more files. Those that are being written go.
+void interrupt_writing();
 
 class OutputFile {
  public:
@@ -18,6 +22,7 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   void write(std::string_view bytes);
+  uint64_t size() const { return size_; }  // bytes so far
   void commit();
 
  private:
@@ -28,6 +33,7 @@ class OutputFile {
   std::string temporary_;  // empty: written directly
   int fd_ = -1;
   std::string buffer_;
+  uint64_t size_ = 0;
 };
 
 }  // namespace sampan::exporters

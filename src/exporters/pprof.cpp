@@ -21,9 +21,8 @@
 #include "exporters/formats.h"
 #include "exporters/gzip_writer.h"
 #include "exporters/mapping_ranges.h"
-#include "exporters/output_file.h"
+#include "exporters/write_stacks.h"
 #include "profile/frames.h"
-#include "profile/weights.h"
 
 namespace sampan::exporters {
 namespace {
@@ -92,8 +91,9 @@ class PprofStrings {
 
 class PprofWriter {
  public:
-  PprofWriter(const profile::View& view, OutputFile& file)
+  PprofWriter(const profile::View& view, const StackRows& rows, OutputFile& file)
       : view_(view),
+        rows_(rows),
         profile_(*view.profile),
         gzip_(file),
         strings_(profile_.strings),
@@ -194,7 +194,7 @@ class PprofWriter {
     uint32_t thread = kNone;
     std::string labels, sample_data;
     std::vector<uint64_t> ids;
-    for (const profile::WeightedStack& row : profile::by_thread_and_stack(view_)) {
+    for (const profile::WeightedStack& row : rows_) {
       if (row.thread != thread) {
         thread = row.thread;
         labels = labels_of(thread);
@@ -325,6 +325,7 @@ class PprofWriter {
   }
 
   const profile::View& view_;
+  const StackRows& rows_;
   const profile::Profile& profile_;
   GzipWriter gzip_;
   std::string data_;
@@ -339,11 +340,10 @@ class PprofWriter {
 
 }  // namespace
 
-Outcome write_pprof(const profile::View& view, const std::string& path, uint64_t) {
-  OutputFile file(path);
-  PprofWriter(view, file).write();
-  file.commit();
-  return {};
+Outcome write_pprof(const profile::View& view, const std::string& path, uint64_t max_size) {
+  return write_stacks(view, path, max_size, [&](const StackRows& rows, OutputFile& file) {
+    PprofWriter(view, rows, file).write();
+  });
 }
 
 }  // namespace sampan::exporters

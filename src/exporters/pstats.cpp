@@ -24,9 +24,9 @@
 #include "base/utf8.h"
 #include "exporters/formats.h"
 #include "exporters/marshal_writer.h"
-#include "exporters/output_file.h"
 #include "exporters/stack_nodes.h"
 #include "exporters/thread_names.h"
+#include "exporters/write_stacks.h"
 
 namespace sampan::exporters {
 namespace {
@@ -179,16 +179,16 @@ class PstatsTable {
 
 }  // namespace
 
-Outcome write_pstats(const profile::View& view, const std::string& path, uint64_t) {
-  OutputFile file(path);
+Outcome write_pstats(const profile::View& view, const std::string& path, uint64_t max_size) {
   const std::vector<std::string> labels = thread_labels(view);
-  PstatsTable table(*view.profile);
-  if (view.threads.size() > 1) table.add_common_root(profile::total_weight(view));
-  for_each_thread_tree(
-      view, [&](size_t thread, const CallTree& tree) { table.add_thread(labels[thread], tree); });
-  table.write(file);
-  file.commit();
-  return {};
+  return write_stacks(view, path, max_size, [&](const StackRows& rows, OutputFile& file) {
+    PstatsTable table(*view.profile);
+    if (view.threads.size() > 1) table.add_common_root(profile::total_weight(view));
+    for_each_thread_tree(view, rows, [&](size_t thread, const CallTree& tree) {
+      table.add_thread(labels[thread], tree);
+    });
+    table.write(file);
+  });
 }
 
 }  // namespace sampan::exporters

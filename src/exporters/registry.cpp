@@ -25,6 +25,8 @@ std::span<const Format> formats() {
              kTraceBytes, write_trace},
       Format{"html", ".html", "sampan view FILE, or any browser", false, true, kPageBytes,
              write_html},
+      Format{"trace-gz", ".json.gz", "the same, of a tenth of the size", false, true, kTraceBytes,
+             write_trace_gz},
       Format{"pprof", ".pb.gz", "go tool pprof -http=: FILE", true, false, 0, write_pprof},
       Format{"pstats", ".prof", "snakeviz FILE, or python3 -m pstats FILE", true, false, 0,
              write_pstats},

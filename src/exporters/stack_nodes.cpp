@@ -37,9 +37,9 @@ uint32_t StackNodes::node(uint32_t stack) {
 }
 
 void for_each_thread_tree(const profile::View& view,
+                          const std::vector<profile::WeightedStack>& rows,
                           const std::function<void(size_t, const CallTree&)>& visit,
                           profile::Granularity granularity) {
-  const std::vector<profile::WeightedStack> rows = profile::by_thread_and_stack(view);
   StackNodes nodes(*view.profile, granularity);
   size_t row = 0;
   for (size_t position = 0; position < view.threads.size(); ++position) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "profile/call_tree.h"
+#include "profile/weights.h"
 
 namespace sampan::exporters {
 
@@ -39,9 +40,11 @@ class StackNodes {
   std::vector<profile::Frame> frames_;  // scratch
 };
 
-// Calls visit with a call tree of each thread that has samples: its position in view.threads, and
-// the tree, whose root stands for the thread.
+// Calls visit with a call tree of each thread that has rows, which are those of
+// by_thread_and_stack(): its position in view.threads, and the tree, whose root stands for the
+// thread.
 void for_each_thread_tree(const profile::View& view,
+                          const std::vector<profile::WeightedStack>& rows,
                           const std::function<void(size_t, const profile::CallTree&)>& visit,
                           profile::Granularity granularity = profile::Granularity::kFunction);
 

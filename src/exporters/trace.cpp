@@ -5,19 +5,24 @@
 // - The array form, an event per line: a file that was cut off still opens.
 // - Complete events (ph X), parents before children, strictly nested: viewers need that and do not
 //   check it.
-// - Waits are grey, and of the category "waiting".
-// - No `args`: speedscope makes them part of the frame's name, and so splits functions.
+// - Waits are grey, and of the category "waiting"; what runs has a colour for each module.
+// - A counter of each process (ph C) says how many of its threads were on CPU, over time.
+// - No `args` in slices: speedscope makes them part of the frame's name, and so splits functions.
 // - Viewers open about 100 MB. A longer trace loses its shortest slices, the deepest first: their
 //   time becomes part of the slice that called them, and a note says how many.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "exporters/formats.h"
+#include "exporters/gzip_writer.h"
 #include "exporters/output_file.h"
+#include "exporters/running_threads.h"
 #include "exporters/trace_budget.h"
 #include "exporters/trace_events.h"
 #include "exporters/trace_slices.h"
@@ -28,23 +33,25 @@ namespace {
 using profile::Process;
 using profile::Thread;
 
+using ByteSink = std::function<void(std::string_view)>;
+
 // Events go out one by one, a comma before each but the first.
 class EventFile {
  public:
   static constexpr std::string_view kSeparator = ",\n";
 
-  explicit EventFile(OutputFile& file) : file_(file) { file_.write("[\n"); }
+  explicit EventFile(const ByteSink& write) : write_(write) { write_("[\n"); }
   void event(std::string_view text) {
-    if (!first_) file_.write(kSeparator);
+    if (!first_) write_(kSeparator);
     first_ = false;
-    file_.write(text);
+    write_(text);
     size_ += text.size() + kSeparator.size();
   }
-  void end() { file_.write("\n]\n"); }
+  void end() { write_("\n]\n"); }
   uint64_t size() const { return size_; }
 
  private:
-  OutputFile& file_;
+  const ByteSink& write_;
   bool first_ = true;
   uint64_t size_ = 6;
 };
@@ -123,11 +130,29 @@ void write_names(const profile::View& view, EventFile& file) {
   }
 }
 
-}  // namespace
+// They take a tenth of the file at most.
+void write_counters(const profile::View& view, uint64_t max_size, EventFile& file) {
+  constexpr uint64_t kMostEvents = 20'000;
+  constexpr uint64_t kEventSize = 100;
+  const RunningThreads running =
+      running_threads(view, std::min(kMostEvents, max_size / 10 / kEventSize));
+  for (size_t process = 0; process < running.by_process.size(); ++process) {
+    const std::vector<double>& steps = running.by_process[process];
+    const auto event = [&](size_t step, double threads) {
+      file.event(counter_event("threads on CPU", view.profile->processes[process].pid,
+                               (running.begin_ns + step * running.step_ns) / 1000, "threads",
+                               threads));
+    };
+    for (size_t step = 0; step < steps.size(); ++step) {
+      if (step == 0 || steps[step] != steps[step - 1]) event(step, steps[step]);
+    }
+    if (!steps.empty()) event(steps.size(), 0);
+  }
+}
 
-Outcome write_trace(const profile::View& view, const std::string& path, uint64_t max_size) {
+Outcome write_events(const profile::View& view, const ByteSink& write, uint64_t max_size) {
   TraceSlices slices(view);
-  TraceEvents events(*view.profile);
+  TraceEvents events(view);
   const auto for_each_thread = [&](SliceSink& sink) {
     for (size_t i = 0; i < view.threads.size(); ++i) {
       events.set_thread(view.profile->threads[view.threads[i]]);
@@ -135,19 +160,19 @@ Outcome write_trace(const profile::View& view, const std::string& path, uint64_t
     }
   };
 
-  OutputFile file(path);
-  EventFile event_file(file);
+  const uint64_t limit = max_size == 0 ? UINT64_MAX : max_size;
+  EventFile event_file(write);
   write_names(view, event_file);
+  write_counters(view, limit, event_file);
 
   TraceBudget budget([&](uint32_t function, uint64_t begin_us, uint64_t end_us) {
     return events.slice_size(function, begin_us, end_us) + EventFile::kSeparator.size();
   });
   for_each_thread(budget);
-  const auto cut = budget.cut(max_size - std::min(max_size, event_file.size()));
+  const auto cut = budget.cut(limit - std::min(limit, event_file.size()));
   SliceWriter writer(events, cut.first_kept, event_file);
   for_each_thread(writer);
   event_file.end();
-  file.commit();
 
   Outcome outcome;
   if (cut.merged != 0) {
@@ -157,6 +182,26 @@ Outcome write_trace(const profile::View& view, const std::string& path, uint64_t
         cut.merged, budget.all().count, static_cast<double>(cut.longest_us) / 1000,
         max_size / 1'000'000));
   }
+  return outcome;
+}
+
+}  // namespace
+
+Outcome write_trace(const profile::View& view, const std::string& path, uint64_t max_size) {
+  OutputFile file(path);
+  Outcome outcome = write_events(
+      view, [&](std::string_view text) { file.write(text); }, max_size);
+  file.commit();
+  return outcome;
+}
+
+Outcome write_trace_gz(const profile::View& view, const std::string& path, uint64_t max_size) {
+  OutputFile file(path);
+  GzipWriter gzip(file);
+  Outcome outcome = write_events(
+      view, [&](std::string_view text) { gzip.write(text); }, max_size);
+  gzip.finish();
+  file.commit();
   return outcome;
 }
 

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <iterator>
+#include <numeric>
 
 #include "exporters/json_text.h"
 #include "profile/frames.h"
@@ -10,14 +13,48 @@
 namespace sampan::exporters {
 namespace {
 
-// A colour of chrome://tracing (base/color_scheme.html). Perfetto has its own.
-constexpr std::string_view kGrey = R"(,"cname":"grey")";
+// Names of colours that chrome://tracing knows (base/color_scheme.html); it refuses others. A hue
+// each, and none that is near the grey of waits. Perfetto has colours of its own.
+constexpr std::string_view kWaitColour = "grey";
+constexpr std::array<std::string_view, 12> kModuleColours = {"rail_response",
+                                                             "rail_load",
+                                                             "rail_idle",
+                                                             "rail_animation",
+                                                             "thread_state_runnable",
+                                                             "thread_state_running",
+                                                             "thread_state_unknown",
+                                                             "thread_state_uninterruptible",
+                                                             "background_memory_dump",
+                                                             "detailed_memory_dump",
+                                                             "cq_build_running",
+                                                             "olive"};
 constexpr std::string_view kWaitCategory = R"("waiting")";
 
 std::string metadata(std::string_view kind, int32_t pid, int32_t tid, std::string_view key,
                      std::string_view value) {
   return fmt::format(R"({{"name":"{}","ph":"M","pid":{},"tid":{},"args":{{"{}":{}}}}})", kind, pid,
                      tid, key, value);
+}
+
+// By module; "" for those that come after all colours are taken.
+std::vector<std::string_view> colours_of_modules(const profile::View& view) {
+  const profile::Profile& profile = *view.profile;
+  std::vector<uint64_t> self_ns(profile.modules.size());
+  for (const uint32_t index : view.samples) {
+    const profile::Sample& sample = profile.samples[index];
+    if (sample.stack == profile::kNone) continue;
+    const uint32_t module = profile.locations[profile.stacks[sample.stack].location].module;
+    if (module != profile::kNone) self_ns[module] += sample.weight_ns;
+  }
+  std::vector<uint32_t> order(profile.modules.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return self_ns[a] > self_ns[b]; });
+  std::vector<std::string_view> colours(order.size());
+  for (size_t i = 0; i < order.size() && i < kModuleColours.size(); ++i) {
+    colours[order[i]] = kModuleColours[i];
+  }
+  return colours;
 }
 
 size_t digits(uint64_t number) {
@@ -28,18 +65,23 @@ size_t digits(uint64_t number) {
 
 }  // namespace
 
-TraceEvents::TraceEvents(const profile::Profile& profile) : profile_(profile) {
+TraceEvents::TraceEvents(const profile::View& view) : profile_(*view.profile) {
+  const profile::Profile& profile = profile_;
   std::vector<bool> waits(profile.functions.size());
   for (const profile::Location& location : profile.locations) {
     if (location.wait == profile::kNone || location.line_count == 0) continue;
     waits[profile.lines[location.first_line].function] = true;
   }
+  const std::vector<std::string_view> colours = colours_of_modules(view);
   const auto head = [&](uint32_t function, uint32_t module) {
     const bool is_wait = function != profile::kNone && waits[function];
+    const std::string_view colour = is_wait                    ? kWaitColour
+                                    : module != profile::kNone ? colours[module]
+                                                               : std::string_view();
     return fmt::format(R"({{"name":{},"cat":{},"ph":"X"{})",
                        json_string(profile::function_name(profile, function)),
                        is_wait ? kWaitCategory : json_string(profile::module_name(profile, module)),
-                       is_wait ? kGrey : "");
+                       colour.empty() ? "" : fmt::format(R"(,"cname":"{}")", colour));
   };
   for (uint32_t i = 0; i < profile.functions.size(); ++i) {
     heads_.push_back(head(i, profile.functions[i].module));
@@ -67,6 +109,12 @@ uint64_t TraceEvents::slice_size(uint32_t function, uint64_t begin_us, uint64_t 
 
 std::string metadata_event(std::string_view kind, int32_t pid, int32_t tid, std::string_view name) {
   return metadata(kind, pid, tid, "name", json_string(name));
+}
+
+std::string counter_event(std::string_view name, int32_t pid, uint64_t time_us,
+                          std::string_view series, double value) {
+  return fmt::format(R"({{"name":"{}","ph":"C","pid":{},"ts":{},"args":{{"{}":{:.2f}}}}})", name,
+                     pid, time_us, series, value);
 }
 
 std::string metadata_event(std::string_view kind, int32_t pid, int32_t tid, size_t sort_index) {

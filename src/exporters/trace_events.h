@@ -7,13 +7,14 @@
 #include <string_view>
 #include <vector>
 
-#include "profile/profile.h"
+#include "profile/view.h"
 
 namespace sampan::exporters {
 
 class TraceEvents {
  public:
-  explicit TraceEvents(const profile::Profile& profile);
+  // Each module of the view has a colour, as far as there are some: those with most time first.
+  explicit TraceEvents(const profile::View& view);
 
   // Of the slices that follow.
   void set_thread(const profile::Thread& thread);
@@ -35,5 +36,9 @@ class TraceEvents {
 // {"name":KIND,"ph":"M","pid":...,"tid":...,"args":{KEY:VALUE}}
 std::string metadata_event(std::string_view kind, int32_t pid, int32_t tid, std::string_view name);
 std::string metadata_event(std::string_view kind, int32_t pid, int32_t tid, size_t sort_index);
+
+// {"name":NAME,"ph":"C","pid":...,"ts":...,"args":{SERIES:VALUE}}: a track of the process.
+std::string counter_event(std::string_view name, int32_t pid, uint64_t time_us,
+                          std::string_view series, double value);
 
 }  // namespace sampan::exporters

@@ -21,7 +21,7 @@ TraceSlices::TraceSlices(const profile::View& view)
   std::vector<size_t> position(profile_.threads.size(), 0);
   for (size_t i = 0; i < view.threads.size(); ++i) position[view.threads[i]] = i;
   for (const uint32_t sample : view.samples) {
-    samples_[position[profile_.samples[sample].thread]].push_back(sample);
+    samples_[position[view.thread_of(profile_.samples[sample].thread)]].push_back(sample);
   }
 }
 

@@ -1,37 +1,124 @@
-// The files of one directory, and their names.
+// The files of one directory, and their names; the same in a bundle.
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <system_error>
 #include <unordered_set>
 
 #include "base/error.h"
 #include "exporters/exporter.h"
+#include "exporters/tar_writer.h"
 #include "exporters/thread_names.h"
 
 namespace sampan::exporters {
 namespace {
+
+namespace fs = std::filesystem;
 
 std::string merged_file_name(const Format& format) {
   if (format.name == "html") return "profile.html";  // the one that shows everything
   return fmt::format("profile_{}{}", format.per_thread ? "overall" : format.name, format.suffix);
 }
 
-// The views of the threads that have samples, in the view's order, in one pass over the samples.
-std::vector<std::pair<uint32_t, profile::View>> split_by_thread(const profile::View& view) {
-  std::vector<std::vector<uint32_t>> samples(view.profile->threads.size());
+// Formats that have no files of single threads share suffixes with those that have.
+std::string process_file_name(const profile::Process& process, const Format& format) {
+  return fmt::format("profile_process_{}_{}{}{}{}", process.pid, file_name_part(process.name),
+                     format.per_thread ? "" : "_", format.per_thread ? "" : format.name,
+                     format.suffix);
+}
+
+// The views of what has samples, in one pass over them: by thread of the view, or by its process.
+template <typename KeyOf>
+std::vector<std::pair<uint32_t, profile::View>> split(const profile::View& view, size_t keys,
+                                                      const KeyOf& key_of) {
+  std::vector<std::vector<uint32_t>> samples(keys), threads(keys);
+  std::vector<uint32_t> order;
+  for (const uint32_t thread : view.threads) {
+    if (threads[key_of(thread)].empty()) order.push_back(key_of(thread));
+    threads[key_of(thread)].push_back(thread);
+  }
   for (const uint32_t sample : view.samples) {
-    samples[view.thread_of(view.profile->samples[sample].thread)].push_back(sample);
+    samples[key_of(view.thread_of(view.profile->samples[sample].thread))].push_back(sample);
   }
   std::vector<std::pair<uint32_t, profile::View>> result;
-  for (const uint32_t thread : view.threads) {
-    if (samples[thread].empty()) continue;
-    result.emplace_back(thread, view.part(std::move(samples[thread]), {thread}));
+  for (const uint32_t key : order) {
+    if (samples[key].empty()) continue;
+    result.emplace_back(key, view.part(std::move(samples[key]), std::move(threads[key])));
   }
   return result;
 }
+
+using Visit = std::function<void(const profile::View&, const Format&, const std::string& name)>;
+
+// Every file that is asked for, with a name of its own.
+void for_each_file(const profile::View& view, std::span<const Format* const> formats,
+                   const WriteOptions& options, const Visit& visit) {
+  const profile::Profile& profile = *view.profile;
+  std::unordered_set<std::string> names;
+  const auto with_name = [&](const profile::View& part, const Format& format, std::string name) {
+    // After an exec, a process's main thread is there twice, with one tid.
+    const std::string stem = name.substr(0, name.size() - format.suffix.size());
+    for (int i = 2; !names.insert(name).second; ++i) {
+      name = fmt::format("{}_{}{}", stem, i, format.suffix);
+    }
+    visit(part, format, name);
+  };
+
+  for (const Format* format : formats) with_name(view, *format, merged_file_name(*format));
+  if (options.per_process) {
+    const auto process_of = [&](uint32_t thread) { return profile.threads[thread].process; };
+    for (const auto& [process, part] : split(view, profile.processes.size(), process_of)) {
+      for (const Format* format : formats) {
+        with_name(part, *format, process_file_name(profile.processes[process], *format));
+      }
+    }
+  }
+  if (options.per_thread) {
+    const auto itself = [](uint32_t thread) { return thread; };
+    for (const auto& [index, part] : split(view, profile.threads.size(), itself)) {
+      profile::Thread thread = profile.threads[index];
+      thread.name = view.thread_name(index);
+      for (const Format* format : formats) {
+        if (format->per_thread) with_name(part, *format, thread_file_name(thread, *format));
+      }
+    }
+  }
+}
+
+void create_directory(const std::string& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) throw Error("creating {}: {}", directory, error.message());
+}
+
+// A directory for the files of a bundle, which goes with them.
+class PassingDirectory {
+ public:
+  explicit PassingDirectory(const std::string& bundle) {
+    const bool is_file = !fs::exists(bundle) || fs::is_regular_file(bundle);
+    const fs::path parent =
+        bundle != "-" && is_file ? fs::absolute(bundle).parent_path() : fs::temp_directory_path();
+    path_ = (parent / ".sampan-bundle-XXXXXX").string();
+    if (::mkdtemp(path_.data()) == nullptr) {
+      throw Error("creating a directory in {}: {}", parent.string(), std::strerror(errno));
+    }
+  }
+  ~PassingDirectory() {
+    std::error_code ignored;  // a rest that stays is a nuisance, no error
+    fs::remove_all(path_, ignored);
+  }
+  PassingDirectory(const PassingDirectory&) = delete;
+  PassingDirectory& operator=(const PassingDirectory&) = delete;
+
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
 
 }  // namespace
 
@@ -40,32 +127,55 @@ std::string thread_file_name(const profile::Thread& thread, const Format& format
                      format.suffix);
 }
 
-std::vector<Written> write_all(const profile::View& view, std::span<const Format* const> formats,
-                               const std::string& directory, bool per_thread) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) throw Error("creating {}: {}", directory, error.message());
-
-  std::vector<Written> written;
-  std::unordered_set<std::string> names;
-  const auto write = [&](const profile::View& part, const Format& format, std::string name) {
-    // After an exec, a process's main thread is there twice, with one tid.
-    const std::string stem = name.substr(0, name.size() - format.suffix.size());
-    for (int i = 2; !names.insert(name).second; ++i) {
-      name = fmt::format("{}_{}{}", stem, i, format.suffix);
-    }
-    const std::string path = (std::filesystem::path(directory) / name).string();
-    written.push_back({path, &format, format.write(part, path, format.max_size).notes});
-  };
-
-  for (const Format* format : formats) write(view, *format, merged_file_name(*format));
-  if (!per_thread) return written;
-  for (const auto& [thread, part] : split_by_thread(view)) {
-    for (const Format* format : formats) {
-      if (!format->per_thread) continue;
-      write(part, *format, thread_file_name(view.profile->threads[thread], *format));
-    }
+Written write_file(const profile::View& view, const Format& format, const std::string& path,
+                   const WriteOptions& options) {
+  const uint64_t max_size = options.max_size.value_or(format.max_size);
+  const bool unmerge = format.timeline && view.merge != profile::Merge::kNothing;
+  Written written = {path, &format, {}};
+  written.notes = format.write(unmerge ? profile::unmerged(view) : view, path, max_size).notes;
+  if (unmerge) {
+    written.notes.push_back(fmt::format(
+        "the threads of {} stay apart: --merge-by is for formats without a timeline", format.name));
   }
+  std::error_code error;
+  const uint64_t size = fs::is_regular_file(path, error) ? fs::file_size(path, error) : 0;
+  if (max_size != 0 && !error && size > max_size) {
+    written.notes.push_back(fmt::format("{:.1f} MB: {} cannot be made smaller",
+                                        static_cast<double>(size) / 1e6, format.name));
+  }
+  return written;
+}
+
+std::vector<Written> write_all(const profile::View& view, std::span<const Format* const> formats,
+                               const std::string& directory, const WriteOptions& options) {
+  create_directory(directory);
+  std::vector<Written> written;
+  for_each_file(view, formats, options,
+                [&](const profile::View& part, const Format& format, const std::string& name) {
+                  const std::string path = (fs::path(directory) / name).string();
+                  written.push_back(write_file(part, format, path, options));
+                });
+  return written;
+}
+
+std::vector<Written> write_bundle(const profile::View& view, std::span<const Format* const> formats,
+                                  const std::string& path, const WriteOptions& options) {
+  const fs::path parent = fs::path(path).parent_path();
+  if (path != "-" && !parent.empty()) create_directory(parent.string());
+  OutputFile file(path);
+  TarWriter tar(file);
+  const PassingDirectory passing(path);
+  std::vector<Written> written;
+  for_each_file(view, formats, options,
+                [&](const profile::View& part, const Format& format, const std::string& name) {
+                  const std::string one = passing.file(name);
+                  written.push_back(write_file(part, format, one, options));
+                  written.back().path = "profile/" + name;
+                  tar.add(written.back().path, one);
+                  fs::remove(one);
+                });
+  tar.finish();
+  file.commit();
   return written;
 }
 

@@ -79,6 +79,15 @@ uint64_t nanoseconds(double seconds) {
   return seconds < 1e10 ? static_cast<uint64_t>(seconds * 1e9) : UINT64_MAX;
 }
 
+// By process, main first, then busiest first.
+void sort_threads(const Profile& profile, std::vector<uint32_t>* threads) {
+  std::stable_sort(threads->begin(), threads->end(), [&](uint32_t a, uint32_t b) {
+    const Thread &x = profile.threads[a], &y = profile.threads[b];
+    return std::tuple(x.process, !x.is_main, y.sampled_cpu_ns) <
+           std::tuple(y.process, !y.is_main, x.sampled_cpu_ns);
+  });
+}
+
 // The first thread of each name, in the view's order, stands for those that follow.
 void merge_threads(View* view) {
   const Profile& profile = *view->profile;
@@ -148,13 +157,24 @@ View select(const Profile& profile, const Selection& selection) {
   for (uint32_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i]) view.threads.push_back(i);
   }
-  std::stable_sort(view.threads.begin(), view.threads.end(), [&](uint32_t a, uint32_t b) {
-    const Thread &x = profile.threads[a], &y = profile.threads[b];
-    return std::tuple(x.process, !x.is_main, y.sampled_cpu_ns) <
-           std::tuple(y.process, !y.is_main, x.sampled_cpu_ns);
-  });
+  sort_threads(profile, &view.threads);
   if (view.merge != Merge::kNothing) merge_threads(&view);
   return view;
+}
+
+View unmerged(const View& view) {
+  if (view.merged_into.empty()) return view;
+  std::vector<bool> wanted(view.profile->threads.size());
+  for (const uint32_t thread : view.threads) wanted[thread] = true;
+  View result = view;
+  result.threads.clear();
+  for (uint32_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[view.merged_into[i]]) result.threads.push_back(i);
+  }
+  sort_threads(*view.profile, &result.threads);
+  result.merged_into.clear();
+  result.merge = Merge::kNothing;
+  return result;
 }
 
 View only_thread(const View& view, uint32_t thread) {

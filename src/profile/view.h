@@ -61,6 +61,8 @@ std::string pool_name(const std::string& name);
 // Throws Error for a thread or process that is not in the profile, with the nearest name that is,
 // and for waiting samples where none were taken.
 View select(const Profile& profile, const Selection& selection = {});
+// The same view with each thread for itself again.
+View unmerged(const View& view);
 // The same view, one thread of it.
 View only_thread(const View& view, uint32_t thread);
 

@@ -55,7 +55,8 @@ TEST(Callgrind, KeepsHostileNamesOnTheirLine) {
 TEST(CallGraph, CountsRecursionOnce) {
   const profile::Profile profile =
       test::profile_of("main;f;g;f;h 3\nmain;f;f 2\n# thread 101 w\nmain;f 1\n");
-  const CallGraph graph(select(profile));
+  const profile::View view = select(profile);
+  const CallGraph graph(view, by_thread_and_stack(view));
   std::map<std::string, uint64_t> self, total, count;
   for (const CallGraph::Site& site : graph.sites()) {
     self[graph.functions()[site.function].name] += site.self.samples;

@@ -139,7 +139,7 @@ TEST(WriteAll, LeavesOneFilePerFormatAndThread) {
   const ScratchDirectory directory;
   const std::vector<const Format*> formats = {&format("trace"), &format("folded")};
   const std::vector<Written> written =
-      write_all(select(profile), formats, directory.file("made/for/this"), true);
+      write_all(select(profile), formats, directory.file("made/for/this"), {.per_thread = true});
   std::vector<std::string> names;
   for (const Written& file : written) {
     EXPECT_TRUE(std::filesystem::exists(file.path)) << file.path;

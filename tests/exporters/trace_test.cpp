@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 #include <rapidjson/document.h>
 
+#include <fmt/format.h>
+
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -78,13 +81,44 @@ TEST(Trace, DrawsWaitsInGrey) {
   EXPECT_EQ(trace.slices(),
             (Slices{"main 0+12000", "work 0+4000", "read 4000+8000", "[read pipe:[7]] 4000+8000"}));
   for (const auto& event : trace.events.GetArray()) {
+    if (event["ph"] != "X") continue;
     const bool is_wait = event["name"] == "[read pipe:[7]]";
-    EXPECT_EQ(event.HasMember("cname"), is_wait);
-    if (is_wait) {
-      EXPECT_STREQ(event["cname"].GetString(), "grey");
-      EXPECT_STREQ(event["cat"].GetString(), "waiting");
-    }
+    EXPECT_EQ(event["cname"] == "grey", is_wait);
+    EXPECT_EQ(event["cat"] == "waiting", is_wait);
   }
+}
+
+TEST(Trace, HasAColourForEachModule) {
+  std::string text = "main 1\n";
+  for (int i = 0; i < 20; ++i) text += fmt::format("main;f{}@@/lib/lib{}.so {}\n", i, i, 50 - i);
+  std::map<std::string, std::string> colours;
+  const Trace trace = trace_of(test::profile_of(text));
+  for (const auto& event : trace.events.GetArray()) {
+    if (event["ph"] != "X") continue;
+    colours[event["cat"].GetString()] =
+        event.HasMember("cname") ? event["cname"].GetString() : "none";
+  }
+  // The program has least time of its own, and so no colour.
+  EXPECT_EQ(colours["app"], "none");
+  EXPECT_EQ(colours["lib12.so"], "none");
+  EXPECT_EQ(colours["lib0.so"], "rail_response");
+  std::set<std::string> different;
+  for (const auto& [module, colour] : colours) different.insert(colour);
+  EXPECT_EQ(different.size(), 12u + 1);
+}
+
+TEST(Trace, CountsThreadsOnCpu) {
+  const Trace trace =
+      trace_of(test::profile_of("f 20\n~futex 20\n# thread 101 w\nf 10\n"
+                                "# process 200 /bin/b\n# thread 200 b\nf 5\n"));
+  std::vector<std::string> counts;
+  for (const auto& event : trace.events.GetArray()) {
+    if (event["ph"] != "C") continue;
+    counts.push_back(fmt::format("{} {} {:.2f}", event["pid"].GetInt(), event["ts"].GetUint64(),
+                                 event["args"]["threads"].GetDouble()));
+  }
+  EXPECT_EQ(counts, (std::vector<std::string>{"100 0 2.00", "100 40000 1.00", "100 80000 0.00",
+                                              "200 0 1.00", "200 20000 0.00", "200 100000 0.00"}));
 }
 
 TEST(Trace, KeepsSlicesOfOneNameApart) {

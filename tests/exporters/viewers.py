@@ -161,10 +161,10 @@ def trace(path):
     events = json.loads(pathlib.Path(path).read_text())
     names, slices = {}, collections.defaultdict(list)
     for event in events:
-        thread = event["pid"], event["tid"]
+        thread = event["pid"], event.get("tid")
         if event["ph"] == "M":
             names.setdefault(event["name"], {})[thread] = event["args"]
-        else:
+        elif event["ph"] != "C":
             assert event["ph"] == "X" and event["dur"] > 0 and "args" not in event, event
             slices[thread].append((event["ts"], event["ts"] + event["dur"], event["name"]))
     for kind in ("process_sort_index", "thread_sort_index"):

@@ -18,7 +18,7 @@ int main(int argc, char** argv) try {
   const sampan::profile::Profile profile = sampan::test::profile_of(text);
   std::vector<const sampan::exporters::Format*> formats;
   for (const auto& format : sampan::exporters::formats()) formats.push_back(&format);
-  sampan::exporters::write_all(select(profile), formats, argv[2], true);
+  sampan::exporters::write_all(select(profile), formats, argv[2], {.per_thread = true});
 } catch (const std::exception& error) {
   fmt::print(stderr, "{}\n", error.what());
   return 1;

@@ -41,11 +41,11 @@ def exports(bench):
     rows = subprocess.run([tools / "export_clock", large, made], check=True, text=True,
                           stdout=subprocess.PIPE).stdout
     for row in rows.splitlines():
-        name, seconds, memory = row.split()
+        name, seconds, cpu_seconds, memory = row.split()
         files = list(made.glob(f"{name}.*"))
         size = f", {files[0].stat().st_size / 1e6:.1f} MB" if files else ""
         bench.judge(f"1 M samples, {name}, s", float(seconds), SECONDS.get(name, OTHERS_SECONDS),
-                    f"{float(seconds):.2f}{size}")
+                    f"{float(seconds):.2f} ({float(cpu_seconds):.2f} of CPU{size})")
         bench.judge(f"1 M samples, {name}, MB of memory", float(memory), MEMORY_MB, memory)
     others(bench, made)
 

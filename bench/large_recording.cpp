@@ -13,7 +13,8 @@ namespace {
 
 using namespace sampan::recording;
 
-void repeat(const Recording& source, Writer& writer, uint64_t samples) {
+// Returns the time of the last.
+uint64_t repeat(const Recording& source, Writer& writer, uint64_t samples) {
   constexpr uint32_t kThreads = 16;
   constexpr uint64_t kPeriod = 4'000'000;
   std::vector<uint32_t> modules, stacks;
@@ -30,18 +31,20 @@ void repeat(const Recording& source, Writer& writer, uint64_t samples) {
     threads.push_back(
         writer.add(Thread{process, static_cast<int32_t>(100 + i), 0, fmt::format("worker-{}", i)}));
   }
+  uint64_t time_ns = 0;
   for (uint64_t i = 0; i < samples; ++i) {
     const uint32_t thread = static_cast<uint32_t>(i % kThreads);
     const uint64_t step = i / kThreads + 1;
     Sample sample = source.samples[(step + thread * 997) % source.samples.size()];
     sample.thread = threads[thread];
     if (sample.stack != kNone) sample.stack = stacks[sample.stack];
-    sample.time_ns = step * kPeriod + thread * 1000;
+    sample.time_ns = time_ns = step * kPeriod + thread * 1000;
     sample.weight_ns = kPeriod;
     sample.wait = kNone;
     writer.add(sample);
     if (i % 1000 == 0) writer.tick(sample.time_ns);
   }
+  return time_ns;
 }
 
 }  // namespace
@@ -53,8 +56,9 @@ int main(int argc, char** argv) try {
   }
   const Recording source = read(argv[1]);
   Writer writer(argv[2], source.session);
-  repeat(source, writer, std::strtoull(argv[3], nullptr, 10));
-  writer.finish({});
+  SessionEnd end;
+  end.time_ns = repeat(source, writer, std::strtoull(argv[3], nullptr, 10));
+  writer.finish(end);
 } catch (const std::exception& error) {
   fmt::print(stderr, "{}\n", error.what());
   return 1;

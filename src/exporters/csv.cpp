@@ -3,6 +3,7 @@
 // in them. Times are seconds with all digits.
 //
 // A sample's stack is its functions, root first, with ';' between them, as in folded stacks.
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -114,17 +115,18 @@ class SampleRows {
     return stack_text_;
   }
 
-  // About: of what must be quoted, the quotes are not counted.
+  // At most: as if every stack were quoted.
   uint64_t size() {
     std::vector<uint64_t> stacks(profile_.stacks.size());
     for (size_t i = 0; i < stacks.size(); ++i) {
       const profile::Stack& stack = profile_.stacks[i];
       if (stack.prefix != kNone) stacks[i] = stacks[stack.prefix];
       profile::for_each_frame(profile_, stack.location, [&](const profile::Frame& frame) {
-        stacks[i] += 1 + (frame.function == kNone ? names_.back() : names_[frame.function]).size();
+        const std::string& name = frame.function == kNone ? names_.back() : names_[frame.function];
+        stacks[i] += 1 + name.size() + static_cast<size_t>(std::ranges::count(name, '"'));
       });
     }
-    constexpr uint64_t kNumbers = 40;
+    constexpr uint64_t kNumbers = 60;  // and what separates and quotes
     uint64_t sum = 0;
     for (size_t position = 0; position < view_.threads.size(); ++position) {
       const uint64_t thread = thread_cells(view_.threads[position]).size() + kNumbers;

@@ -156,10 +156,11 @@ class FlamegraphWriter {
   void lay_out() {
     add({0, kWidth, 0, kNone, kRoot, {}, total_});
     double x = 0;
-    for_each_thread_tree(view_, [&](size_t thread, const CallTree& tree) {
-      lay_out(tree, thread, x);
-      x += width(tree[0].total);
-    });
+    for_each_thread_tree(view_, profile::by_thread_and_stack(view_),
+                         [&](size_t thread, const CallTree& tree) {
+                           lay_out(tree, thread, x);
+                           x += width(tree[0].total);
+                         });
   }
 
   void lay_out(const CallTree& tree, size_t thread, double x) {

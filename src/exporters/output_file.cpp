@@ -80,6 +80,7 @@ void OutputFile::flush() {
 
 void OutputFile::commit() {
   flush();
+  if (interrupted) fail(EINTR);
   const int fd = fd_;
   fd_ = -1;
   if (::close(fd) != 0) fail(errno);

@@ -16,6 +16,8 @@ constexpr uint64_t kFlamegraphBytes = 10'000'000;
 constexpr uint64_t kFirefoxBytes = 512 << 20;
 // speedscope and the Firefox Profiler read all of it before they show anything.
 constexpr uint64_t kPerfScriptBytes = 100'000'000;
+// What a table in memory is made of without much waiting.
+constexpr uint64_t kCsvSamplesBytes = 500'000'000;
 
 }  // namespace
 
@@ -43,7 +45,7 @@ std::span<const Format> formats() {
              write_perf_script},
       Format{"csv", ".csv", "spreadsheets: functions", true, false, 0, write_csv},
       Format{"csv-threads", ".csv", "spreadsheets: threads", false, false, 0, write_csv_threads},
-      Format{"csv-samples", ".csv", "R, pandas, databases: samples", false, true, 0,
+      Format{"csv-samples", ".csv", "R, pandas, databases: samples", false, true, kCsvSamplesBytes,
              write_csv_samples},
       Format{"json", ".json", "programs: as sampan report --json", true, true, 0, write_json},
       Format{"flamegraph", ".svg", "any browser", true, false, kFlamegraphBytes, write_flamegraph},

@@ -146,7 +146,7 @@ void write_counters(const profile::View& view, uint64_t max_size, EventFile& fil
     for (size_t step = 0; step < steps.size(); ++step) {
       if (step == 0 || steps[step] != steps[step - 1]) event(step, steps[step]);
     }
-    if (!steps.empty()) event(steps.size(), 0);
+    if (!steps.empty() && steps.back() != 0) event(steps.size(), 0);
   }
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """`sampan export` where it cannot go on: a sentence, no half file, and a status that is not 0."""
+import fcntl
 import os
 import pathlib
 import signal
@@ -94,11 +95,13 @@ class Failures(unittest.TestCase):
         passing = self.directory / "tmp"
         passing.mkdir()
         process = self.export("--output", fifo, "--bundle", env={**os.environ, "TMPDIR": str(passing)})
-        with open(fifo, "rb") as reader:
-            reader.read(1)  # the rest does not fit into the pipe
-            time.sleep(0.2)
-            process.send_signal(signal.SIGINT)
-            self.assert_fails(process, "interrupted", "bundle")
+        reader = os.open(fifo, os.O_RDONLY)
+        self.addCleanup(os.close, reader)
+        fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
+        os.read(reader, 1)  # the rest does not fit into the pipe
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        self.assert_fails(process, "interrupted", "bundle")
         self.assertEqual(list(passing.iterdir()), [])
 
     def test_what_may_not_be_written(self):

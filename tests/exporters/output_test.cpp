@@ -5,6 +5,8 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -151,6 +153,49 @@ TEST(WriteAll, LeavesOneFilePerFormatAndThread) {
                                              "profile_thread_100_app_2.folded"}));
   EXPECT_EQ(contents(written[2].path), "app;main 1\n");
   EXPECT_EQ(contents(written[3].path), "app;main 2\n");
+}
+
+TEST(WriteAll, HasFilesOfProcessesAndPools) {
+  const profile::Profile profile = test::profile_of(
+      "# process 100 /bin/a b\n# thread 100 w-1\nmain 1\n# thread 101 w-2\nmain 2\n"
+      "# process 200 /bin/idle\n# thread 200 idle\n");
+  const ScratchDirectory directory;
+  const std::vector<const Format*> formats = {&format("trace"), &format("folded")};
+  profile::Selection selection;
+  selection.merge = profile::Merge::kPool;
+  const std::vector<Written> written =
+      write_all(select(profile, selection), formats, directory.file("x"),
+                {.per_thread = true, .per_process = true});
+  std::vector<std::string> names;
+  for (const Written& file : written) {
+    names.push_back(std::filesystem::path(file.path).filename());
+    EXPECT_EQ(file.notes.size(), file.format->timeline ? 1u : 0u);  // its threads stay apart
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"profile_trace.json", "profile_overall.folded",
+                                             "profile_process_100_a_b_trace.json",
+                                             "profile_process_100_a_b.folded",
+                                             "profile_thread_100_w.folded"}));
+  EXPECT_EQ(contents(written[4].path), "w;main 3\n");
+  EXPECT_NE(contents(written[0].path).find("w-2"), std::string::npos);
+}
+
+TEST(OutputFile, IsGoneWhenInterrupted) {
+  const ScratchDirectory directory;
+  EXPECT_EXIT(
+      {
+        OutputFile file(directory.file("x"));
+        file.write(std::string(1 << 20, 'x'));
+        interrupt_writing();
+        try {
+          file.commit();
+        } catch (const Error& error) {
+          std::fputs(error.what(), stderr);
+          file.~OutputFile();
+          std::_Exit(7);
+        }
+      },
+      testing::ExitedWithCode(7), "writing .*x: interrupted, nothing of it is left");
+  EXPECT_TRUE(std::filesystem::is_empty(std::filesystem::path(directory.file("x")).parent_path()));
 }
 
 TEST(Formats, SuggestTheNearest) {

@@ -3,11 +3,13 @@
 
 import {byThread} from "./data/by_thread.js";
 import {flatTable} from "./data/flat.js";
-import {errorNs} from "./data/noise.js";
+import {boundOfAll, errorNs} from "./data/noise.js";
 import {partOfTree, stackParts} from "./data/parts.js";
 import {compile, matchingFunctions, weightWith} from "./data/search.js";
 import {weightsByStack} from "./data/selection.js";
 import {callersOf, calleesOf, callTree} from "./data/tree.js";
+
+const kTellingSamples = 16;  // of fewer no change can be told
 
 /**
  * @param {import("./data/profile.js").Profile} profile
@@ -75,6 +77,9 @@ export function createDerived(profile, state) {
         self: errorNs(flat.selfSamples[row], all, flat.self[row]),
         total: errorNs(flat.totalSamples[row], all, flat.total[row])}]));
     }).get(func) ?? {self: 0, total: 0},
+    /** Standard deviations that a change of a comparison must be beyond. */
+    bound: () => once("bound",
+      () => boundOfAll(derived.flat().totalSamples.filter((samples) => samples >= kTellingSamples).length)),
     /** The selection by thread, or by side of the comparison. */
     parts: (by) => once(`parts ${by}`, () => stackParts(profile, selection, by)),
     /** What is searched for: functions is null without a pattern, or a wrong one. */

@@ -21,7 +21,7 @@ test('the table has both sides, and what changed first', async () => {
   assert.equal(first.Function, 'work', 'the synthetic change');
   const change = parseFloat(first.Change);
   assert.ok(change > 20, first.Change);
-  assert.ok(Math.abs(parseFloat(first.after) - parseFloat(first.before) - change) < 0.2);
+  assert.ok(Math.abs(parseFloat(first['B %']) - parseFloat(first['A %']) - change) < 0.2);
   assert.equal(await page.page.getAttribute(`${VIEW} tr[data-func] .grew`, 'class'), 'grew');
   assert.ok(others.some((row) => parseFloat(row.Change) < 0), 'shares of the others shrank');
   const unsure = await page.texts(`${VIEW} .unsure`);
@@ -52,5 +52,5 @@ test('by change, the frame that grew is red, and others are not', async () => {
   const work = redness.filter(({name}) => name === 'work').sort((a, b) => b.width - a.width)[0];
   assert.ok(work.red > 30, JSON.stringify(work));
   assert.ok(redness.some(({red}) => red < -10), 'something shrank');
-  assert.deepEqual(await page.texts('.legend-item'), ['less in after', 'more in after', 'no sure change']);
+  assert.deepEqual(await page.texts('.legend-item'), ['less in B', 'more in B', 'no sure change']);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {differenceError, errorNs, isNoise, relativeError} from "../../src/viewer/data/noise.js";
+import {boundOfAll, differenceError, errorNs, isNoise, relativeError} from "../../src/viewer/data/noise.js";
 
 test("the interval holds the truth 95 times in a hundred", () => {
   let state = 12345;
@@ -29,6 +29,13 @@ test("fewer than 16 samples of many are noise", () => {
 test("the error of a difference: that of both together", () => {
   const [a, b] = [{met: 100, all: 1000}, {met: 400, all: 1000}];
   const own = ({met, all}) => relativeError(met, all) * met / all;
-  assert.ok(Math.abs(differenceError(a, b) - Math.hypot(own(a), own(b))) < 1e-12);
-  assert.equal(differenceError({met: 0, all: 0}, {met: 0, all: 0}), 0);
+  assert.ok(Math.abs(differenceError(a, b, 1.96) - Math.hypot(own(a), own(b))) < 1e-12);
+  assert.equal(differenceError({met: 0, all: 0}, {met: 0, all: 0}, 1.96), 0);
+});
+
+test("the more is compared, the more a change must be", () => {
+  // Of a normal distribution, 99 % two-sided: 2.576; of 1000 at once, 4.417 (tables).
+  for (const [comparisons, least] of [[0, 2.576], [1, 2.576], [1000, 4.417]]) {
+    assert.ok(boundOfAll(comparisons) >= least && boundOfAll(comparisons) < 1.2 * least, `${comparisons}`);
+  }
 });

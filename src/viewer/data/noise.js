@@ -5,6 +5,7 @@
 
 const kConfidence = 1.96;  // standard deviations about 95 % of a normal distribution
 const kNoise = 0.5;
+const kChance = 0.01;  // that a change is called sure which is none
 
 /**
  * Half of the 95 % confidence interval of a share, as part of the share: 0.2 is "± 20 %".
@@ -30,11 +31,21 @@ export function isNoise(error, ns) {
 }
 
 /**
- * Half of the 95 % confidence interval of the difference of two shares, a and b.
+ * Standard deviations that, by chance, none of so many differences is beyond, with 99 % confidence
+ * (Bonferroni). From P(|Z| > z) <= exp(-z^2 / 2), which is on the safe side.
+ * @param {number} comparisons
+ */
+export function boundOfAll(comparisons) {
+  return Math.sqrt(2 * Math.log(Math.max(1, comparisons) / kChance));
+}
+
+/**
+ * How far off the difference of two shares, a and b, may be.
  * @param {{met: number, all: number}} a
  * @param {{met: number, all: number}} b
+ * @param {number} bound standard deviations
  */
-export function differenceError(a, b) {
+export function differenceError(a, b, bound) {
   const variance = ({met, all}) => all === 0 ? 0 : met * (all - met) / all ** 3;
-  return kConfidence * Math.sqrt(variance(a) + variance(b));
+  return bound * Math.sqrt(variance(a) + variance(b));
 }

@@ -9,7 +9,7 @@ import {differenceError, isNoise} from "./noise.js";
  * @typedef {object} Change of a function's self share, from side a to side b of a comparison
  * @property {number} before
  * @property {number} after
- * @property {number} error half of the 95 % confidence interval of their difference
+ * @property {number} error how far off their difference may be
  */
 
 /**
@@ -37,9 +37,10 @@ function sideShares(flat, {ns, samples}) {
  * @param {FlatTable} flat
  * @param {(func: number) => {self: number, total: number}} errorOf function, in ns
  * @param {{flat: FlatTable, all: {ns: number, samples: number}}[]|null} sides of a comparison
+ * @param {number} bound of changes, in standard deviations
  * @returns {Row[]}
  */
-export function tableRows(flat, errorOf, sides = null) {
+export function tableRows(flat, errorOf, sides = null, bound = 0) {
   const shares = sides?.map((side) => sideShares(side.flat, side.all));
   return Array.from({length: flat.count}, (_, row) => {
     const func = flat.func[row];
@@ -49,10 +50,15 @@ export function tableRows(flat, errorOf, sides = null) {
       func, self: flat.self[row], total: flat.total[row], samples: flat.selfSamples[row],
       selfError: error.self, totalError: error.total,
       noise: isNoise(error.total, flat.total[row]),
-      change: shares ? {before: a.share, after: b.share, error: differenceError(a, b)} : null,
+      change: shares ? {before: a.share, after: b.share, error: differenceError(a, b, bound)} : null,
     };
   });
 }
+
+const sizeOf = (change) => change === null ? 0 : Math.abs(change.after - change.before);
+
+/** Chance does not explain it. @param {Change|null} change */
+export const isSure = (change) => change !== null && sizeOf(change) > change.error;
 
 /**
  * @param {Row[]} rows
@@ -72,7 +78,7 @@ export function sortRows(rows, sort, names) {
     self: (a, b) => b.self - a.self,
     total: (a, b) => b.total - a.total,
     samples: (a, b) => b.samples - a.samples,
-    change: (a, b) => Math.abs(b.change?.after - b.change?.before) - Math.abs(a.change?.after - a.change?.before) || 0,
+    change: (a, b) => isSure(b.change) - isSure(a.change) || sizeOf(b.change) - sizeOf(a.change),
   }[sort.replace("-", "")];
   return rows.toSorted((a, b) => backwards * compare(a, b) || b.self - a.self || b.total - a.total);
 }

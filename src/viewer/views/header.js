@@ -45,9 +45,9 @@ export function create(element, profile) {
     h("div", {class: "what"},
       h("h1", {}, meta.program),
       h("p", {class: "command", title: meta.command}, meta.command),
-      h("p", {class: "started"}, Number.isNaN(started.getTime()) ? "" :
+      h("p", {class: "started", title: meta.diff ? `A: ${meta.diff.a}\nB: ${meta.diff.b}` : null}, Number.isNaN(started.getTime()) ? "" :
         started.toISOString().replace("T", " ").slice(0, 19) + " UTC",
-      meta.diff ? ` · ${meta.diff.a} compared with ${meta.diff.b}` : "")),
+      meta.diff ? ` · A: ${meta.diff.a} · B: ${meta.diff.b}` : "")),
     h("dl", {class: "figures"}, ...figures(profile).filter((each) => each !== null)),
     remarks.length === 0 ? "" : h("details", {class: "notes"},
       h("summary", {}, counted(remarks.length, "note")), h("ul", {}, ...remarks.map((note) => h("li", {}, note)))));

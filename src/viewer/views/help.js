@@ -23,6 +23,7 @@ const kMeanings = [
   ["total", "samples with the function anywhere on the stack, each counted once"],
   ["±", "half of the 95 % confidence interval, from the number of samples"],
   ["hatched, pale", "its share could be chance: the interval reaches half of it, fewer than 16 samples"],
+  ["A, B", "of a comparison: a change is red or blue when, with 99 % confidence, none of those is chance"],
   ["grey", "waits, and frames narrower than a pixel, drawn together"],
 ];
 

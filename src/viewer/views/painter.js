@@ -34,7 +34,7 @@ function byChange(profile, derived, tree, options, dark) {
   const trees = parts.map((part) => partOfTree(profile, tree, part, options));
   return (node) => {
     const [before, after] = bySide(parts, trees, node);
-    const sure = Math.abs(after.share - before.share) > differenceError(before, after);
+    const sure = Math.abs(after.share - before.share) > differenceError(before, after, derived.bound());
     return sure ? changeColor(before.share, after.share, dark) : changeColor(0, 0, dark);
   };
 }

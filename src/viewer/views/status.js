@@ -45,8 +45,8 @@ export function create(element, profile, state, {derived, names}) {
     thread: (dark) => [...derived.parts("thread").map(({threads: [thread]}, rank) =>
       swatch(threadColor(rank, dark), names.thread(thread))),
     ...(profile.threads.length > derived.parts("thread").length ? [swatch(threadColor(-1, dark), "others")] : [])],
-    diff: (dark) => [swatch(changeColor(1, 0, dark), `less in ${profile.meta.diff.b}`),
-      swatch(changeColor(0, 1, dark), `more in ${profile.meta.diff.b}`),
+    diff: (dark) => [swatch(changeColor(1, 0, dark), "less in B"),
+      swatch(changeColor(0, 1, dark), "more in B"),
       swatch(changeColor(1, 1, dark), "no sure change")],
   };
   return {

@@ -1,7 +1,7 @@
 // The table of functions: self and total, each with what chance leaves open, module and place.
 
 import {flatTable} from "../data/flat.js";
-import {sortRows, tableRows} from "../data/rows.js";
+import {isSure, sortRows, tableRows} from "../data/rows.js";
 import {count, percent, seconds} from "../format.js";
 import {h} from "../dom.js";
 import {createFunctionTable, nextSort} from "./function_table.js";
@@ -20,27 +20,35 @@ function named(func, names, painter) {
     func < 0 ? "[unknown]" : names.of(func));
 }
 
+// Of a comparison: shares of both sides together say nothing, those of each do.
+function changeColumns({a, b}) {
+  return [
+    {sort: "change", title: "Change", hint: "of the self share", number: true, cell: ({change}) => {
+      const difference = change.after - change.before;
+      return h("span", {class: isSure(change) ? (difference > 0 ? "grew" : "shrank") : "unsure",
+        title: "with 99 % confidence none of those beyond ± is chance"},
+      `${difference > 0 ? "+" : ""}${percent(difference)} ± ${percent(change.error)}`);
+    }},
+    {sort: "", title: "A %", hint: `self, in ${a}`, number: true, cell: (row) => percent(row.change.before)},
+    {sort: "", title: "B %", hint: `self, in ${b}`, number: true, cell: (row) => percent(row.change.after)},
+  ];
+}
+
 function columnsOf(profile, {names, painter, derived}) {
   const all = () => derived.all().ns || 1;
   const compared = profile.meta.diff;
+  const shares = [["Self %", "self", "selfError"], ["Total %", "total", "totalError"]].map(
+    ([title, key, error]) => compared ? [] : [{sort: "", title, number: true,
+      cell: (row) => share(row[key] / all(), row[error] / all())}]);
   return [
+    ...(compared ? changeColumns(compared) : []),
     {sort: "self", title: "Self s", hint: "in it, not in what it calls", number: true,
       cell: (row) => seconds(row.self)},
-    {sort: "", title: "Self %", number: true, cell: (row) => share(row.self / all(), row.selfError / all())},
+    ...shares[0],
     {sort: "total", title: "Total s", hint: "in it and in what it calls", number: true,
       cell: (row) => seconds(row.total)},
-    {sort: "", title: "Total %", number: true, cell: (row) => share(row.total / all(), row.totalError / all())},
+    ...shares[1],
     {sort: "samples", title: "Samples", hint: "taken in it", number: true, cell: (row) => count(row.samples)},
-    ...(compared ? [
-      {sort: "", title: compared.a, hint: "self share", number: true, cell: (row) => percent(row.change.before)},
-      {sort: "", title: compared.b, hint: "self share", number: true, cell: (row) => percent(row.change.after)},
-      {sort: "change", title: "Change", hint: "of the self share", number: true, cell: ({change}) => {
-        const difference = change.after - change.before;
-        const sure = Math.abs(difference) > change.error;
-        return h("span", {class: sure ? (difference > 0 ? "grew" : "shrank") : "unsure",
-          title: `95 % confidence: ± ${percent(change.error)}`},
-          `${difference > 0 ? "+" : ""}${percent(difference)} ± ${percent(change.error)}`);
-      }}] : []),
     {sort: "name", title: "Function", cell: (row) => named(row.func, names, painter)},
     {sort: "module", title: "Module", cell: (row) =>
       h("span", {title: names.modulePath(row.func)}, names.module(row.func))},
@@ -54,7 +62,7 @@ export function shownRows(profile, state, derived, names) {
   const sides = profile.meta.diff && derived.parts("diff").map((part) =>
     ({flat: flatTable(profile, part.weights), all: part}));
   const matches = derived.found().functions;
-  const rows = tableRows(derived.flat(), derived.errorOf, sides)
+  const rows = tableRows(derived.flat(), derived.errorOf, sides, sides ? derived.bound() : 0)
     .filter(({func}) => matches === null || (func >= 0 && matches[func]));
   return sortRows(rows, state.get().sort, names);
 }

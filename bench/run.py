@@ -16,6 +16,7 @@ import tempfile
 
 import exports
 import outside
+import page
 import pairs
 import workloads
 
@@ -194,7 +195,7 @@ class Bench:
 
 
 ROWS = ("sample", "walk", "start", "size", "finish", "memory", "overhead", "kilohertz",
-        *outside.ROWS, *exports.ROWS)
+        *outside.ROWS, *exports.ROWS, *page.ROWS)
 
 
 def main():
@@ -202,7 +203,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="sampan-bench-") as folder:
         bench = Bench(folder)
         for row in wanted:
-            elsewhere = {**outside.ROWS, **exports.ROWS}
+            elsewhere = {**outside.ROWS, **exports.ROWS, **page.ROWS}
             elsewhere[row](bench) if row in elsewhere else getattr(bench, row)()
         bench.table.finish()
     return 1 if bench.missed else 0

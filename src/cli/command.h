@@ -39,6 +39,7 @@ void add_attach(CLI::App& app, Commands& commands);
 void add_doctor(CLI::App& app, Commands& commands);
 void add_collect(CLI::App& app, Commands& commands);  // hidden: started by the shim
 void add_dump(CLI::App& app, Commands& commands);
+void add_view(CLI::App& app, Commands& commands);
 void add_version(CLI::App& app, Commands& commands);
 void add_report(CLI::App& app, Commands& commands);
 void add_export(CLI::App& app, Commands& commands);  // export, formats

@@ -23,6 +23,7 @@ int run(int argc, char** argv) {
   add_merge(app, commands);
   add_diff(app, commands);
   add_annotate(app, commands);
+  add_view(app, commands);
   add_version(app, commands);
   return parse_arguments(app, commands, argc, argv)();
 }

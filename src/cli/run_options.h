@@ -14,7 +14,7 @@ struct RunOptions {
   unsigned rate_hz = 250;
   std::string clock = "cpu";  // or "wall"
   std::string output = "sampan-profiles";
-  std::vector<std::string> formats = {"trace", "pprof"};
+  std::vector<std::string> formats = {"html", "trace", "pprof"};
   bool follow = true;
   bool quiet = false;
   std::string name;

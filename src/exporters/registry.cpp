@@ -25,7 +25,7 @@ std::span<const Format> formats() {
   static constexpr std::array kFormats = {
       Format{"trace", ".json", "https://ui.perfetto.dev or chrome://tracing", false, true,
              kTraceBytes, write_trace},
-      Format{"html", ".html", "sampan view FILE, or any browser", false, true, kPageBytes,
+      Format{"html", ".html", "sampan view DIRECTORY, or any browser", false, true, kPageBytes,
              write_html},
       Format{"trace-gz", ".json.gz", "the same, of a tenth of the size", false, true, kTraceBytes,
              write_trace_gz},

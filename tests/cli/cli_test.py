@@ -155,7 +155,7 @@ class Output(Case):
     def test_by_default_it_is_in_the_working_directory(self):
         self.assertEqual(self.sampan("run", "--quiet", "--", "true").returncode, 0)
         names = {entry.name for entry in self.only_run(self.path / "sampan-profiles").iterdir()}
-        self.assertLessEqual({"recording.sampan", "profile_trace.json", "profile_overall.pb.gz"},
+        self.assertLessEqual({"recording.sampan", "profile.html", "profile_trace.json", "profile_overall.pb.gz"},
                              names)
 
     def test_options_come_from_the_environment_too(self):

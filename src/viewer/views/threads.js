@@ -35,6 +35,7 @@ export function create(element, profile, state) {
   const folded = new Set(everyone.filter((row) => row.kind === "pool" && row.threads.length > kFoldedAbove)
     .map((row) => row.key));
   let rows = [];
+  let drawn = null;  // the selection
   let range = null;  // that `weights` are of
   let weights = null;
   let sums = [];     // of the rows: {cpu, waiting}
@@ -113,6 +114,8 @@ export function create(element, profile, state) {
   return {
     redraw() {
       const {selection} = state.get();
+      if (selection === drawn) return;
+      drawn = selection;
       if (range?.fromNs !== selection.fromNs || range.toNs !== selection.toNs) {
         range = selection;
         weights = weightsByThread(profile, selection);

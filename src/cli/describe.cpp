@@ -22,7 +22,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
 
 OptionText describe_option(const CLI::Option& option) {
   OptionText text;
-  text.positional = option.nonpositional() == false;
+  text.positional = !option.nonpositional();
   if (text.positional) text.names = {option.get_name(true)};
   for (const std::string& name : option.get_snames()) text.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
@@ -30,6 +30,8 @@ OptionText describe_option(const CLI::Option& option) {
   if (!is_flag && !text.positional) text.value = option.get_type_name();
   text.description = option.get_description();
   text.variable = option.get_envname();
+  text.required = option.get_required();
+  text.several = option.get_expected_max() > 1;
   return text;
 }
 
@@ -38,7 +40,9 @@ std::string usage_of(const CommandText& command, const std::string& footer) {
   if (footer.starts_with("sampan ")) return footer;
   std::string usage = "sampan " + command.name;
   for (const OptionText& option : command.options) {
-    if (option.positional) usage += " " + option.names.front();
+    if (!option.positional) continue;
+    const std::string name = option.names.front() + (option.several ? "..." : "");
+    usage += " " + (option.required ? name : "[" + name + "]");
   }
   return usage + " [OPTIONS]";
 }

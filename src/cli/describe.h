@@ -14,6 +14,8 @@ struct OptionText {
   std::string description;
   std::string variable;  // of the environment, or ""
   bool positional = false;
+  bool required = false;
+  bool several = false;  // may be given more than once
 
   // What the value can be: the words of "cpu|wall", the formats of "FORMAT". Empty: anything.
   std::vector<std::string> choices() const;

@@ -15,7 +15,7 @@ function layoutOf(profile, byName, options) {
 // "main 0-100" by row, from left to right.
 function drawn(profile, boxes) {
   const rows = [];
-  for (const {x, width, row, func, merged} of boxes.toSorted((a, b) => a.x - b.x)) {
+  for (const {x, width, row, func, merged} of [...boxes].sort((a, b) => a.x - b.x)) {
     const name = merged ? `(${merged})` : func < 0 ? "all" : profile.strings[func];
     (rows[row] ??= []).push(`${name} ${Math.round(x)}-${Math.round(x + width)}`);
   }

@@ -80,5 +80,5 @@ export function sortRows(rows, sort, names) {
     samples: (a, b) => b.samples - a.samples,
     change: (a, b) => isSure(b.change) - isSure(a.change) || sizeOf(b.change) - sizeOf(a.change),
   }[sort.replace("-", "")];
-  return rows.toSorted((a, b) => backwards * compare(a, b) || b.self - a.self || b.total - a.total);
+  return [...rows].sort((a, b) => backwards * compare(a, b) || b.self - a.self || b.total - a.total);
 }

@@ -17,7 +17,7 @@ constexpr uint64_t kFirefoxBytes = 512 << 20;
 // speedscope and the Firefox Profiler read all of it before they show anything.
 constexpr uint64_t kPerfScriptBytes = 100'000'000;
 // What a table in memory is made of without much waiting.
-constexpr uint64_t kCsvSamplesBytes = 500'000'000;
+constexpr uint64_t kCsvSamplesBytes = 200'000'000;
 
 }  // namespace
 

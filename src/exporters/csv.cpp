@@ -5,7 +5,6 @@
 // A sample's stack is its functions, root first, with ';' between them, as in folded stacks.
 #include <algorithm>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "exporters/csv_row.h"
@@ -48,7 +47,11 @@ std::vector<ThreadSums> sums_by_thread(const profile::View& view) {
 class SampleRows {
  public:
   SampleRows(const profile::View& view, OutputFile& file)
-      : view_(view), profile_(*view.profile), file_(file), windows_(view) {
+      : view_(view),
+        profile_(*view.profile),
+        file_(file),
+        windows_(view),
+        leaves_(profile_.locations.size() + 1) {
     for (uint32_t i = 0; i < profile_.functions.size(); ++i) {
       names_.push_back(folded_text(profile::function_name(profile_, i)));
     }
@@ -57,7 +60,8 @@ class SampleRows {
 
   Outcome write(uint64_t max_size) {
     Outcome outcome;
-    outcome.notes = windows_.fit(max_size, [&] { return size(); });
+    const std::vector<uint64_t> stacks = stack_sizes();
+    outcome.notes = windows_.fit(max_size, [&] { return size(stacks); });
     file_.write(
         "time_s,weight_s,samples,state,process,pid,thread,tid,function,file,line,module,stack\n");
     for (size_t position = 0; position < view_.threads.size(); ++position) {
@@ -84,8 +88,8 @@ class SampleRows {
   // The innermost frame's; made once per location.
   const std::string& leaf_cells(uint32_t stack) {
     const uint32_t location = stack == kNone ? kNone : profile_.stacks[stack].location;
-    const auto [entry, added] = leaves_.try_emplace(location);
-    if (!added) return entry->second;
+    std::string& cells = location == kNone ? leaves_.back() : leaves_[location];
+    if (!cells.empty()) return cells;
     profile::Frame leaf;
     if (stack != kNone) {
       bool first = true;
@@ -98,7 +102,7 @@ class SampleRows {
     CsvRow row;
     row.text(profile::function_name(profile_, leaf.function)).text(profile_.strings[leaf.file]);
     row.number(leaf.line).text(module_path(profile_, module));
-    return entry->second = without_end(row.end());
+    return cells = without_end(row.end());
   }
 
   static std::string without_end(std::string_view row) {
@@ -116,7 +120,7 @@ class SampleRows {
   }
 
   // At most: as if every stack were quoted.
-  uint64_t size() {
+  std::vector<uint64_t> stack_sizes() const {
     std::vector<uint64_t> stacks(profile_.stacks.size());
     for (size_t i = 0; i < stacks.size(); ++i) {
       const profile::Stack& stack = profile_.stacks[i];
@@ -126,6 +130,10 @@ class SampleRows {
         stacks[i] += 1 + name.size() + static_cast<size_t>(std::ranges::count(name, '"'));
       });
     }
+    return stacks;
+  }
+
+  uint64_t size(const std::vector<uint64_t>& stacks) {
     constexpr uint64_t kNumbers = 60;  // and what separates and quotes
     uint64_t sum = 0;
     for (size_t position = 0; position < view_.threads.size(); ++position) {
@@ -143,8 +151,8 @@ class SampleRows {
   OutputFile& file_;
   SampleWindows windows_;
   CsvRow row_;
-  std::vector<std::string> names_;  // by function; the last is for kNone
-  std::unordered_map<uint32_t, std::string> leaves_;
+  std::vector<std::string> names_;   // by function; the last is for kNone
+  std::vector<std::string> leaves_;  // by location; the last is for kNone; empty: not made yet
   std::vector<profile::Frame> frames_;
   std::string stack_text_;
 };

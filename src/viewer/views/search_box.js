@@ -35,7 +35,7 @@ export function create(element, profile, state, {derived}) {
       }
       const found = functions.reduce((sum, value) => sum + value, 0);
       const {ns} = derived.foundWeight();
-      result.textContent = `${percent(found === 0 ? 0 : ns / derived.all().ns)} in ${counted(found, "function")}`;
+      result.textContent = `${percent(ns / (derived.all().ns || 1))} in ${counted(found, "function")}`;
       result.title = "samples with one of them on the stack, each counted once";
     },
   };

@@ -23,7 +23,8 @@ export function showView(state, view) {
 }
 
 export function invert(state) {
-  const {inverted} = state.get();
+  const {inverted, view} = state.get();
+  if (!kInvertible.includes(view)) return;
   state.set({inverted: !inverted, zoom: [], span: [0, 1], frame: []});
 }
 

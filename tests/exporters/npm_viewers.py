@@ -42,8 +42,9 @@ def speedscope(path):
     return tables
 
 
-def firefox(path):
-    """The Firefox Profiler's client. The threads as it lists them, each with its `table`."""
+def firefox(path, tables=None):
+    """The Firefox Profiler's client. The threads as it lists them, busiest first, each with its
+    `table`; or the first `tables` of them."""
     environment = npm_packages.environment()
     client = npm_packages.install() / "@firefox-devtools/profiler-cli/dist/profiler-cli.js"
     # A daemon holds the profile, until it is told to stop.
@@ -56,7 +57,7 @@ def firefox(path):
         ask("load", pathlib.Path(path).resolve())
         try:
             threads = json.loads(ask("thread", "list", "--limit", "0", "--json"))["threads"]
-            for thread in threads:
+            for thread in threads[:tables]:
                 thread["table"] = firefox_thread(ask, thread["threadHandle"])
             return threads
         finally:

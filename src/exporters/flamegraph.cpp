@@ -23,7 +23,6 @@
 #include "exporters/output_file.h"
 #include "exporters/stack_nodes.h"
 #include "exporters/thread_names.h"
-#include "profile/flat.h"
 
 namespace sampan::exporters {
 namespace {
@@ -101,11 +100,21 @@ std::string hsl(double hue, double saturation, double lightness) {
 // A hue for each module, those of the busiest farthest from each other.
 std::vector<double> module_hues(const profile::View& view) {
   constexpr double kFirst = 28, kGoldenAngle = 137.508;
-  std::vector<double> hues(view.profile->modules.size());
+  const profile::Profile& profile = *view.profile;
+  std::vector<std::pair<uint64_t, size_t>> weights;  // self weight, module
+  for (size_t i = 0; i < profile.modules.size(); ++i) weights.emplace_back(0, i);
+  for (const uint32_t index : view.samples) {
+    const profile::Sample& sample = profile.samples[index];
+    if (sample.stack == kNone) continue;
+    const uint32_t module = profile.locations[profile.stacks[sample.stack].location].module;
+    if (module != kNone) weights[module].first += sample.weight_ns;
+  }
+  std::stable_sort(weights.begin(), weights.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<double> hues(weights.size());
   double hue = kFirst;
-  for (const profile::FlatRow& row : profile::flat_table(view, profile::By::kModule)) {
-    if (row.module == kNone) continue;
-    hues[row.module] = hue;
+  for (const auto& [weight, module] : weights) {
+    hues[module] = hue;
     hue = std::fmod(hue + kGoldenAngle, 360);
   }
   return hues;
@@ -129,10 +138,21 @@ class FlamegraphWriter {
 
   // Leaves out frames until the file has at most `max_size` bytes, if that can be.
   void fit(uint64_t max_size) {
-    while (max_size != 0 && narrowest_ < kWidth && size() > max_size) {
-      narrowest_ *= 1.5;
-      left_out_ += std::erase_if(boxes_, [&](const Box& box) { return box.width < narrowest_; });
+    constexpr unsigned kOthers = 4000, kAnyHeight = 1000;
+    if (max_size == 0) return;
+    // Bytes of the frames, the widest first.
+    std::vector<std::pair<double, uint64_t>> sizes;
+    for (const Box& box : boxes_) sizes.emplace_back(box.width, frame(box, kAnyHeight).size());
+    std::sort(sizes.rbegin(), sizes.rend());
+    uint64_t size = kFlamegraphScript.size() + kOthers;
+    size_t fitting = 0;
+    while (fitting < sizes.size() && size + sizes[fitting].second <= max_size) {
+      size += sizes[fitting++].second;
     }
+    if (fitting == sizes.size()) return;
+    // The root is always drawn. Frames as wide as the first that does not fit are left out, too.
+    narrowest_ = std::min(std::nextafter(sizes[fitting].first, kWidth), kWidth);
+    left_out_ += std::erase_if(boxes_, [&](const Box& box) { return box.width < narrowest_; });
   }
 
   std::vector<std::string> notes() const {
@@ -258,14 +278,6 @@ class FlamegraphWriter {
           fmt::format("<text x=\"{:.2f}\" y=\"{}\">{}</text>", box.x + 2, y + 12, xml_text(shown));
     }
     return result + "</g>\n";
-  }
-
-  // About as many bytes as the file has.
-  uint64_t size() const {
-    constexpr unsigned kAnyHeight = 1000;
-    uint64_t sum = kFlamegraphScript.size() + 4000;
-    for (const Box& box : boxes_) sum += frame(box, kAnyHeight).size();
-    return sum;
   }
 
   std::string left_out_text() const {

@@ -64,13 +64,14 @@ std::vector<std::string> SampleWindows::fit(uint64_t max_size,
                                             const std::function<uint64_t()>& size) {
   const profile::Profile& profile = *view_.profile;
   uint64_t now = max_size == 0 ? 0 : size();
-  if (now <= max_size) return {};
+  if (now <= max_size || view_.samples.empty()) return {};
   const uint64_t rate = profile.session.rate_hz != 0 ? profile.session.rate_hz : kUsualRate;
+  const uint64_t end_ns = profile.samples[view_.samples.back()].time_ns;
   window_ns_ = kNsPerSecond / rate;
   do {
     window_ns_ *= 2;
     now = size();
-  } while (now > max_size && window_ns_ <= profile.duration_ns());
+  } while (now > max_size && window_ns_ <= end_ns);
   return {fmt::format(
       "samples of one stack within {:.3g} s are one sample, so that the file has {}: times are as "
       "coarse, totals are exact. --thread, --from and --to show a part in full",

@@ -8,8 +8,6 @@
 // - The axis of a thread is its CPU time, of wall time also what it waited: weights in nanoseconds.
 // - Frames are known by index, so each function is one frame, shared by all threads. speedscope
 //   gives colours by file, so a function whose file is unknown has its module there.
-//
-// The frames come last: only then is it known which there are.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,10 +32,30 @@ void append_number(uint64_t number, std::string* out) {
   out->append(digits.data(), digits.size());
 }
 
+// The frames of the stacks that samples of a view have, numbered.
 class Frames {
  public:
-  explicit Frames(const profile::Profile& profile)
-      : profile_(profile), numbers_(profile.functions.size() + 1, kNone) {}
+  explicit Frames(const profile::View& view)
+      : profile_(*view.profile),
+        numbers_(profile_.functions.size() + 1, kNone),
+        sizes_(profile_.stacks.size()) {
+    std::vector<bool> used(profile_.stacks.size());
+    for (const uint32_t sample : view.samples) {
+      uint32_t stack = profile_.samples[sample].stack;
+      if (stack == kNone) number(kNone);
+      for (; stack != kNone && !used[stack]; stack = profile_.stacks[stack].prefix) {
+        used[stack] = true;
+      }
+    }
+    for (size_t i = 0; i < used.size(); ++i) {
+      if (!used[i]) continue;
+      const profile::Stack& stack = profile_.stacks[i];
+      sizes_[i] = stack.prefix == kNone ? 2 : sizes_[stack.prefix];  // the brackets
+      profile::for_each_frame(profile_, stack.location, [&](const profile::Frame& frame) {
+        sizes_[i] += fmt::format_int(number(frame.function)).size() + 1;
+      });
+    }
+  }
 
   // "[0,4,7]", root first.
   void append_stack(uint32_t stack, std::string* out) {
@@ -51,8 +69,9 @@ class Frames {
     }
     *out += ']';
   }
+  // Bytes of that, and of a comma.
+  uint64_t size(uint32_t stack) const { return stack == kNone ? 10 : sizes_[stack]; }
 
-  // Those that stacks had.
   std::string json() const {
     std::string text = "[";
     for (const uint32_t function : used_) {
@@ -86,25 +105,14 @@ class Frames {
   const profile::Profile& profile_;
   std::vector<uint32_t> numbers_;  // by function, then that of samples without one
   std::vector<uint32_t> used_;     // functions, by number
+  std::vector<uint64_t> sizes_;    // by stack
   std::vector<profile::Frame> frames_;
 };
-
-// Characters of each stack in the file, at most.
-std::vector<uint64_t> stack_sizes(const profile::Profile& profile) {
-  const uint64_t widest = fmt::format_int(profile.functions.size()).size() + 1;
-  std::vector<uint64_t> sizes(profile.stacks.size());
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    const profile::Stack& stack = profile.stacks[i];
-    const uint32_t lines = profile.locations[stack.location].line_count;
-    sizes[i] = (stack.prefix == kNone ? 2 : sizes[stack.prefix]) + widest * std::max(lines, 1u);
-  }
-  return sizes;
-}
 
 class SpeedscopeWriter {
  public:
   SpeedscopeWriter(const profile::View& view, OutputFile& file)
-      : view_(view), file_(file), windows_(view), frames_(*view.profile) {}
+      : view_(view), file_(file), windows_(view), frames_(view) {}
 
   // What was done to stay within `max_size`.
   Outcome write(uint64_t max_size) {
@@ -126,13 +134,12 @@ class SpeedscopeWriter {
 
  private:
   void fit(uint64_t max_size) {
-    const std::vector<uint64_t> sizes = stack_sizes(*view_.profile);
+    const std::string frames = frames_.json();
     outcome_.notes = windows_.fit(max_size, [&] {
-      uint64_t size = 0;
+      uint64_t size = frames.size();
       for (size_t position = 0; position < view_.threads.size(); ++position) {
         for (const WindowSample& sample : windows_.samples(position)) {
-          size += sample.stack == kNone ? 0 : sizes[sample.stack];
-          size += fmt::format_int(sample.weight_ns).size() + 1;
+          size += frames_.size(sample.stack) + fmt::format_int(sample.weight_ns).size() + 1;
         }
       }
       return size;

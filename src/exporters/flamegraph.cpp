@@ -31,10 +31,10 @@ using profile::CallTree;
 using profile::kNone;
 using profile::Weight;
 
-constexpr double kWidth = 1200;  // pixels
-constexpr unsigned kRow = 17;    // a frame is a pixel less high
-constexpr unsigned kHeader = 60, kFooter = 8;
-constexpr double kCharacter = 7.3;  // as in the script
+constexpr double kWidth = 1200;                // pixels
+constexpr unsigned kRow = 17;                  // a frame is a pixel less high
+constexpr unsigned kMargin = 8, kFooter = 60;  // the title and the search are next to the root
+constexpr double kCharacter = 7.3;             // as in the script
 constexpr double kNarrowest = 0.1;
 
 struct Box {
@@ -164,7 +164,7 @@ class FlamegraphWriter {
   void write(OutputFile& file) const {
     uint32_t deepest = 0;
     for (const Box& box : boxes_) deepest = std::max(deepest, box.depth);
-    const unsigned height = kHeader + (deepest + 1) * kRow + kFooter;
+    const unsigned height = kMargin + (deepest + 1) * kRow + kFooter;
     file.write(head(height));
     for (const Box& box : boxes_) file.write(frame(box, height));
     file.write("<script><![CDATA[\n");
@@ -311,16 +311,17 @@ text.title {{ font: 16px sans-serif; }}
   .frame:hover rect, .frame.selected rect {{ stroke: #fff; }}
 }}
 </style>
-<text class="title" x="{4}" y="24" text-anchor="middle">{2}</text>
-<text id="reset" x="8" y="24" role="button" style="display:none">reset zoom</text>
-<foreignObject x="{5}" y="8" width="224" height="24"><input id="search"
+<text class="title" x="{4}" y="{8}" text-anchor="middle">{2}</text>
+<text id="reset" x="8" y="{8}" role="button" style="display:none">reset zoom</text>
+<foreignObject x="{5}" y="{9}" width="224" height="24"><input id="search"
 xmlns="http://www.w3.org/1999/xhtml" type="search" placeholder="search: regular expression"
 aria-label="search"/></foreignObject>
-<text id="matched" x="{6}" y="46" text-anchor="end"></text>
-<text id="details" x="8" y="46">{7}</text>
+<text id="matched" x="{6}" y="{10}" text-anchor="end"></text>
+<text id="details" x="8" y="{10}">{7}</text>
 )svg",
                        kWidth, height, title, left_out, kWidth / 2, kWidth - 232, kWidth - 8,
-                       left_out.empty() ? "" : left_out.substr(2));
+                       left_out.empty() ? "" : left_out.substr(2), height - kFooter + 24,
+                       height - kFooter + 8, height - kFooter + 46);
   }
 
   const profile::View& view_;

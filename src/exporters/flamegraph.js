@@ -171,4 +171,5 @@
   search.addEventListener('input', find);
   reset.addEventListener('click', () => zoom(root));
   reset.style.display = 'none';
+  window.scrollTo(0, Number.MAX_SAFE_INTEGER);  // the root is at the bottom
 })();

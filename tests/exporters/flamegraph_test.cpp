@@ -37,7 +37,7 @@ TEST(Flamegraph, DrawsAFramePerPathOfFunctions) {
   EXPECT_EQ(svg.frames(), 5u);  // all, the thread, main, work, the wait
   EXPECT_TRUE(svg.notes.empty());
   EXPECT_NE(svg.text.find("<title>work\napp\n12 ms, 75.00 %, 3 samples; self 12 ms</title>"
-                          "<rect x=\"0.000\" y=\"60\" width=\"900.000\""),
+                          "<rect x=\"0.000\" y=\"8\" width=\"900.000\""),
             std::string::npos)
       << svg.text;
   EXPECT_NE(svg.text.find("width=\"300.000\" height=\"16\" fill=\"#b5b5b5\""), std::string::npos);

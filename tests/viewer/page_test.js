@@ -115,11 +115,11 @@ test('wheel, drag and keys zoom and move', async () => {
   await page.press(room < 0 ? 'd' : 'a');
   assert.notEqual(await page.field('span'), dragged, 'a key moves');
   const spans = [];
-  for (const key of ['+', '-', 'w', 's', 'd']) {
+  for (const key of ['+', '-', 'w', 's']) {
     await page.press(key);
     spans.push(await page.field('span'));
   }
-  assert.ok(new Set(spans).size >= 3, `${spans}`);
+  assert.ok(spans[0] !== spans[1] && spans[2] !== spans[3], `in and out again: ${spans}`);
   await page.press('0');
   near(await widthOf(frame), frame.width, 0.01, 'all of it again');
 });

@@ -162,15 +162,15 @@ void add_export(CLI::App& app, Commands& commands) {
           "--merge-by",
           [options](const std::string& word) { options->input.selection.merge = kMerges.at(word); },
           "Take threads of a process for one: those of one name, or of a pool, whose names differ "
-          "only in the number at their end: name or pool")
-      ->type_name("HOW")
+          "only in the number at their end")
+      ->type_name("name|pool")
       ->check(CLI::IsMember({"name", "pool"}).description(""));
   command
       ->add_option("--max-size", options->write.max_size,
                    "Make a file no larger, as 50MB; 0: as large as it gets (default: what the "
                    "format's viewer opens)")
       ->type_name("SIZE")
-      ->transform(CLI::AsSizeValue(true));
+      ->transform(CLI::AsSizeValue(true).description(""));
   command->add_flag("--bundle", options->bundle, "One .tar.gz of all files");
   command
       ->add_option("--output", options->output,

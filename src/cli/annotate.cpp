@@ -12,11 +12,11 @@
 
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
 #include "cli/source_files.h"
 #include "profile/frames.h"
 #include "profile/view.h"
-#include "recording/reader.h"
 #include "reports/annotate.h"
 #include "symbolizer/machine_code.h"
 #include "symbolizer/symbolizer.h"
@@ -177,13 +177,11 @@ int annotate(const AnnotateOptions& options) {
   for (const std::string& word : options.source_paths) {
     mappings.push_back(parse_source_mapping(word));
   }
-  Profile profile = profile::load(recording::read(options.recording.path()));
+  Profile profile = profile::load(read_recording(options.recording.path()));
   const profile::View view = profile::select(profile, options.recording.selection);
   {
     Progress progress;
-    symbolizer::symbolize(profile, {.progress = [&](size_t done, size_t all) {
-                            progress.show("Finding function names", done, all);
-                          }});
+    find_names(profile, progress);
   }
   const profile::Annotation annotation = profile::annotate(view, options.function);
   reports::Annotated annotated{

@@ -11,11 +11,11 @@
 #include "cli/command.h"
 #include "cli/labelled_recording.h"
 #include "cli/progress.h"
+#include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
 #include "exporters/exporter.h"
 #include "profile/compare.h"
 #include "reports/diff.h"
-#include "symbolizer/symbolizer.h"
 
 namespace sampan::cli {
 namespace {
@@ -54,11 +54,9 @@ int compare(DiffArguments arguments) {
   profile::Profile profile = profile::load_sides(std::move(a), std::move(b));
   {
     Progress progress;
-    const symbolizer::Report names =
-        symbolizer::symbolize(profile, {.progress = [&](size_t done, size_t all) {
-                                progress.show("Finding function names", done, all);
-                              }});
-    for (const std::string& problem : names.problems) notes.push_back("no symbols: " + problem);
+    for (const std::string& problem : find_names(profile, progress)) {
+      notes.push_back("no symbols: " + problem);
+    }
   }
   profile::match_functions(profile);
   const profile::View view = profile::select(profile, arguments.selection);

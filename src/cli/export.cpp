@@ -13,11 +13,10 @@
 #include "cli/command.h"
 #include "cli/interruptible_writing.h"
 #include "cli/progress.h"
+#include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
 #include "exporters/exporter.h"
 #include "profile/view.h"
-#include "recording/reader.h"
-#include "symbolizer/symbolizer.h"
 
 namespace sampan::cli {
 namespace {
@@ -99,27 +98,19 @@ int export_recording(const ExportOptions& options) {
   const std::vector<const Format*> formats = chosen_formats(options.formats);
   if (!options.bundle) is_one_file(options);  // what cannot be is said at once
 
-  recording::Recording recording = recording::read(options.input.path());
-  for (const std::string& damage : recording.damage) {
-    fmt::print(stderr, "sampan: {}: {}\n", options.input.path(), damage);
-  }
-  profile::Profile profile = profile::load(std::move(recording));
+  profile::Profile profile = profile::load(read_recording(options.input.path()));
   const profile::View view = profile::select(profile, options.input.selection);
 
-  symbolizer::Report names;
+  std::vector<std::string> problems;
   std::vector<std::string> paths;
   {
     Progress progress;
-    names = symbolizer::symbolize(profile, {.progress = [&](size_t done, size_t all) {
-                                    progress.show("Finding function names", done, all);
-                                  }});
+    problems = find_names(profile, progress);
     progress.show("Writing the files");
     const InterruptibleWriting interruptible;
     paths = write(view, options, formats);
   }
-  for (const std::string& problem : names.problems) {
-    fmt::print(stderr, "sampan: no symbols: {}\n", problem);
-  }
+  print_without_symbols(problems);
   for (const std::string& path : paths) {
     if (path != "-") fmt::print("{}\n", path);
   }

@@ -1,11 +1,9 @@
 #include "cli/labelled_recording.h"
 
-#include <fmt/core.h>
-
-#include <cstdio>
 #include <filesystem>
 #include <set>
 
+#include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
 
 namespace sampan::cli {
@@ -45,11 +43,7 @@ std::vector<LabelledPath> labelled_paths(const std::vector<std::string>& words) 
 }
 
 recording::MergeInput read_labelled(const LabelledPath& from) {
-  recording::MergeInput input{from.label, recording::read(from.path)};
-  for (const std::string& damage : input.recording.damage) {
-    fmt::print(stderr, "sampan: {}: {}\n", from.path, damage);
-  }
-  return input;
+  return {from.label, read_recording(from.path)};
 }
 
 }  // namespace sampan::cli

@@ -10,10 +10,10 @@
 #include "base/nearest.h"
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
 #include "profile/view.h"
 #include "recording/reader.h"
-#include "symbolizer/symbolizer.h"
 
 namespace sampan::cli {
 namespace {
@@ -67,11 +67,7 @@ int report(const ReportOptions& options) {
   const profile::View view = select(profile, options.recording.selection);
   {
     Progress progress;
-    symbolizer::Options symbolizing;
-    symbolizing.progress = [&](size_t done, size_t all) {
-      progress.show("Finding function names", done, all);
-    };
-    page_options.notes = symbolizer::symbolize(profile, symbolizing).problems;
+    page_options.notes = find_names(profile, progress);
   }
   fmt::print("{}", options.json ? reports::json(view, page_options.notes)
                                 : reports::page(view, page_options));

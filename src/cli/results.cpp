@@ -6,23 +6,13 @@
 
 #include "cli/interruptible_writing.h"
 #include "cli/progress.h"
+#include "cli/recorded_profile.h"
 #include "profile/view.h"
 #include "recording/reader.h"
 #include "reports/report.h"
-#include "symbolizer/symbolizer.h"
 
 namespace sampan::cli {
 namespace {
-
-symbolizer::Report give_names(profile::Profile& profile, Progress& progress,
-                              const std::vector<symbolizer::Substitute>& substitutes) {
-  symbolizer::Options options;
-  options.substitutes = substitutes;
-  options.progress = [&progress](size_t done, size_t all) {
-    progress.show("Finding function names", done, all);
-  };
-  return symbolizer::symbolize(profile, options);
-}
 
 // The merged files with what opens them; those of single threads are only counted.
 std::vector<reports::OutputFile> output_files(const std::string& directory,
@@ -65,7 +55,7 @@ void write_results(const std::string& directory, const ResultOptions& options) {
   std::vector<exporters::Written> written;
   {
     Progress progress;
-    notes = give_names(profile, progress, options.substitutes).problems;
+    notes = find_names(profile, progress, options.substitutes);
     progress.show("Writing the files");
     const InterruptibleWriting interruptible;
     written = exporters::write_all(profile::select(profile), options.formats, directory,

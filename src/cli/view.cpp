@@ -16,13 +16,12 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
 #include "cli/serve_page.h"
 #include "cli/stop_signals.h"
 #include "exporters/exporter.h"
 #include "profile/view.h"
-#include "recording/reader.h"
-#include "symbolizer/symbolizer.h"
 
 namespace sampan::cli {
 namespace {
@@ -76,28 +75,20 @@ void serve(const ViewOptions& options, const std::string& path) {
 
 // The page's path.
 std::string write_page(const ViewOptions& options) {
-  recording::Recording recording = recording::read(options.input.path());
-  for (const std::string& damage : recording.damage) {
-    fmt::print(stderr, "sampan: {}: {}\n", options.input.path(), damage);
-  }
-  profile::Profile profile = profile::load(std::move(recording));
+  profile::Profile profile = profile::load(read_recording(options.input.path()));
   const profile::View view = profile::select(profile, options.input.selection);
   const std::string path =
       options.output.empty() ? options.input.directory() + "/profile.html" : options.output;
   const exporters::Format& format = exporters::format("html");
-  symbolizer::Report names;
+  std::vector<std::string> problems;
   exporters::Outcome outcome;
   {
     Progress progress;
-    names = symbolizer::symbolize(profile, {.progress = [&](size_t done, size_t all) {
-                                    progress.show("Finding function names", done, all);
-                                  }});
+    problems = find_names(profile, progress);
     progress.show("Writing the page");
     outcome = format.write(view, path, format.max_size);
   }
-  for (const std::string& problem : names.problems) {
-    fmt::print(stderr, "sampan: no symbols: {}\n", problem);
-  }
+  print_without_symbols(problems);
   for (const std::string& note : outcome.notes) fmt::print(stderr, "sampan: {}: {}\n", path, note);
   return path;
 }

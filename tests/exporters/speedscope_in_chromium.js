@@ -17,7 +17,8 @@ async function main() {
     await page.getByText('Sandwich').waitFor();
     await page.getByText('Left Heavy').click();
     await page.getByText('Sandwich').click();
-    await page.getByText('Symbol Name').waitFor();
+    // The table is there before its rows are.
+    await page.locator('td', {hasText: /%\)$/}).first().waitFor();
     const [title, thread, rows] = await page.evaluate(() => [
       document.title,
       document.body.innerText.split('\n').find(line => /\(\d+\/\d+\)$/.test(line)) ?? null,

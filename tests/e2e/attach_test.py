@@ -106,8 +106,9 @@ class Attach(sampan.Case):
             self.assertEqual(len(outcome.threads(name)), 2)
 
     def test_thread_storm(self):
-        count = 5000
-        outcome = attached("threads", "short", count)
+        """Threads that come and go at 5,000 a second, and more."""
+        count = 10_000
+        outcome = attached("threads", "short", count, 100)
         self.assertEqual(outcome.status, 0, outcome.err)
         report = outcome.report
         if ENGINE == "perf":

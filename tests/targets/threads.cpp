@@ -1,7 +1,8 @@
 // Many threads. Prints "threads CPU-SECONDS": what the threads used, by their own clocks.
 //
 //   threads small-stacks    16 at a time on PTHREAD_STACK_MIN, each using half of it
-//   threads short [COUNT]   COUNT threads (10000) of 1 ms of CPU, two at a time
+//   threads short [COUNT [US]]    COUNT threads (10000) of so many microseconds of CPU (1000), two at
+//                           a time
 #include <limits.h>
 #include <pthread.h>
 
@@ -15,6 +16,7 @@
 namespace {
 
 std::atomic<uint64_t> nanoseconds = 0;
+double short_seconds = 0.001;
 
 void count_cpu() {
   nanoseconds.fetch_add(static_cast<uint64_t>(work::thread_cpu() * 1e9));
@@ -32,7 +34,7 @@ void* use_half_the_stack(void*) {
 }
 
 void* be_short(void*) {
-  work::burn(0.001);
+  work::burn(short_seconds);
   count_cpu();
   return nullptr;
 }
@@ -55,6 +57,7 @@ void run(unsigned count, unsigned at_once, size_t stack_size, void* (*entry)(voi
 int main(int argc, char** argv) {
   const bool small = argc > 1 && std::strcmp(argv[1], "small-stacks") == 0;
   const unsigned count = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 10000;
+  if (argc > 3) short_seconds = std::atof(argv[3]) * 1e-6;
   if (small) {
     run(32, 16, PTHREAD_STACK_MIN, use_half_the_stack);
   } else {

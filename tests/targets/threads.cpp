@@ -1,8 +1,8 @@
 // Many threads. Prints "threads CPU-SECONDS": what the threads used, by their own clocks.
 //
 //   threads small-stacks    16 at a time on PTHREAD_STACK_MIN, each using half of it
-//   threads short [COUNT [US]]    COUNT threads (10000) of so many microseconds of CPU (1000), two at
-//                           a time
+//   threads short [COUNT [US]]   COUNT threads (10000) of US microseconds of CPU (1000), two at a
+//                                time
 #include <limits.h>
 #include <pthread.h>
 

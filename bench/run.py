@@ -14,10 +14,18 @@ import subprocess
 import sys
 import tempfile
 
+import continuous
 import exports
+import governor
+import markers
 import outside
 import page
 import pairs
+import same_names
+import serve
+import spans
+import symbols
+import top
 import workloads
 
 BUILD = pathlib.Path(os.environ.get("SAMPAN_BUILD", "build")).resolve()
@@ -195,7 +203,8 @@ class Bench:
 
 
 ROWS = ("sample", "walk", "start", "size", "finish", "memory", "overhead", "kilohertz",
-        *outside.ROWS, *exports.ROWS, *page.ROWS)
+        *outside.ROWS, *exports.ROWS, *page.ROWS, *markers.ROWS, *spans.ROWS,
+        *symbols.ROWS, *same_names.ROWS, *serve.ROWS, *top.ROWS, *continuous.ROWS, *governor.ROWS)
 
 
 def main():
@@ -203,7 +212,9 @@ def main():
     with tempfile.TemporaryDirectory(prefix="sampan-bench-") as folder:
         bench = Bench(folder)
         for row in wanted:
-            elsewhere = {**outside.ROWS, **exports.ROWS, **page.ROWS}
+            elsewhere = {**outside.ROWS, **exports.ROWS, **page.ROWS, **markers.ROWS, **spans.ROWS,
+                         **symbols.ROWS, **same_names.ROWS, **serve.ROWS, **top.ROWS,
+                         **continuous.ROWS, **governor.ROWS}
             elsewhere[row](bench) if row in elsewhere else getattr(bench, row)()
         bench.table.finish()
     return 1 if bench.missed else 0

@@ -22,7 +22,7 @@ def main():
     if VERSION not in version:
         print(f"needs clang-format {VERSION}, found {version.strip()}")
         return SKIPPED
-    files = [str(p) for folder in ("src", "tests", "bench", "include")
+    files = [str(p) for folder in ("src", "tests", "bench", "include", "examples")
              for p in sorted((root / folder).rglob("*")) if p.suffix in (".h", ".cpp")]
     mode = ["-i"] if "--fix" in sys.argv else ["--dry-run", "-Werror"]
     return subprocess.run([program, *mode, *files], cwd=root).returncode

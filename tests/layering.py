@@ -17,13 +17,20 @@ USES = {
     "preload": {"base", "wire", "unwind"},
     "recording": {"base", "wire"},
     "profile": {"base", "wire", "recording"},
-    "symbolizer": {"base", "unwind", "profile"},
+    "dwarf": {"base"},
+    "symbolizer": {"base", "unwind", "recording", "profile", "dwarf"},
     "reports": {"base", "wire", "profile"},
     "exporters": {"base", "wire", "profile", "reports"},
     "sampler": {"base", "wire", "unwind", "recording"},
     "attach": {"base", "wire", "unwind", "recording", "sampler"},
-    "cli": {"base", "wire", "recording", "profile", "symbolizer", "exporters", "reports",
-            "sampler", "attach"},
+    "live": {"base", "recording", "sampler"},
+    "http": {"base", "sampler"},
+    "serve": {"base", "wire", "recording", "profile", "symbolizer", "exporters", "reports", "live",
+              "sampler", "http"},
+    "push": {"base", "recording", "profile", "symbolizer", "exporters", "sampler", "http"},
+    "top": {"base", "wire", "recording", "profile", "reports", "live", "http"},
+    "cli": {"base", "wire", "recording", "profile", "symbolizer", "exporters", "reports", "live",
+            "sampler", "attach", "http", "serve", "top", "push"},
 }
 FREESTANDING = {"base", "wire", "unwind", "preload"}
 # No exceptions, no allocation, nothing out of libstdc++.so.
@@ -32,7 +39,7 @@ FREESTANDING_HEADERS = {
     "cstdarg", "cstddef", "cstdint", "cstring", "initializer_list", "limits", "new", "optional",
     "span", "string_view", "type_traits", "utility",
 }
-# Only the symbolizer looks at DWARF.
+# Only the symbolizer, and what reads DWARF for it, look at DWARF.
 DWARF_HEADER = re.compile(r"elfutils/|dwarf\.h$|libelf\.h$|gelf\.h$")
 LONGEST_FILE = 600
 
@@ -66,7 +73,7 @@ def check(root):
                 yield f"src/{name}: {ours} is not for code that is linked into the target"
             if freestanding and other and "." not in other and other not in FREESTANDING_HEADERS:
                 yield f"src/{name}: <{other}> needs the C++ runtime"
-            if other and DWARF_HEADER.search(other) and folder != "symbolizer":
+            if other and DWARF_HEADER.search(other) and folder not in ("symbolizer", "dwarf"):
                 yield f"src/{name}: only the symbolizer includes <{other}>"
             places = (source / ours, path.parent / ours, source / f"{ours}.in")  # made by meson
             if ours and not any(place.exists() for place in places):

@@ -40,7 +40,8 @@ void AttachedProcess::begin_image(uint64_t time_ns) {
   losses_ = {};
   losses_.process = row_;
   written_losses_ = losses_;
-  ended_clocks_ns_ = 0;
+  ended_clocks_ns_ = left_out_ns_ = 0;
+  paused_since_ns_ = time_ns;
   start_clock_ns_ = clock_ns_ = sampler::process_cpu_ns(origin_.pid).value_or(clock_ns_);
 }
 
@@ -78,7 +79,9 @@ void AttachedProcess::look_at_name(pid_t tid, uint64_t time_ns) {
 void AttachedProcess::thread_ended(pid_t tid, uint64_t time_ns, std::optional<uint64_t> cpu_ns) {
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return;
-  const sampler::SampledThread& thread = found->second.sampled;
+  sampler::SampledThread& thread = found->second.sampled;
+  if (paused_ && cpu_ns) thread.leave_out({time_ns, *cpu_ns, 0, {}}, 0);
+  left_out_ns_ += thread.left_out_ns;
   recording::ThreadEnd end;
   end.thread = thread.row;
   end.time_ns = session_time(time_ns);
@@ -92,6 +95,10 @@ void AttachedProcess::add_sample(const OnCpu& sample, RemoteMemory& memory) {
   if (!begun()) return;
   thread_began(sample.tid, sample.time_ns);
   Thread& thread = threads_.find(sample.tid)->second;
+  if (paused_) {
+    thread.sampled.leave_out({sample.time_ns, sample.cpu_ns, 1, {}}, origin_.period_ns);
+    return;
+  }
   // Threads take their names soon after they begin, and not all engines hear of it.
   if (std::has_single_bit(++thread.samples)) look_at_name(sample.tid, sample.time_ns);
   const unwind::WalkResult walk = walk_stack(sample, memory);
@@ -180,10 +187,52 @@ void AttachedProcess::end_image(recording::ProcessEnd end, uint64_t time_ns) {
   write_losses();
   // Of a process that nobody can ask any more, what its threads said may be the latest.
   read_clock();
+  const uint64_t used_ns = clock_ns_ - start_clock_ns_;
+  earlier_cpu_ns_ += used_ns;
+  start_clock_ns_ = clock_ns_;
   end.process = row_;
   end.time_ns = session_time(time_ns);
-  end.cpu_ns = std::max(clock_ns_ - start_clock_ns_, ended_clocks_ns_);
+  end.cpu_ns = std::max(used_ns - std::min(used_ns, left_out_ns_), ended_clocks_ns_);
   writer_.add(end);
+  if (paused_) end_pause(time_ns);
+}
+
+void AttachedProcess::end_segment(uint64_t time_ns) {
+  if (!begun()) return;
+  write_losses();
+  read_clock();
+  uint64_t sampled_ns = ended_clocks_ns_, left_out_ns = left_out_ns_, not_sampled_ns = 0;
+  for (const auto& [tid, entry] : threads_) {
+    const sampler::SampledThread& thread = entry.sampled;
+    const uint64_t used_ns = thread.used_ns(thread.clock_ns);
+    writer_.account(recording::ThreadEnd{thread.row, session_time(time_ns), used_ns});
+    const uint64_t clock_ns = sampler::thread_cpu_ns(origin_.pid, tid).value_or(thread.clock_ns);
+    not_sampled_ns += clock_ns - std::min(clock_ns, thread.clock_ns);
+    sampled_ns += used_ns;
+    left_out_ns += thread.left_out_ns;
+  }
+  const uint64_t all_ns = clock_ns_ - start_clock_ns_;
+  recording::ProcessEnd so_far;
+  so_far.process = row_;
+  so_far.time_ns = session_time(time_ns);
+  so_far.cpu_ns = std::max(all_ns - std::min(all_ns, not_sampled_ns + left_out_ns), sampled_ns);
+  so_far.lives_on = true;
+  writer_.account(so_far);
+  if (!paused_) return;
+  end_pause(time_ns);
+  paused_since_ns_ = time_ns;
+}
+
+void AttachedProcess::set_paused(bool paused, uint64_t time_ns) {
+  if (paused == paused_) return;
+  if (!paused && begun()) end_pause(time_ns);
+  paused_ = paused;
+  paused_since_ns_ = time_ns;
+}
+
+void AttachedProcess::end_pause(uint64_t time_ns) {
+  writer_.add(recording::Pause{session_time(paused_since_ns_),
+                               session_time(std::max(paused_since_ns_, time_ns)), row_});
 }
 
 void AttachedProcess::count_loss(wire::Loss loss, uint64_t count) {

@@ -32,7 +32,7 @@ class AttachedProcess {
     pid_t parent_pid;
     uint64_t session_start_ns;
     uint64_t start_ns;   // when sampling of it began
-    uint64_t period_ns;  // of the rate asked for
+    uint64_t period_ns;  // of the rate
     bool awaits_exec;    // a child of ours that has yet to become the program: not sampled before
   };
   AttachedProcess(recording::Writer& writer, const Origin& origin);
@@ -65,7 +65,17 @@ class AttachedProcess {
   // The process has replaced itself by another program: its modules are others.
   void executed(uint64_t time_ns);
 
+  // Of the rate that holds from now on.
+  void set_period(uint64_t period_ns) { origin_.period_ns = period_ns; }
+  // That it has used since sampling of it began, as of the last read_clock().
+  uint64_t cpu_ns() const { return earlier_cpu_ns_ + clock_ns_ - start_clock_ns_; }
+
+  // Samples are left out until it is switched on again, and the CPU that they stand for.
+  void set_paused(bool paused, uint64_t time_ns);
+
   void count_loss(wire::Loss loss, uint64_t count = 1);
+  // The segment of the recording ends. CPU that no sample says yet is the next segment's.
+  void end_segment(uint64_t time_ns);
   // The end of the process, or, where it lives on, of sampling; nothing may be added after it.
   void finish(uint64_t time_ns, const sampler::ExitState& exit, bool lives_on);
 
@@ -98,6 +108,7 @@ class AttachedProcess {
   size_t take_stack(Thread& thread, size_t depth);
   void refresh_modules(uint64_t time_ns);
   void write_losses();
+  void end_pause(uint64_t time_ns);
   uint64_t session_time(uint64_t monotonic_ns) const;
 
   recording::Writer& writer_;
@@ -109,8 +120,12 @@ class AttachedProcess {
   FramelessLeaf frameless_leaf_;
   sampler::StackRecorder stacks_;
   std::unordered_map<pid_t, Thread> threads_;
-  uint64_t start_clock_ns_ = 0;   // the process's CPU clock when this image began to be sampled
-  uint64_t clock_ns_ = 0;         // and when it was read last
+  uint64_t start_clock_ns_ = 0;  // the process's CPU clock when this image began to be sampled
+  uint64_t clock_ns_ = 0;        // and when it was read last
+  uint64_t earlier_cpu_ns_ = 0;  // of the images before
+  bool paused_ = false;
+  uint64_t paused_since_ns_ = 0;
+  uint64_t left_out_ns_ = 0;      // CPU of the threads that have ended, while it was paused
   uint64_t ended_clocks_ns_ = 0;  // the CPU of the threads that have ended, since they were sampled
   uint64_t modules_interval_ns_ = 1;  // at least so long until they are looked at again
   uint64_t next_modules_ns_ = 0;

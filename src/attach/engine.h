@@ -51,6 +51,11 @@ class Engine {
   virtual void attach(pid_t pid) = 0;
   // Work that is due between events: at least every 50 ms.
   virtual void tick(uint64_t now_ns) = 0;
+  // Samples from now on; those that were taken before should have been read (tick). Throws Error,
+  // and the rate is as before, when the kernel does not permit it.
+  virtual void set_rate(uint32_t rate_hz) = 0;
+  // CPU that samples have cost the targets so far, in nanoseconds: an estimate, by their number.
+  virtual uint64_t cost_ns() const = 0;
   // What the person should know: "ptrace: samples come at the kernel's tick, 250 Hz at most".
   virtual std::string note() const { return ""; }
 };

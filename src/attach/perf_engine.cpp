@@ -1,13 +1,18 @@
 #include "attach/perf_engine.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <queue>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include "attach/proc_task.h"
 #include "base/clock.h"
+#include "sampler/gaps.h"
 
 namespace sampan::attach {
 namespace {
@@ -16,6 +21,22 @@ namespace {
 constexpr int kMostScans = 16;
 // A thread runs on for microseconds after its EXIT record.
 constexpr uint64_t kLastSteps = 2'000'000;
+constexpr uint32_t kMeasuredRate = 10'000;
+constexpr uint64_t kMeasuredTime = 3'000'000;
+
+// What a sample costs a thread, seen by this one: the interrupt, and the copy of a stack. Throws
+// Refused.
+uint64_t measure_sample() {
+  PerfEvents events({kMeasuredRate, false});
+  if (events.open(static_cast<pid_t>(syscall(SYS_gettid))) != 0) return 0;
+  const std::vector<uint64_t> gaps = sampler::gaps(kMeasuredTime);
+  size_t samples = 0;
+  for (PerfEvents::Ring& ring : events.rings()) {
+    const uint64_t limit = ring.ring.head();
+    for (; !ring.ring.peek(limit).empty(); ring.ring.pop()) ++samples;
+  }
+  return sampler::median_of_longest(gaps, samples);
+}
 
 }  // namespace
 
@@ -23,6 +44,7 @@ PerfEngine::PerfEngine(sampler::EventLoop& loop, Targets& targets, const EngineO
     : loop_(loop),
       targets_(targets),
       options_(options),
+      sample_ns_(measure_sample()),
       events_({options.rate_hz, options.follow}) {
   for (const PerfEvents::Ring& ring : events_.rings()) {
     loop_.watch(ring.fd, [this] { drain(); });
@@ -72,11 +94,72 @@ void PerfEngine::open_clocks(pid_t pid, Process& process) {
     const auto found = process.threads.find(tid);
     if (found == process.threads.end() || found->second.end_ns != 0) continue;
     Clock& clock = found->second;
-    clock.readable = events_.open_clock(tid) == 0;
     const std::optional<RunTimes> times = run_times(pid, tid);
-    if (times) clock.start_ns = times->cpu_ns;
+    if (!times || events_.open_clock(tid) != 0) continue;
+    clock.readable = true;
+    clock.start_ns = times->cpu_ns;
   }
   process.announced.clear();
+}
+
+// Threads may make others meanwhile: of those that have the new events already they inherit them.
+// Returns whether there were any that had none.
+bool PerfEngine::prepare_threads() {
+  bool any = false;
+  for (const auto& [pid, process] : processes_) {
+    const std::vector<pid_t> tids = thread_ids(pid);
+    drain();
+    for (const pid_t tid : tids) {
+      if (prepared_.contains(tid)) continue;
+      const int error = events_.prepare(tid);
+      if (error != 0 && error != ESRCH) {
+        throw Error("the rate stays {} Hz: opening perf events anew, of thread {}: {}",
+                    options_.rate_hz, tid, std::strerror(error));
+      }
+      prepared_[tid] = monotonic_ns();
+      any = true;
+    }
+  }
+  return any;
+}
+
+void PerfEngine::set_rate(uint32_t rate_hz) {
+  if (rate_hz == options_.rate_hz) return;
+  events_.begin_change(rate_hz);
+  prepared_.clear();
+  try {
+    for (int scan = 0; scan < kMostScans && prepare_threads(); ++scan) continue;
+  } catch (const Error&) {
+    events_.give_up();
+    throw;
+  }
+  options_.rate_hz = rate_hz;
+  events_.stop();
+  drain();
+  events_.start();
+  begin_clocks_anew(monotonic_ns());
+  prepared_.clear();
+}
+
+// Their events count from zero. What a thread has used since its last sample is the next one's; and
+// some may have ended while nobody counted.
+void PerfEngine::begin_clocks_anew(uint64_t now_ns) {
+  for (auto& [pid, process] : processes_) {
+    const std::vector<pid_t> tids = thread_ids(pid);
+    const std::unordered_set<pid_t> alive(tids.begin(), tids.end());
+    for (auto& [tid, clock] : process.threads) {
+      clock.values.clear();
+      const std::optional<uint64_t> used_ns = clock.readable ? events_.clock_ns(tid) : std::nullopt;
+      if (used_ns) clock.cpu_ns = std::max(clock.cpu_ns, clock.start_ns + *used_ns);
+      if (clock.end_ns != 0 || alive.contains(tid)) continue;
+      clock.end_ns = now_ns;
+      process.ended.push_back(tid);
+    }
+  }
+}
+
+uint64_t PerfEngine::cost_ns() const {
+  return samples_ * sample_ns_;
 }
 
 void PerfEngine::tick(uint64_t now_ns) {
@@ -149,6 +232,7 @@ void PerfEngine::take_sample(size_t cpu, const PerfIdentity& identity, PerfRing:
     ++unreadable_;
     return;
   }
+  ++samples_;
   const uint64_t cpu_ns = cpu_clock(cpu, identity, sample->value);
   if (!sample->user) return;
   const uint64_t sp = sample->registers.value[unwind::kRsp];
@@ -187,6 +271,10 @@ void PerfEngine::take_fork(const PerfIdentity& identity, const PerfTask& task) {
   if (new_process && !(options_.follow && processes_.contains(task.parent_pid))) return;
   if (!new_process && !processes_.contains(task.pid)) return;
   Process& process = processes_[task.pid];
+  const auto maker = prepared_.find(task.parent_tid);
+  if (maker != prepared_.end() && identity.time_ns >= maker->second) {
+    prepared_[task.tid] = identity.time_ns;
+  }
   settle_ends(task.pid, process, identity.time_ns);  // of an earlier thread of this number
   process.threads.try_emplace(task.tid);
   process.announced.push_back(task.tid);
@@ -208,6 +296,7 @@ void PerfEngine::take_comm(const PerfIdentity& identity, const PerfComm& comm) {
   process.threads.clear();
   target.executed(identity.time_ns);
   target.thread_began(identity.tid, identity.time_ns, clock.cpu_ns);
+  if (!clock.readable) process.announced.push_back(identity.tid);
   process.threads[identity.tid] = std::move(clock);
 }
 

@@ -24,6 +24,8 @@ class PerfEngine : public Engine {
   EngineKind kind() const override { return EngineKind::kPerf; }
   void attach(pid_t pid) override;
   void tick(uint64_t now_ns) override;
+  void set_rate(uint32_t rate_hz) override;
+  uint64_t cost_ns() const override;
   std::string note() const override;
 
  private:
@@ -42,6 +44,8 @@ class PerfEngine : public Engine {
   };
 
   bool open_new_threads(pid_t pid);
+  bool prepare_threads();
+  void begin_clocks_anew(uint64_t now_ns);
   void open_clocks(pid_t pid, Process& process);
   void drain();
   void take(size_t cpu, const PerfIdentity& identity, PerfRing::Record record);
@@ -58,9 +62,13 @@ class PerfEngine : public Engine {
   sampler::EventLoop& loop_;
   Targets& targets_;
   EngineOptions options_;
+  const uint64_t sample_ns_;  // CPU that a sample costs a thread here
   PerfEvents events_;
   std::map<pid_t, Process> processes_;
   RemoteMemory memory_;
+  uint64_t samples_ = 0;
+  // While the rate is changed: since when a thread has its new events, made or inherited.
+  std::unordered_map<pid_t, uint64_t> prepared_;
   uint64_t unreadable_ = 0;  // records, not yet counted as lost
 };
 

@@ -11,6 +11,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "attach/engine.h"
 #include "attach/perf_records.h"
@@ -96,13 +97,19 @@ int PerfEvents::open(pid_t tid) {
   if (opened_.contains(tid)) return 0;
   if (const int error = open_clock(tid); error != 0) return error;
   Opened opened = std::move(opened_.extract(tid).mapped());
+  if (const int error = open_events(tid, false, &opened.events); error != 0) return error;
+  opened_.emplace(tid, std::move(opened));
+  return 0;
+}
+
+int PerfEvents::open_events(pid_t tid, bool disabled,
+                            std::vector<sampler::FileDescriptor>* events) {
   for (size_t i = 0; i < cpus_.size(); ++i) {
-    sampler::FileDescriptor event(open_event(tid, cpus_[i]));
+    sampler::FileDescriptor event(open_event(tid, cpus_[i], disabled));
     if (!event && errno == ENODEV) continue;
     if (!event || ioctl(event.get(), PERF_EVENT_IOC_SET_OUTPUT, rings_[i].fd) != 0) return errno;
-    opened.events.push_back(std::move(event));
+    events->push_back(std::move(event));
   }
-  opened_.emplace(tid, std::move(opened));
   return 0;
 }
 
@@ -119,12 +126,13 @@ int PerfEvents::open_clock(pid_t tid) {
 // on Linux 6.18: up to half of the FORK and EXIT records where threads end two at a time).
 //
 // What the kernel does not know, or permit, is left out, now and in what is opened later.
-int PerfEvents::open_event(pid_t tid, int cpu) {
+int PerfEvents::open_event(pid_t tid, int cpu, bool disabled) {
   perf_event_attr attributes = software_event(PERF_COUNT_SW_TASK_CLOCK);
   attributes.sample_period = 1'000'000'000 / options_.rate_hz;
   attributes.sample_type = kPerfSampleType;
   attributes.sample_regs_user = kPerfRegisters;
   attributes.sample_stack_user = kStackBytes;
+  attributes.disabled = disabled ? 1 : 0;
   attributes.inherit = 1;
   attributes.inherit_thread = options_.inherit_children ? 0 : 1;
   attributes.watermark = 1;
@@ -148,6 +156,38 @@ int PerfEvents::open_event(pid_t tid, int cpu) {
       return -1;
     }
   }
+}
+
+void PerfEvents::begin_change(uint32_t rate_hz) {
+  old_rate_hz_ = std::exchange(options_.rate_hz, rate_hz);
+}
+
+int PerfEvents::prepare(pid_t tid) {
+  return open_events(tid, true, &prepared_[tid]);
+}
+
+void PerfEvents::give_up() {
+  options_.rate_hz = old_rate_hz_;
+  prepared_.clear();
+}
+
+// Those that were inherited stop with those that they are inherited from, and start so, and go so.
+void PerfEvents::stop() {
+  const auto stop_each = [](const std::vector<sampler::FileDescriptor>& events) {
+    for (const auto& event : events) ioctl(event.get(), PERF_EVENT_IOC_DISABLE, 0);
+  };
+  for (const auto& [tid, opened] : opened_) stop_each(opened.events);
+  stop_each(retired_);
+}
+
+void PerfEvents::start() {
+  for (const auto& [tid, events] : prepared_) {
+    for (const auto& event : events) ioctl(event.get(), PERF_EVENT_IOC_ENABLE, 0);
+  }
+  retired_.clear();
+  for (auto& [tid, opened] : opened_) opened.events.clear();
+  for (auto& [tid, events] : prepared_) opened_[tid].events = std::move(events);
+  prepared_.clear();
 }
 
 void PerfEvents::retire(pid_t tid) {

@@ -38,6 +38,14 @@ class PerfEvents {
   int open(pid_t tid);
   // The same for a thread that has inherited its events: a clock of its own is all that it lacks.
   int open_clock(pid_t tid);
+  // Another rate. Events that were inherited cannot be changed, so those of all threads are made
+  // anew: begin_change(); prepare() each thread that has not inherited the new ones already, or
+  // give_up(); stop(), and what the rings hold then is all that there is of the old ones; start().
+  void begin_change(uint32_t rate_hz);
+  int prepare(pid_t tid);
+  void give_up();
+  void stop();
+  void start();
   // The thread has ended; another may get its number. What others inherited from it goes on.
   void retire(pid_t tid);
   // The CPU that a thread has used since its clock was opened; of one that has ended, all of it.
@@ -60,7 +68,8 @@ class PerfEvents {
   };
 
   bool open_rings(size_t data_size);
-  int open_event(pid_t tid, int cpu);
+  int open_event(pid_t tid, int cpu, bool disabled);
+  int open_events(pid_t tid, bool disabled, std::vector<sampler::FileDescriptor>* events);
 
   Options options_;
   bool samples_kernel_ = true;
@@ -71,6 +80,8 @@ class PerfEvents {
   std::vector<Ring> rings_;  // one per CPU
   std::unordered_map<pid_t, Opened> opened_;
   std::vector<sampler::FileDescriptor> retired_;
+  uint32_t old_rate_hz_ = 0;  // while it is changed
+  std::unordered_map<pid_t, std::vector<sampler::FileDescriptor>> prepared_;
 };
 
 }  // namespace sampan::attach

@@ -6,7 +6,8 @@ namespace sampan::attach {
 // what is in them.
 struct PreloadedWaits::Process {
   Process(recording::Writer& writer, sampler::TargetProcess& process, uint64_t session_start_ns)
-      : modules(process.origin().pid),
+      : target(process),
+        modules(process.origin().pid),
         walker(modules),
         waits(writer,
               {process.origin().pid, session_start_ns,
@@ -14,6 +15,17 @@ struct PreloadedWaits::Process {
                [this](uint64_t now_ns) { modules.refresh(now_ns); }},
               modules, walker, process.stacks()) {}
 
+  void look(uint64_t now_ns) {
+    if (target.sampling()) {
+      waits.look(now_ns);
+    } else if (was_sampling) {
+      waits.finish(now_ns);
+    }
+    was_sampling = target.sampling();
+  }
+
+  sampler::TargetProcess& target;
+  bool was_sampling = true;
   ProcessModules modules;
   RemoteWalker walker;
   WaitSampler waits;
@@ -29,7 +41,13 @@ void PreloadedWaits::began(sampler::TargetProcess& process) {
 }
 
 void PreloadedWaits::look(uint64_t now_ns) {
-  for (const auto& [pid, process] : processes_) process->waits.look(now_ns);
+  for (const auto& [pid, process] : processes_) process->look(now_ns);
+}
+
+void PreloadedWaits::end_segment(uint64_t now_ns) {
+  for (const auto& [pid, process] : processes_) {
+    if (process->was_sampling) process->waits.finish(now_ns);
+  }
 }
 
 void PreloadedWaits::ended(pid_t pid, uint64_t now_ns) {

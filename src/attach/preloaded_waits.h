@@ -18,6 +18,7 @@ class PreloadedWaits : public sampler::Onlooker {
 
   void began(sampler::TargetProcess& process) override;
   void look(uint64_t now_ns) override;
+  void end_segment(uint64_t now_ns) override;
   void ended(pid_t pid, uint64_t now_ns) override;
 
  private:

@@ -18,11 +18,11 @@ constexpr std::array<uint8_t, 3> kFramePointer = {0x48, 0x89, 0xe5};  // mov %rs
 constexpr std::array<uint8_t, 3> kSubtractByte = {0x48, 0x83, 0xec};  // sub $imm8, %rsp
 constexpr std::array<uint8_t, 3> kSubtract = {0x48, 0x81, 0xec};      // sub $imm32, %rsp
 
-using Code = std::array<uint8_t, kLongestPrologue>;
+using PrologueBytes = std::array<uint8_t, kLongestPrologue>;
 
 // Zeros where it cannot be read.
-Code read_code(RemoteMemory& memory, uint64_t avma) {
-  Code code{};
+PrologueBytes read_code(RemoteMemory& memory, uint64_t avma) {
+  PrologueBytes code{};
   for (size_t i = 0; i < code.size(); i += 8) {
     uint64_t word = 0;
     if (!memory.read(avma + i, word)) break;
@@ -46,7 +46,7 @@ uint64_t bytes_below_frame_pointer(RemoteMemory& memory, uint64_t start, const C
   const bool has_frame_pointer = row.cfa_kind == CfiRow::kCfaRegister &&
                                  row.cfa_register == unwind::kRbp && row.cfa_value == 16;
   if (!has_frame_pointer) return 0;
-  const Code code = read_code(memory, start);
+  const PrologueBytes code = read_code(memory, start);
   const auto at = std::search(code.begin(), code.end(), kFramePointer.begin(), kFramePointer.end());
   for (auto byte = at; code.end() - byte >= 7; ++byte) {
     if (std::equal(kSubtractByte.begin(), kSubtractByte.end(), byte)) {

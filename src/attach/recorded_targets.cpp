@@ -13,16 +13,24 @@
 
 #include "attach/proc_task.h"
 #include "base/clock.h"
+#include "base/units.h"
 
 namespace sampan::attach {
 namespace {
-
-constexpr uint64_t kSecond = 1'000'000'000;
 // The kernel tells how a process ended while it is a zombie, and, since Linux 6.15, when it has
 // been reaped; not in the moment between. So we ask again for a while.
-constexpr uint64_t kPatience = kSecond / 4;
+constexpr uint64_t kPatience = kNsPerSecond / 4;
 // For what an engine still has to read of a process that has ended.
-constexpr uint64_t kLastRecords = kSecond / 200;
+constexpr uint64_t kLastRecords = kNsPerSecond / 200;
+
+void add_new(const std::vector<HiddenFile>& files, std::vector<HiddenFile>* all) {
+  for (const HiddenFile& file : files) {
+    const auto is_same = [&file](const HiddenFile& other) {
+      return other.path == file.path && other.build_id == file.build_id;
+    };
+    if (std::ranges::none_of(*all, is_same)) all->push_back(file);
+  }
+}
 
 // The last field of /proc/PID/stat, as wait() gives it: of a zombie only.
 std::optional<int> zombie_wait_status(pid_t pid) {
@@ -67,6 +75,7 @@ AttachedProcess& RecordedTargets::process(pid_t pid) {
   origin.period_ns = options_.period_ns;
   origin.awaits_exec = options_.awaits_exec && pid == options_.root;
   entry.process = std::make_unique<AttachedProcess>(writer_, origin);
+  entry.process->set_paused(options_.paused, origin.start_ns);
   if (options_.waits) entry.waits = wait_sampler_of(*entry.process);
   entry.pidfd = sampler::FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!entry.pidfd) {
@@ -93,7 +102,42 @@ std::unique_ptr<WaitSampler> RecordedTargets::wait_sampler_of(AttachedProcess& p
 void RecordedTargets::look(uint64_t now_ns) {
   if (!options_.waits || now_ns < next_look_ns_) return;
   next_look_ns_ = std::max(next_look_ns_ + options_.period_ns, now_ns);
+  if (options_.paused) return;
   for (auto& [pid, entry] : processes_) entry.waits->look(now_ns);
+}
+
+std::vector<HiddenFile> RecordedTargets::hidden() const {
+  std::vector<HiddenFile> files = hidden_;
+  for (const auto& [pid, entry] : processes_) add_new(entry.process->hidden(), &files);
+  return files;
+}
+
+void RecordedTargets::set_paused(bool paused, uint64_t now_ns) {
+  options_.paused = paused;
+  for (auto& [pid, entry] : processes_) {
+    entry.process->set_paused(paused, now_ns);
+    if (paused && entry.waits) entry.waits->finish(now_ns);
+  }
+}
+
+void RecordedTargets::set_period(uint64_t period_ns) {
+  options_.period_ns = period_ns;
+  for (auto& [pid, entry] : processes_) entry.process->set_period(period_ns);
+  next_look_ns_ = std::min(next_look_ns_, monotonic_ns() + period_ns);
+}
+
+uint64_t RecordedTargets::cpu_ns() const {
+  uint64_t sum = ended_cpu_ns_;
+  for (const auto& [pid, entry] : processes_) sum += entry.process->cpu_ns();
+  return sum;
+}
+
+void RecordedTargets::end_segment(uint64_t now_ns) {
+  for (auto& [pid, entry] : processes_) {
+    if (entry.waits && !options_.paused) entry.waits->finish(now_ns);
+    entry.process->end_segment(now_ns);
+  }
+  next_look_ns_ = now_ns;  // at all of them anew
 }
 
 void RecordedTargets::ended(pid_t pid, uint64_t time_ns, const sampler::ExitState& exit) {
@@ -108,13 +152,12 @@ void RecordedTargets::end(pid_t pid, Entry& entry, const sampler::ExitState& exi
   if (entry.pidfd) loop_.forget(entry.pidfd.get());
   if (entry.waits) entry.waits->finish(entry.end_ns);
   entry.process->finish(entry.end_ns, exit, lives_on);
-  for (const HiddenFile& file : entry.process->hidden()) {
-    const auto is_same = [&file](const HiddenFile& other) {
-      return other.path == file.path && other.build_id == file.build_id;
-    };
-    if (std::ranges::none_of(hidden_, is_same)) hidden_.push_back(file);
-  }
+  add_new(entry.process->hidden(), &hidden_);
+  ended_cpu_ns_ += entry.process->cpu_ns();
   last_end_ns_ = std::max(last_end_ns_, entry.end_ns);
+  if (options_.segments != nullptr && !lives_on) {
+    options_.segments->process_ended(exit, entry.end_ns - options_.start_ns);
+  }
   if (pid != options_.root) return;
   root_ended_ = !lives_on;
   root_exit_ = exit;
@@ -135,7 +178,7 @@ void RecordedTargets::tick(uint64_t now_ns) {
     ++it;
   }
   if (now_ns >= next_refresh_ns_) {
-    next_refresh_ns_ = now_ns + kSecond;
+    next_refresh_ns_ = now_ns + kNsPerSecond;
     for (auto& [pid, entry] : processes_) entry.process->refresh(now_ns);
   }
   writer_.tick(now_ns);

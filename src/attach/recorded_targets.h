@@ -17,6 +17,7 @@
 #include "attach/wait_sampler.h"
 #include "sampler/event_loop.h"
 #include "sampler/file_descriptor.h"
+#include "sampler/segments.h"
 
 namespace sampan::attach {
 
@@ -24,10 +25,12 @@ class RecordedTargets : public Targets {
  public:
   struct Options {
     pid_t root;
-    uint64_t start_ns;   // of the session, CLOCK_MONOTONIC
-    uint64_t period_ns;  // of the rate asked for
-    bool awaits_exec;    // the root is a child of ours that has yet to become the program
-    bool waits = false;  // waiting samples too (--clock wall)
+    uint64_t start_ns;    // of the session, CLOCK_MONOTONIC
+    uint64_t period_ns;   // of the rate
+    bool awaits_exec;     // the root is a child of ours that has yet to become the program
+    bool waits = false;   // waiting samples too (--clock wall)
+    bool paused = false;  // no samples until set_paused(false)
+    sampler::Segments* segments = nullptr;
   };
   RecordedTargets(sampler::EventLoop& loop, recording::Writer& writer, const Options& options);
   ~RecordedTargets() override;
@@ -40,14 +43,23 @@ class RecordedTargets : public Targets {
   // Samples the threads that wait, at the rate asked for: call it that often. Nothing without
   // Options::waits.
   void look(uint64_t now_ns);
+  // Of all processes, and of those that come later. What the engine still has is to be read before.
+  void set_paused(bool paused, uint64_t now_ns);
+  // Of the rate that holds from now on.
+  void set_period(uint64_t period_ns);
+  // That all of them have used since sampling of them began.
+  uint64_t cpu_ns() const;
+  // The segment of the recording ends. What the engine still has is to be read before.
+  void end_segment(uint64_t now_ns);
+  bool records(pid_t pid) const { return processes_.contains(pid); }
   // The end of sampling: of those that live, and of those whose end was not written yet.
   void finish(uint64_t now_ns);
 
   size_t alive() const { return processes_.size(); }
   // When sampling ended: of the last process.
   uint64_t last_end_ns() const { return last_end_ns_; }
-  // Modules that their paths do not name, of the processes that have ended; each file once.
-  const std::vector<HiddenFile>& hidden() const { return hidden_; }
+  // Modules that their paths do not name; each file once.
+  std::vector<HiddenFile> hidden() const;
   bool root_ended() const { return root_ended_; }
   // How the root ended, as far as that is known.
   const sampler::ExitState& root_exit() const { return root_exit_; }
@@ -71,6 +83,7 @@ class RecordedTargets : public Targets {
   uint64_t last_end_ns_ = 0;
   std::vector<HiddenFile> hidden_;
   uint64_t next_look_ns_ = 0;
+  uint64_t ended_cpu_ns_ = 0;
   bool root_ended_ = false;
   sampler::ExitState root_exit_;
 };

@@ -17,7 +17,7 @@ namespace sampan::attach {
 namespace {
 
 constexpr uint64_t kCookie = 0x73616d70616e'5054;  // "sampan"
-constexpr size_t kMostMakings = 8, kMostDeletions = 16;
+constexpr size_t kMostMakings = 8, kMostOthers = 16;
 // The first thread may go on while another makes our calls: it is this far from reaching them.
 constexpr uint64_t kDistance = 32 * 1024;
 constexpr uint64_t kRedZone = 128;
@@ -132,12 +132,19 @@ void RemoteTimers::find_leftovers() {
   }
 }
 
+void RemoteTimers::set_period(uint64_t period_ns) {
+  period_ns_ = period_ns;
+  slow_.clear();
+  for (const auto& [tid, id] : timers_) slow_.push_back(tid);
+}
+
 void RemoteTimers::want(pid_t tid) {
   if (possible() && !has(tid)) wanted_.push_back(tid);
 }
 
 void RemoteTimers::forget(pid_t tid) {
   std::erase(wanted_, tid);
+  std::erase(slow_, tid);
   const auto found = timers_.find(tid);
   if (found == timers_.end()) return;
   unwanted_.push_back(found->second);
@@ -146,6 +153,7 @@ void RemoteTimers::forget(pid_t tid) {
 
 void RemoteTimers::forget_all() {
   wanted_.clear();
+  slow_.clear();
   for (const auto& [tid, id] : timers_) unwanted_.push_back(id);
   timers_.clear();
 }
@@ -190,15 +198,17 @@ bool RemoteTimers::begin(pid_t tid, const user_regs_struct& registers) {
   if (!state || in_restartable_sequence(tid)) return false;
 
   const size_t makings = std::min(wanted_.size(), kMostMakings);
-  const size_t deletions = std::min(unwanted_.size(), kMostDeletions);
-  const size_t calls = 2 * makings + deletions + 1;
-  const size_t placed = (makings + 1) * sizeof(sigevent) + sizeof(itimerspec) + sizeof(siginfo_t);
+  const size_t deletions = std::min(unwanted_.size(), kMostOthers);
+  const size_t settings = std::min(slow_.size(), kMostOthers - deletions);
+  const size_t calls = 2 * makings + settings + deletions + 1;
+  const size_t placed =
+      (makings + 1) * sizeof(sigevent) + 2 * sizeof(itimerspec) + sizeof(siginfo_t);
   const size_t size =
       CallChain::largest_size(calls, 2 * placed) - kLargestVectors + state->vectors.size() + 256;
   const auto base = memory_for(tid, registers, size);
   if (!base) return false;
 
-  Work work{tid, *state, 0, {}, {}};
+  Work work{tid, *state, 0, {}, {}, {}};
   CallChain chain(*base, calls);
   const auto take = [](auto& from) {
     const auto value = from.back();
@@ -211,6 +221,12 @@ bool RemoteTimers::begin(pid_t tid, const user_regs_struct& registers) {
   }
   const timespec period{static_cast<time_t>(period_ns_ / 1'000'000'000),
                         static_cast<long>(period_ns_ % 1'000'000'000)};
+  const uint64_t changed = chain.place(itimerspec{period, period});
+  for (size_t i = 0; i < settings; ++i) {
+    work.settings.push_back(take(slow_));
+    const int id = timers_.at(work.settings.back());
+    chain.add(SYS_timer_settime, {static_cast<uint64_t>(id), 0, changed, 0});
+  }
   // The first expiry at the next tick: a thread that lives shortly is seen, too.
   const uint64_t interval = chain.place(itimerspec{period, {0, 1}});
   // The deletions come first so that no call is the chain's first that waits for an id.
@@ -224,7 +240,7 @@ bool RemoteTimers::begin(pid_t tid, const user_regs_struct& registers) {
     event._sigev_un._tid = own;
     const uint64_t event_avma = chain.place(event);
     chain.add(SYS_timer_create, {static_cast<uint64_t>(thread_cpu_clock(own)), event_avma,
-                                 chain.first_argument_avma(2 * i + deletions + 1)});
+                                 chain.first_argument_avma(2 * i + settings + deletions + 1)});
     const size_t setting = chain.add(SYS_timer_settime, {~0ull, 0, interval, 0});
     work.makings.push_back({wanting, chain.first_argument_avma(setting)});
   }
@@ -245,6 +261,7 @@ bool RemoteTimers::begin(pid_t tid, const user_regs_struct& registers) {
   if (!write_to(tid, image.base, image.bytes) ||
       ptrace(PTRACE_SETREGS, tid, 0, &image.start) != 0) {
     for (const int id : work.deletions) unwanted_.push_back(id);
+    for (const pid_t slow : work.settings) slow_.push_back(slow);
     for (const Making& making : work.makings) wanted_.push_back(making.tid);
     return false;
   }

@@ -36,12 +36,16 @@ class RemoteTimers {
   // The cookie is ours; SI_TIMER: a timer has expired.
   bool is_ours(const siginfo_t& info) const;
 
+  // Of those that are made from now on; the others follow.
+  void set_period(uint64_t period_ns);
   void want(pid_t tid);
   void forget(pid_t tid);  // it has ended, or shall have none any more
   void forget_all();
   bool has(pid_t tid) const { return timers_.contains(tid); }
   size_t count() const { return timers_.size(); }
-  bool work_to_do() const { return possible() && (!wanted_.empty() || !unwanted_.empty()); }
+  bool work_to_do() const {
+    return possible() && !(wanted_.empty() && unwanted_.empty() && slow_.empty());
+  }
   bool unfinished() const { return work_to_do() || work_; }
 
   // `tid` is stopped with these registers: lets it do some of the work, if it may. Returns whether
@@ -64,6 +68,7 @@ class RemoteTimers {
     uint64_t last_stack_pointer;
     std::vector<Making> makings;
     std::vector<int> deletions;
+    std::vector<pid_t> settings;
   };
 
   std::optional<uint64_t> memory_for(pid_t tid, const user_regs_struct& registers, size_t size);
@@ -77,6 +82,7 @@ class RemoteTimers {
   uint64_t next_search_ns_ = 0;
   std::vector<pid_t> wanted_;
   std::vector<int> unwanted_;              // ids
+  std::vector<pid_t> slow_;                // that have timers of another period
   std::unordered_map<pid_t, int> timers_;  // by thread: id
   std::optional<Work> work_;
 };

@@ -20,18 +20,18 @@
 #include "attach/stopped_thread.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/units.h"
 
 namespace sampan::attach {
 namespace {
 
 // Ends a wait of the tracing thread. Harmless to us by default, so that no thread needs to care.
 constexpr int kAlarm = SIGURG;
-constexpr uint64_t kMillisecond = 1'000'000;
-constexpr uint64_t kSlowAlarm = 10 * kMillisecond;
-constexpr uint64_t kLongestLookInterval = 100 * kMillisecond;
-constexpr uint64_t kMaskInterval = 500 * kMillisecond;
+constexpr uint64_t kSlowAlarm = 10 * kNsPerMs;
+constexpr uint64_t kLongestLookInterval = 100 * kNsPerMs;
+constexpr uint64_t kMaskInterval = 500 * kNsPerMs;
 // For a thread to run, so that it can take the timers away.
-constexpr uint64_t kLeavePatience = 300 * kMillisecond;
+constexpr uint64_t kLeavePatience = 300 * kNsPerMs;
 constexpr size_t kFirstCopy = 256 * 1024, kLargestCopy = 1024 * 1024;
 constexpr size_t kMostQueuedBytes = 256 * 1024 * 1024;
 constexpr int kMostScans = 16;
@@ -55,6 +55,8 @@ Tracer::Tracer(const Options& options)
     : options_(options),
       ready_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       copy_size_(kFirstCopy),
+      asked_period_ns_(options.period_ns),
+      period_ns_(options.period_ns),
       stack_(kFirstCopy) {
   if (!ready_) throw Error("tracing: eventfd: {}", std::strerror(errno));
   struct sigaction action {};
@@ -135,6 +137,7 @@ void Tracer::run() {
   set_alarm(kSlowAlarm);
   while (true) {
     run_command();
+    follow_period();
     {
       const std::lock_guard lock(mutex_);
       if (stop_) break;
@@ -164,6 +167,16 @@ void Tracer::run_command() {
   answer_ = answer;
   command_ = 0;
   answered_.notify_all();
+}
+
+void Tracer::follow_period() {
+  const uint64_t asked_ns = asked_period_ns_.load(std::memory_order_relaxed);
+  if (asked_ns == period_ns_) return;
+  period_ns_ = asked_ns;
+  for (auto& [pid, process] : processes_) process.timers->set_period(period_ns_);
+  for (auto& [tid, tracee] : tracees_) {
+    tracee.next_look_ns = std::min(tracee.next_look_ns, monotonic_ns() + period_ns_);
+  }
 }
 
 // One stop, one end, or one alarm.
@@ -227,7 +240,7 @@ int Tracer::seize_thread(pid_t pid, pid_t tid) {
 void Tracer::begin_process(pid_t pid) {
   Process& process = processes_[pid];
   if (process.timers) return;
-  process.timers = std::make_unique<RemoteTimers>(pid, options_.period_ns);
+  process.timers = std::make_unique<RemoteTimers>(pid, period_ns_);
   if (!options_.timers || shares_memory_with_parent(pid)) process.timers->give_up();
 }
 
@@ -254,33 +267,32 @@ void Tracer::on_alarm() {
     if (check_masks) {
       // One that ran, but whose timer did not stop it, may block the signal by now.
       const auto times = tracee.run_times.read();
-      if (times && times->cpu_ns > tracee.sampled_cpu_ns + 2 * options_.period_ns) {
+      if (times && times->cpu_ns > tracee.sampled_cpu_ns + 2 * period_ns_) {
         check_signal_mask(tid, tracee);
       }
     }
     if (!is_polled(tracee, tid)) continue;
     ++polled;
-    if (now + kMillisecond / 4 >= tracee.next_look_ns) poll(tid, tracee, now);
+    if (now + kNsPerMs / 4 >= tracee.next_look_ns) poll(tid, tracee, now);
     next_look = std::min(next_look, tracee.next_look_ns);
   }
   polled_.store(polled, std::memory_order_relaxed);
-  set_alarm(std::clamp(next_look - std::min(now, next_look), options_.period_ns / 2,
-                       std::max(kSlowAlarm, options_.period_ns / 2)));
+  set_alarm(std::clamp(next_look - std::min(now, next_look), period_ns_ / 2,
+                       std::max(kSlowAlarm, period_ns_ / 2)));
 }
 
 void Tracer::poll(pid_t tid, Tracee& tracee, uint64_t now_ns) {
   const auto times = tracee.run_times.read();
   const bool moved = times && times->cpu_ns + times->turns != tracee.turns;
   if (times) tracee.turns = times->cpu_ns + times->turns;
-  tracee.look_interval_ns =
-      moved ? options_.period_ns
-            : std::min(2 * std::max(tracee.look_interval_ns, options_.period_ns),
-                       std::max(kLongestLookInterval, options_.period_ns));
+  tracee.look_interval_ns = moved ? period_ns_
+                                  : std::min(2 * std::max(tracee.look_interval_ns, period_ns_),
+                                             std::max(kLongestLookInterval, period_ns_));
   tracee.next_look_ns = now_ns + tracee.look_interval_ns;
   // It may be waiting for a CPU, and then has used nothing since its last sample.
-  const bool due = times && times->cpu_ns >= tracee.sampled_cpu_ns + options_.period_ns * 3 / 4;
+  const bool due = times && times->cpu_ns >= tracee.sampled_cpu_ns + period_ns_ * 3 / 4;
   if (!due || tracee.interrupted || thread_state(tracee.pid, tid) != 'R') return;
-  tracee.next_look_ns = now_ns + options_.period_ns;
+  tracee.next_look_ns = now_ns + period_ns_;
   tracee.interrupted = ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0;
 }
 

@@ -36,7 +36,7 @@ namespace sampan::attach {
 class Tracer {
  public:
   struct Options {
-    uint64_t period_ns;
+    uint64_t period_ns;  // at first
     bool follow;
     bool timers;  // else all threads are polled
   };
@@ -50,6 +50,8 @@ class Tracer {
   // Readable when there are events.
   int fd() const { return ready_.get(); }
   std::vector<TraceEvent> take();
+  // The threads follow, those with timers at their next sample.
+  void set_period(uint64_t period_ns) { asked_period_ns_ = period_ns; }
   // A walk came to the end of a copied stack: copy more from now on.
   void copy_more();
   // Threads that are sampled by polling; valid at any time.
@@ -74,6 +76,7 @@ class Tracer {
 
   void run();
   void run_command();
+  void follow_period();
   int seize(pid_t pid);
   int seize_thread(pid_t pid, pid_t tid);
   void wait_once();
@@ -103,8 +106,10 @@ class Tracer {
   sampler::FileDescriptor ready_;
   std::atomic<size_t> copy_size_;
   std::atomic<size_t> polled_ = 0;
+  std::atomic<uint64_t> asked_period_ns_;
 
   // Of the tracing thread.
+  uint64_t period_ns_;
   std::vector<std::byte> stack_;  // room for a copy, made while no thread waits for it
   std::unordered_map<pid_t, Tracee> tracees_;
   std::unordered_map<pid_t, Process> processes_;

@@ -245,6 +245,8 @@ void WaitSampler::State::end(WaitingThread& thread, const std::optional<RunTimes
 void WaitSampler::State::finish(uint64_t now_ns) {
   for (Watched& watched : threads) end(watched.thread, watched.thread.read(), now_ns);
   threads.clear();
+  looked_ns = 0;
+  links = 0;
 }
 
 WaitSampler::WaitSampler(recording::Writer& writer, const Target& target, ProcessModules& modules,

@@ -40,7 +40,7 @@ class WaitSampler {
 
   // Looks at all threads that are due.
   void look(uint64_t now_ns);
-  // Writes what is left of every thread.
+  // Writes what is left of every thread. A look after that begins anew.
   void finish(uint64_t now_ns);
 
  private:

@@ -32,6 +32,9 @@ inline size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+// From more candidates than these a nearest one would take too long to find.
+inline constexpr size_t kMostCandidates = 10'000;
+
 // The nearest of `candidates` (a range of strings or string views); "" when none is near.
 template <typename Range>
 std::string nearest(std::string_view word, const Range& candidates) {

@@ -26,6 +26,15 @@ std::vector<std::string> take_program(const CLI::App& run, std::vector<std::stri
   return program;
 }
 
+// The same of commands where only "--" begins one.
+std::vector<std::string> take_program(std::vector<std::string>& words) {
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  if (dashes == words.end()) return {};
+  std::vector<std::string> program(dashes + 1, words.end());
+  words.erase(dashes, words.end());
+  return program;
+}
+
 std::vector<std::string> names_of_commands(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands({})) {
@@ -89,6 +98,9 @@ Action parse_arguments(CLI::App& app, Commands& commands, int argc, char** argv)
   }
   if (!words.empty() && (words.front() == "run" || words.front() == "record")) {
     commands.program = take_program(*app.get_subcommand(words.front()), words);
+  }
+  if (!words.empty() && (words.front() == "serve" || words.front() == "top")) {
+    commands.program = take_program(words);
   }
   std::reverse(words.begin(), words.end());  // as CLI11 wants them
   try {

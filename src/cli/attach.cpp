@@ -11,10 +11,10 @@
 #include "base/clock.h"
 #include "cli/attach_options.h"
 #include "cli/command.h"
-#include "cli/output_directory.h"
-#include "cli/results.h"
+#include "cli/flush_signal.h"
+#include "cli/run_files.h"
 #include "cli/stop_signals.h"
-#include "cli/substitutes.h"
+#include "sampler/control_token.h"
 #include "sampler/descriptor_limit.h"
 #include "sampler/session_info.h"
 
@@ -81,31 +81,44 @@ std::optional<attach::EngineKind> chosen_engine(const AttachOptions& options) {
 }
 
 int attach_and_record(const AttachOptions& options) {
-  const std::vector<const exporters::Format*> formats = chosen_formats(options.run);
   const pid_t pid = attach::find_process(options.target);
   if (const std::string why = attach::why_not_profilable(pid); !why.empty()) throw Error("{}", why);
+  chosen_formats(options.run);  // what is wrong is said before anything begins
+  segment_options(options.run.continuous, "");
+  if (options.run.push.wanted()) push_options(options.run.push, pid);
+  rate_options(options.run.sampling, options.run.quiet);
+  const bool paused = starts_paused(options.run);
+  const std::string token = sampler::read_control_token();
+  if (options.run.sections_only) {
+    throw UsageError(
+        "attach: --sections-only needs a program that sampan has launched: sampan run");
+  }
   recording::Session description = sampler::describe_session(
-      attach::command_line_of(pid), options.run.name, options.run.rate_hz, SAMPAN_VERSION);
-  description.clock = options.run.clock;
+      attach::command_line_of(pid), options.run.name, options.run.sampling.rate_hz, SAMPAN_VERSION);
+  description.clock = options.run.sampling.clock;
   sampler::raise_descriptor_limit();
-  OutputDirectory directory(options.run.output, description.program);
+  RunFiles files(options.run, description.program, pid);
   bool attached = false;
   std::vector<attach::HiddenFile> hidden;
   try {
     sampler::EventLoop loop;
     attach::Session session(
         loop, pid,
-        {directory.recording(), description, chosen_engine(options), options.run.follow});
+        {files.recording(), description, rate_options(options.run.sampling, options.run.quiet),
+         chosen_engine(options), options.run.follow, paused, false, files.segments()});
     attached = true;
+    files.set_hidden([&session] { return session.hidden(); });
+    const sampler::ControlSocket control(loop, session.controlled(), token);
+    const FlushSignal flush(loop, [&session] { return session.flush(); });
     if (!options.run.quiet) say_what_begins(session, pid, description.program);
     sample(session, loop, options.duration_s);
     session.finish(session_end(session));
     hidden = session.hidden();
   } catch (const std::exception&) {
-    if (!attached) directory.remove();
+    if (!attached) files.remove();
     throw;
   }
-  write_results(directory.path(), {formats, !options.run.quiet, substitutes(hidden)});
+  files.conclude(hidden);
   return 0;
 }
 

@@ -12,11 +12,12 @@
 #include "attach/proc_task.h"
 #include "base/clock.h"
 #include "cli/command.h"
-#include "cli/output_directory.h"
-#include "cli/results.h"
+#include "cli/flush_signal.h"
+#include "cli/run_files.h"
 #include "cli/run_options.h"
 #include "recording/writer.h"
 #include "sampler/collector.h"
+#include "sampler/control_token.h"
 #include "sampler/descriptor_limit.h"
 #include "sampler/event_loop.h"
 #include "sampler/session_info.h"
@@ -52,36 +53,44 @@ bool is_over(const sampler::Collector& collector, uint64_t start_ns) {
 
 int collect(const CollectOptions& options) {
   become_daemon();
-  const std::vector<const exporters::Format*> formats = chosen_formats(options.run);
   sampler::raise_descriptor_limit();
   recording::Session session =
       sampler::describe_session(attach::command_line_of(options.parent), options.run.name,
-                                options.run.rate_hz, SAMPAN_VERSION);
-  session.clock = options.run.clock;
-  OutputDirectory directory(options.run.output, session.program);
+                                options.run.sampling.rate_hz, SAMPAN_VERSION);
+  session.clock = options.run.sampling.clock;
+  RunFiles files(options.run, session.program, options.parent);
   {
     sampler::EventLoop loop;
-    const uint64_t start_ns = monotonic_ns();
-    recording::Writer writer(directory.recording(), session);
+    const uint64_t start_ns = session.start_monotonic_ns;
+    recording::Writer writer(files.recording(), session);
     attach::PreloadedWaits waits(writer, start_ns);
-    sampler::Collector collector(
-        loop, writer,
-        {options.session, start_ns, options.run.rate_hz, options.run.follow,
-         options.run.clock == "wall" ? &waits : nullptr});
+    sampler::Collector collector(loop, writer,
+                                 {options.session,
+                                  start_ns,
+                                  rate_options(options.run.sampling, options.run.quiet),
+                                  options.run.follow,
+                                  {starts_paused(options.run), options.run.sections_only},
+                                  options.run.sampling.clock == "wall" ? &waits : nullptr,
+                                  files.segments()});
+    const sampler::ControlSocket control(loop, collector.controlled(),
+                                         sampler::read_control_token());
+    const FlushSignal flush(loop, [&collector] { return collector.flush(); });
     collector.set_root(options.parent);
     while (!is_over(collector, start_ns)) collector.step(kGraceMs);
     if (collector.joined() == 0) {
-      directory.remove();
+      files.remove();
       return kExitFailure;
     }
+    collector.finish();
     if (!collector.failure().empty()) throw Error("{}", collector.failure());
     recording::SessionEnd end;
     end.time_ns = collector.last_end_ns() - start_ns;
     end.exit_status = collector.root_exit().status;
     end.exit_signal = collector.root_exit().signal;
     writer.finish(end);
+    if (files.segments() != nullptr) files.segments()->finish(writer, end.time_ns);
   }
-  write_results(directory.path(), {formats, !options.run.quiet});
+  files.conclude();
   return 0;
 }
 

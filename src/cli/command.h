@@ -30,7 +30,8 @@ using Action = std::function<int()>;  // returns the exit status
 
 struct Commands {
   std::map<const CLI::App*, Action> actions;  // by subcommand
-  // For `run`: the words after sampan's own options, not to be parsed.
+  // The words of the command that is to be run, not to be parsed: of `run` those after sampan's own
+  // options, of others those after "--".
   std::vector<std::string> program;
 };
 
@@ -38,13 +39,21 @@ void add_run(CLI::App& app, Commands& commands);  // run, record
 void add_attach(CLI::App& app, Commands& commands);
 void add_doctor(CLI::App& app, Commands& commands);
 void add_collect(CLI::App& app, Commands& commands);  // hidden: started by the shim
+void add_ctl(CLI::App& app, Commands& commands);
 void add_dump(CLI::App& app, Commands& commands);
+void add_serve(CLI::App& app, Commands& commands);
+void add_top(CLI::App& app, Commands& commands);
 void add_view(CLI::App& app, Commands& commands);
 void add_version(CLI::App& app, Commands& commands);
 void add_report(CLI::App& app, Commands& commands);
 void add_export(CLI::App& app, Commands& commands);  // export, formats
+void add_push(CLI::App& app, Commands& commands);
 void add_merge(CLI::App& app, Commands& commands);
 void add_diff(CLI::App& app, Commands& commands);
+void add_spans(CLI::App& app, Commands& commands);
+void add_metrics(CLI::App& app, Commands& commands);
 void add_annotate(CLI::App& app, Commands& commands);
+void add_addr2line(CLI::App& app, Commands& commands);
+void add_symbolize(CLI::App& app, Commands& commands);
 
 }  // namespace sampan::cli

@@ -28,6 +28,7 @@ struct DiffArguments {
   double confidence = 99;
   unsigned top = 20;
   bool json = false;
+  bool full_names = false;
   std::string html;
 };
 
@@ -70,6 +71,7 @@ int compare(DiffArguments arguments) {
   }
   reports::PageOptions page_options = reports::page_options_for(stdout);
   page_options.top = arguments.top;
+  page_options.full_names = arguments.full_names;
   page_options.notes = notes;
   fmt::print("{}", arguments.json ? reports::diff_json(view, diff, notes)
                                   : reports::diff_page(view, diff, page_options));
@@ -101,6 +103,7 @@ void add_diff(CLI::App& app, Commands& commands) {
       ->capture_default_str()
       ->check(CLI::Range(50.0, 99.9999).description(""));
   command->add_option("--top", arguments->top, "Rows of the table (0: all)")->type_name("N");
+  add_full_names_option(*command, arguments->full_names);
   command->add_flag("--json", arguments->json, "The same as data: see docs/diff-json.md");
   command->add_option("--html", arguments->html, "Both sides as a page, red and blue")
       ->type_name("FILE");

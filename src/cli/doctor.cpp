@@ -1,23 +1,25 @@
-// sampan doctor [PID]: what this machine permits, and whether names will be found.
+// sampan doctor [PID|RECORDING]: what this machine permits, and whether names are found.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "attach/permission.h"
 #include "attach/proc_task.h"
 #include "attach/process_modules.h"
 #include "base/clock.h"
 #include "cli/command.h"
+#include "cli/doctor_modules.h"
+#include "cli/recording_options.h"
 #include "reports/json_writer.h"
 #include "reports/report.h"
 #include "reports/style.h"
 #include "sampler/program.h"
-#include "symbolizer/module_files.h"
-#include "symbolizer/symbolizer.h"
 
 namespace sampan::cli {
 namespace {
@@ -29,54 +31,28 @@ struct DoctorOptions {
   bool json = false;
 };
 
-std::string places_of(const profile::Module& module, const symbolizer::ModuleFiles& files,
-                      const std::vector<std::string>& directories) {
-  std::vector<std::string> places = {"the file itself"};
-  if (module.build_id.size() > 1) {
-    const std::string id = fmt::format("{:02x}", fmt::join(module.build_id, ""));
-    for (const std::string& directory : directories) {
-      places.push_back(
-          fmt::format("{}/.build-id/{}/{}.debug", directory, id.substr(0, 2), id.substr(2)));
-    }
-  }
-  if (const auto link = files.main ? files.main->debug_link() : std::nullopt) {
-    places.push_back(fmt::format("{} (beside it, in .debug/, under {})", link->name,
-                                 fmt::join(directories, ", ")));
-  }
-  return fmt::format("looked in {}", fmt::join(places, ", "));
-}
-
-// `file`: where it can be opened.
-Finding describe(const profile::Module& module, const std::string& file_name) {
-  const std::vector<std::string> directories = symbolizer::Options().debug_directories;
-  const symbolizer::ModuleFiles files = symbolizer::find_files(module, file_name, directories);
-  if (const symbolizer::ElfFile* const file = files.with_debug_info()) {
-    const bool own = files.main && file == &*files.main;
-    return {true, module.path, own ? "debug information" : "debug information in " + file->path(),
-            ""};
-  }
-  if (!files.main) return {false, module.path, "no names: " + files.problem, ""};
-  return {false, module.path, "function names only, no lines and inlines",
-          places_of(module, files, directories)};
-}
-
 // The modules of the process, each once.
 std::vector<Finding> describe_modules(pid_t pid) {
-  std::vector<Finding> findings;
+  std::vector<ModuleFile> modules;
   std::set<std::string> seen;
-  attach::ProcessModules modules(pid);
-  const attach::ProcessModules::Changes changes = modules.refresh(monotonic_ns());
+  attach::ProcessModules mapped(pid);
+  const attach::ProcessModules::Changes changes = mapped.refresh(monotonic_ns());
   for (const auto& record : changes.loaded) {
     const bool is_file = record.path.starts_with("/");  // not the vdso
     if (!is_file || !seen.insert(record.path).second) continue;
-    profile::Module module;
-    module.path = record.path;
-    module.build_id = record.build_id;
-    std::string file = module.path;
+    ModuleFile module;
+    module.module.path = record.path;
+    module.module.build_id = record.build_id;
+    module.file = record.path;
     for (const attach::HiddenFile& hidden : changes.hidden) {
-      if (hidden.path == module.path) file = hidden.open_as();
+      if (hidden.path == record.path) module.file = hidden.open_as();
     }
-    findings.push_back(describe(module, file));
+    modules.push_back(std::move(module));
+  }
+  const std::vector<ModuleNames> names = look_for_names(modules);
+  std::vector<Finding> findings;
+  for (size_t i = 0; i < modules.size(); ++i) {
+    findings.push_back({names[i].good, modules[i].module.path, names[i].verdict, names[i].advice});
   }
   return findings;
 }
@@ -107,7 +83,18 @@ std::string to_json(const std::vector<Finding>& machine, const std::vector<Findi
   return json.text();
 }
 
+// Not a pid, and not the name of a process: a file, or the directory of a run.
+bool is_recording(const std::string& target) {
+  const bool is_number = std::ranges::all_of(target, [](char c) { return c >= '0' && c <= '9'; });
+  std::error_code error;
+  return !is_number && (std::filesystem::is_regular_file(target, error) ||
+                        std::filesystem::exists(recording_path(target), error));
+}
+
 int examine(const DoctorOptions& options) {
+  if (is_recording(options.target)) {
+    return examine_recording(recording_path(options.target), options.json);
+  }
   std::optional<pid_t> pid;
   if (!options.target.empty()) {
     pid = attach::find_process(options.target);
@@ -136,10 +123,13 @@ int examine(const DoctorOptions& options) {
 }  // namespace
 
 void add_doctor(CLI::App& app, Commands& commands) {
-  CLI::App* const command =
-      app.add_subcommand("doctor", "Say what this machine permits, and what a process lacks");
+  CLI::App* const command = app.add_subcommand(
+      "doctor", "Say what this machine permits, and what a process or a recording lacks");
   const auto options = std::make_shared<DoctorOptions>();
-  command->add_option("PID", options->target, "A process, or its name where that is unique");
+  command->add_option(
+      "TARGET", options->target,
+      "A pid, or the name of a process where it is unique; or a recording: what its "
+      "modules lack for names");
   command->add_flag("--json", options->json, "For programs");
   commands.actions[command] = [options] { return examine(*options); };
 }

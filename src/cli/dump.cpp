@@ -76,8 +76,10 @@ recording::Recording record_frames(const attach::Snapshot& snapshot,
   return recording;
 }
 
-int dump(const DumpOptions& options) {
-  const pid_t pid = attach::find_process(options.process);
+}  // namespace
+
+Dump take_dump(pid_t pid, const std::vector<std::string>& threads,
+               const std::function<void(size_t done, size_t all)>& progress) {
   if (const std::string why = attach::why_not_profilable(pid); !why.empty()) {
     throw Error("{}", why);
   }
@@ -87,26 +89,35 @@ int dump(const DumpOptions& options) {
   result.command = attach::command_line_of(pid);
   result.time = now_in_words();
   attach::Snapshot snapshot = attach::take_snapshot(pid, [&](pid_t tid, const std::string& name) {
-    return options.threads.empty() ||
-           std::any_of(options.threads.begin(), options.threads.end(),
+    return threads.empty() ||
+           std::any_of(threads.begin(), threads.end(),
                        [&](const std::string& word) { return is_called(word, tid, name); });
   });
-  check_threads(options.threads, snapshot);
+  check_threads(threads, snapshot);
   std::erase_if(snapshot.threads,
                 [](const attach::ThreadSnapshot& thread) { return !thread.wanted; });
   result.profile = profile::load(record_frames(snapshot, result.locations));
-  {
-    Progress progress;
-    symbolizer::Options symbolizing;
-    symbolizing.progress = [&](size_t done, size_t all) {
-      progress.show("Finding function names", done, all);
-    };
-    symbolizing.substitutes = substitutes(snapshot.hidden);
-    result.notes = symbolizer::symbolize(result.profile, symbolizing).problems;
-  }
+  symbolizer::Options symbolizing;
+  symbolizing.progress = progress;
+  symbolizing.substitutes = substitutes(snapshot.hidden);
+  result.notes = symbolizer::symbolize(result.profile, symbolizing).problems;
   result.notes.insert(result.notes.end(), snapshot.problems.begin(), snapshot.problems.end());
   result.threads = std::move(snapshot.threads);
   result.stopped_ns = snapshot.stopped_ns;
+  return result;
+}
+
+namespace {
+
+int dump(const DumpOptions& options) {
+  const pid_t pid = attach::find_process(options.process);
+  const auto take = [&] {
+    Progress progress;
+    return take_dump(pid, options.threads, [&](size_t done, size_t all) {
+      progress.show("Finding function names", done, all);
+    });
+  };
+  const Dump result = take();  // and the line of progress is gone
   fmt::print("{}", options.json ? dump_as_json(result) : dump_as_text(result));
   return 0;
 }

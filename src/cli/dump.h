@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,11 @@ void for_each_frame_of(const Dump& dump, size_t thread, Visit&& visit) {
                    [&](const profile::Frame& frame) { visit(frame, avmas[i] + (i == 0 ? 0 : 1)); });
   }
 }
+
+// The process now. `threads`: names or tids; empty: all. `progress`: called while names are looked
+// up, with how many are done of all. Throws Error.
+Dump take_dump(pid_t pid, const std::vector<std::string>& threads,
+               const std::function<void(size_t done, size_t all)>& progress = {});
 
 std::string dump_as_text(const Dump& dump);
 std::string dump_as_json(const Dump& dump);

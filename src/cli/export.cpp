@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -71,10 +72,16 @@ void print_notes(const std::vector<Written>& written) {
   }
 }
 
-// Returns the paths of what it has written.
+// Returns the paths of what it has written; of sections, their directories.
 std::vector<std::string> write(const profile::View& view, const ExportOptions& options,
                                const std::vector<const Format*>& formats) {
-  std::string directory = options.output.empty() ? options.input.directory() : options.output;
+  const std::optional<std::string>& section = options.input.selection.section;
+  std::string directory = options.output;
+  if (directory.empty()) {
+    // The file of a section beside the recording would be taken for one of all.
+    directory = section ? exporters::section_directory(options.input.directory(), *section)
+                        : options.input.directory();
+  }
   if (options.bundle) {
     if (!is_directory(options.output)) {
       print_notes(exporters::write_bundle(view, formats, options.output, options.write));
@@ -90,7 +97,10 @@ std::vector<std::string> write(const profile::View& view, const ExportOptions& o
           : exporters::write_all(view, formats, directory, options.write);
   print_notes(written);
   std::vector<std::string> paths;
-  for (const Written& file : written) paths.push_back(file.path);
+  for (const Written& file : written) {
+    const std::string& path = file.section_directory.empty() ? file.path : file.section_directory;
+    if (paths.empty() || paths.back() != path) paths.push_back(path);
+  }
   return paths;
 }
 
@@ -138,6 +148,7 @@ void add_export(CLI::App& app, Commands& commands) {
 
   CLI::App* const command = app.add_subcommand("export", "Write a recording in other formats");
   const auto options = std::make_shared<ExportOptions>();
+  options->write.max_sections = exporters::kUsualSections;
   add_recording_options(*command, options->input);
   command
       ->add_option("--format", options->formats,
@@ -162,6 +173,11 @@ void add_export(CLI::App& app, Commands& commands) {
                    "format's viewer opens)")
       ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(true).description(""));
+  command
+      ->add_option("--max-sections", options->write.max_sections,
+                   "A directory each for so many sections, the longest; 0: none")
+      ->type_name("N")
+      ->capture_default_str();
   command->add_flag("--bundle", options->bundle, "One .tar.gz of all files");
   command
       ->add_option("--output", options->output,

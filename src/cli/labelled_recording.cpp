@@ -5,6 +5,7 @@
 
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
+#include "recording/segment_files.h"
 
 namespace sampan::cli {
 namespace {
@@ -13,7 +14,9 @@ namespace fs = std::filesystem;
 
 // "recording.sampan" is what each of them is called.
 std::string usual_label(const fs::path& file) {
-  if (file.filename() != "recording.sampan") return file.stem();
+  if (file.filename() != "recording.sampan" && file.filename() != recording::kSegmentsDirectory) {
+    return file.stem();
+  }
   const fs::path directory = fs::absolute(file).lexically_normal().parent_path();
   return directory.filename();
 }

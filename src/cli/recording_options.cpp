@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <map>
 
+#include "recording/segment_files.h"
+
 namespace sampan::cli {
 namespace {
 
@@ -13,8 +15,13 @@ const std::map<std::string, profile::State> kStates = {{"cpu", profile::State::k
 }  // namespace
 
 std::string recording_path(const std::string& recording) {
-  const std::filesystem::path path(recording);
-  return std::filesystem::is_directory(path) ? path / "recording.sampan" : path;
+  namespace fs = std::filesystem;
+  const fs::path path(recording);
+  if (!fs::is_directory(path)) return path;
+  const fs::path file = path / "recording.sampan", segments = path / recording::kSegmentsDirectory;
+  if (fs::exists(file)) return file;
+  if (fs::is_directory(segments)) return segments;
+  return recording::segment_files(path).empty() ? file : path;
 }
 
 std::string RecordingOptions::directory() const {
@@ -43,6 +50,17 @@ void add_selection_options(CLI::App& command, profile::Selection& selection) {
       ->check(CLI::IsMember({"cpu", "waiting", "all"}).description(""));
   command.add_option("--from", selection.from_s, "Only what is after this second")->type_name("S");
   command.add_option("--to", selection.to_s, "Only what is before this second")->type_name("S");
+  command
+      .add_option("--section", selection.section,
+                  "Only what threads did inside the section that the program called so")
+      ->type_name("NAME");
+}
+
+void add_full_names_option(CLI::App& command, bool& full_names) {
+  command
+      .add_flag("--full-names", full_names,
+                "Functions with template arguments and parameters, however wide that is")
+      ->envname("SAMPAN_FULL_NAMES");
 }
 
 void add_recording_options(CLI::App& command, RecordingOptions& options) {

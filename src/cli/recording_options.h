@@ -9,7 +9,8 @@
 
 namespace sampan::cli {
 
-// The file of a recording, of which the file or its directory is named.
+// The file of a recording, of which the file or its directory is named; of one of several files
+// their directory.
 std::string recording_path(const std::string& recording);
 
 struct RecordingOptions {
@@ -20,8 +21,10 @@ struct RecordingOptions {
   std::string directory() const;  // that the file is in
 };
 
-// --thread, --process, --label, --state, --from, --to.
+// --thread, --process, --label, --state, --from, --to, --section.
 void add_selection_options(CLI::App& command, profile::Selection& selection);
+// --full-names, of commands that show functions in tables.
+void add_full_names_option(CLI::App& command, bool& full_names);
 // RECORDING, and the same.
 void add_recording_options(CLI::App& command, RecordingOptions& options);
 

@@ -13,7 +13,7 @@
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
 #include "profile/view.h"
-#include "recording/reader.h"
+#include "recording/segment_files.h"
 
 namespace sampan::cli {
 namespace {
@@ -36,6 +36,7 @@ struct ReportOptions {
   bool idle = false;
   bool tree = false;
   bool json = false;
+  bool full_names = false;
   std::string callers;
 };
 
@@ -62,8 +63,9 @@ int report(const ReportOptions& options) {
   page_options.idle = options.idle;
   page_options.tree = options.tree;
   page_options.callers = options.callers;
+  page_options.full_names = options.full_names;
 
-  profile::Profile profile = profile::load(recording::read(options.recording.path()));
+  profile::Profile profile = profile::load(recording::read_whole(options.recording.path()));
   const profile::View view = select(profile, options.recording.selection);
   {
     Progress progress;
@@ -94,6 +96,7 @@ void add_report(CLI::App& app, Commands& commands) {
   command
       ->add_option("--callers", options->callers, "Who calls the functions with this in their name")
       ->type_name("NAME");
+  add_full_names_option(*command, options->full_names);
   command->add_flag("--json", options->json, "The same as data: see docs/report-json.md");
   commands.actions[command] = [options] { return report(*options); };
 }

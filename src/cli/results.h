@@ -14,6 +14,8 @@ struct ResultOptions {
   std::vector<const exporters::Format*> formats;
   bool page = true;  // on stderr: the program's stdout is its own
   std::vector<symbolizer::Substitute> substitutes = {};
+  size_t max_sections = exporters::kUsualSections;
+  bool symbolize = true;  // write the names into the recording, too
 };
 
 // Writes into `directory`, where recording.sampan is. Throws Error.

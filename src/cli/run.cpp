@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -10,13 +11,14 @@
 #include "base/clock.h"
 #include "cli/attach_options.h"
 #include "cli/command.h"
-#include "cli/output_directory.h"
-#include "cli/results.h"
+#include "cli/flush_signal.h"
+#include "cli/run_files.h"
 #include "cli/run_from_outside.h"
 #include "cli/run_options.h"
 #include "cli/shim.h"
 #include "recording/writer.h"
 #include "sampler/collector.h"
+#include "sampler/control_token.h"
 #include "sampler/descriptor_limit.h"
 #include "sampler/event_loop.h"
 #include "sampler/launch.h"
@@ -41,27 +43,42 @@ std::string note_about(const std::string& outside, size_t joined, size_t still_r
          "environment, or end before main?";
 }
 
-// Runs the command, with the shim unless that is "", to its end; the recording in `directory` is
-// complete then.
+// What was used while sampling was off is not asked for; which of it the kernel used is not known.
+void leave_out(uint64_t left_out_ns, recording::SessionEnd& end) {
+  const uint64_t of_user_ns = std::min(left_out_ns, end.user_cpu_ns);
+  end.user_cpu_ns -= of_user_ns;
+  end.system_cpu_ns -= std::min(left_out_ns - of_user_ns, end.system_cpu_ns);
+}
+
+// Runs the command, with the shim unless that is "", to its end; the recording is complete then.
 sampler::ExitState record(const std::vector<std::string>& command, const RunOptions& options,
                           const std::string& shim, const std::string& outside,
-                          const recording::Session& session, OutputDirectory& directory) {
+                          const recording::Session& session, RunFiles& files) {
   sampler::SignalRelay signals;
   sampler::EventLoop loop;
-  const uint64_t start_ns = monotonic_ns();
-  recording::Writer writer(directory.recording(), session);
+  const uint64_t start_ns = session.start_monotonic_ns;
+  recording::Writer writer(files.recording(), session);
   const std::string name = sampler::SessionSocket::random_name();
   attach::PreloadedWaits waits(writer, start_ns);
   sampler::Collector collector(loop, writer,
-                               {name, start_ns, options.rate_hz, options.follow,
-                                options.clock == "wall" ? &waits : nullptr});
+                               {name,
+                                start_ns,
+                                rate_options(options.sampling, options.quiet),
+                                options.follow,
+                                {starts_paused(options), options.sections_only},
+                                options.sampling.clock == "wall" ? &waits : nullptr,
+                                files.segments()});
 
+  const sampler::ControlSocket control(loop, collector.controlled(), sampler::read_control_token());
   const sampler::LaunchedProgram program =
       sampler::launch({command, shim, name, options.follow}, signals);
   sampler::raise_descriptor_limit();
   collector.set_root(program.pid);
   bool ended = false;
   loop.watch(program.pidfd.get(), [&ended] { ended = true; });
+  if (files.segments() != nullptr) {
+    signals.take(SIGUSR1, [&] { flush_and_say([&] { return collector.flush(); }); });
+  }
   loop.watch(signals.fd(), [&] { signals.pass_on(program.pid); });
   while (!ended) collector.step();
 
@@ -70,8 +87,13 @@ sampler::ExitState record(const std::vector<std::string>& command, const RunOpti
   const sampler::ProgramEnd end = sampler::wait_for(program);
   try {
     if (!collector.failure().empty()) throw Error("{}", collector.failure());
-    writer.finish({end_ns - start_ns, end.exit.status, end.exit.signal, end.user_cpu_ns,
-                   end.system_cpu_ns, note_about(outside, collector.joined(), still_running)});
+    recording::SessionEnd row{
+        end_ns - start_ns, end.exit.status,
+        end.exit.signal,   end.user_cpu_ns,
+        end.system_cpu_ns, note_about(outside, collector.joined(), still_running)};
+    leave_out(collector.left_out_ns(), row);
+    writer.finish(row);
+    if (files.segments() != nullptr) files.segments()->finish(writer, row.time_ns);
   } catch (const std::exception& error) {
     fmt::print(stderr, "sampan: the recording is incomplete: {}\n", error.what());
   }
@@ -82,51 +104,55 @@ sampler::ExitState record(const std::vector<std::string>& command, const RunOpti
 // case.
 sampler::ExitState record_somehow(const std::vector<std::string>& command,
                                   const RunOptions& options, const recording::Session& session,
-                                  OutputDirectory& directory) {
+                                  RunFiles& files) {
   const std::string shim = find_shim();
   const sampler::Preloadability program =
       sampler::preloadability(sampler::find_program(command[0]));
   if (program.kind == sampler::Preload::kYes) {
-    return record(command, options, shim, "", session, directory);
+    return record(command, options, shim, "", session, files);
   }
   std::string outside = program.reason + ".";
   // Of a program with more rights than ours nobody may see anything.
   const bool may_look = program.kind != sampler::Preload::kOtherRights || geteuid() == 0;
   if (program.kind != sampler::Preload::kOtherMachine && may_look) {
     try {
-      return record_from_outside(command, options, program, session, directory.recording());
+      return record_from_outside(command, options, program, session, files);
     } catch (const attach::NotPermitted& refused) {
       outside += fmt::format(" From outside {}", refused.what());
     }
   }
-  return record(command, options, program.refuses() ? "" : shim, outside, session, directory);
+  return record(command, options, program.refuses() ? "" : shim, outside, session, files);
 }
 
 sampler::ExitState launch_and_record(const std::vector<std::string>& command,
                                      const RunOptions& options) {
   recording::Session session =
-      sampler::describe_session(command, options.name, options.rate_hz, SAMPAN_VERSION);
-  session.clock = options.clock;
-  OutputDirectory directory(options.output, session.program);
+      sampler::describe_session(command, options.name, options.sampling.rate_hz, SAMPAN_VERSION);
+  session.clock = options.sampling.clock;
+  RunFiles files(options, session.program);
   sampler::ExitState exit;
   try {
-    exit = record_somehow(command, options, session, directory);
+    exit = record_somehow(command, options, session, files);
   } catch (const std::exception&) {
-    directory.remove();  // the program did not start
+    files.remove();  // the program did not start
     throw;
   }
   try {
-    write_results(directory.path(), {chosen_formats(options), !options.quiet});
+    files.conclude();
   } catch (const std::exception& error) {
     fmt::print(stderr, "sampan: {}\nsampan: the recording is {}\n", error.what(),
-               directory.recording());
+               files.recording());
   }
   return exit;
 }
 
 int run(const std::vector<std::string>& command, const RunOptions& options) {
   if (command.empty()) throw UsageError("run: no program given\nsampan run [options] -- COMMAND");
-  chosen_formats(options);  // a wrong one is said before the program starts
+  chosen_formats(options);  // what is wrong is said before the program starts
+  segment_options(options.continuous, "");
+  if (options.push.wanted()) push_options(options.push, 0);
+  rate_options(options.sampling, options.quiet);
+  starts_paused(options);
   try {
     return sampler::exit_like(launch_and_record(command, options));
   } catch (const sampler::LaunchError& error) {

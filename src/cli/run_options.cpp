@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/nearest.h"
 #include "cli/command.h"
@@ -10,7 +11,7 @@
 namespace sampan::cli {
 namespace {
 
-constexpr unsigned kHighestRate = 10000;
+const std::vector<std::string> kUsualFormats = {"html", "trace", "pprof"};
 
 std::vector<std::string> format_names() {
   std::vector<std::string> names = {"none"};
@@ -21,16 +22,7 @@ std::vector<std::string> format_names() {
 }  // namespace
 
 void add_run_options(CLI::App& command, RunOptions& options) {
-  command.add_option("--rate", options.rate_hz, "Samples per second of CPU of each thread")
-      ->envname("SAMPAN_RATE")
-      ->type_name("HZ")
-      ->capture_default_str()
-      ->check(CLI::Range(1u, kHighestRate).description(""));
-  command
-      .add_option("--clock", options.clock, "What is sampled: threads on CPU, or waiting ones too")
-      ->envname("SAMPAN_CLOCK")
-      ->type_name("cpu|wall")
-      ->check(CLI::IsMember({"cpu", "wall"}).description(""));
+  add_sampling_options(command, options.sampling);
   command.add_option("--output", options.output, "Where each run's directory is made")
       ->envname("SAMPAN_OUTPUT")
       ->type_name("DIR")
@@ -46,15 +38,43 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   command.add_flag("--follow,!--no-follow", options.follow, "Profile its children too")
       ->envname("SAMPAN_FOLLOW");
   command.add_flag("--quiet", options.quiet, "No page at the end")->envname("SAMPAN_QUIET");
+  command
+      .add_flag("--symbolize,!--no-symbolize", options.symbolize,
+                "Write the names of functions into the recording")
+      ->envname("SAMPAN_SYMBOLIZE");
   command.add_option("--name", options.name, "Name of the run (default: the program's)")
       ->envname("SAMPAN_NAME")
       ->type_name("NAME");
+  command.add_flag("--start-paused", options.start_paused,
+                   "No samples until the program or `sampan ctl` asks (SAMPAN_START=paused)");
+  command
+      .add_flag("--sections-only", options.sections_only,
+                "Samples only while the program has a section open")
+      ->envname("SAMPAN_SECTIONS_ONLY");
+  command
+      .add_option("--max-sections", options.max_sections,
+                  "A directory each for so many sections, the longest; 0: none")
+      ->envname("SAMPAN_MAX_SECTIONS")
+      ->type_name("N")
+      ->capture_default_str();
+  add_continuous_options(command, options.continuous);
+  add_push_options(command, options.push);
+  add_black_box_option(command, options.continuous);
+}
+
+bool starts_paused(const RunOptions& options) {
+  const char* variable = std::getenv("SAMPAN_START");
+  const std::string start = variable != nullptr ? variable : "";
+  if (!start.empty() && start != "paused" && start != "running") {
+    throw UsageError("SAMPAN_START is '{}': it may be paused or running", start);
+  }
+  return options.start_paused || start == "paused";
 }
 
 std::vector<const exporters::Format*> chosen_formats(const RunOptions& options) {
   std::vector<const exporters::Format*> chosen;
   const std::vector<std::string> names = format_names();
-  for (const std::string& name : options.formats) {
+  for (const std::string& name : options.formats.empty() ? kUsualFormats : options.formats) {
     if (std::ranges::find(names, name) == names.end()) {
       throw UsageError("unknown format '{}'{}", name, did_you_mean(name, names));
     }

@@ -1,5 +1,6 @@
 #include "cli/stop_signals.h"
 
+#include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -24,6 +25,16 @@ StopSignals::StopSignals() {
 
 StopSignals::~StopSignals() {
   sigprocmask(SIG_SETMASK, &inherited_mask_, nullptr);
+}
+
+bool StopSignals::wait(int timeout_ms) {
+  pollfd waited{fd_.get(), POLLIN, 0};
+  int ready = 0;
+  do {
+    ready = poll(&waited, 1, timeout_ms);
+  } while (ready < 0 && errno == EINTR);
+  if (ready > 0) take();
+  return ready > 0;
 }
 
 void StopSignals::take() {

@@ -17,6 +17,9 @@ class StopSignals {
 
   // Readable when one has come.
   int fd() const { return fd_.get(); }
+  // Until one comes, which is taken, or so many milliseconds have passed; -1: for ever. False: none
+  // has come.
+  bool wait(int timeout_ms = -1);
   // Takes what has come: the next one is another wish.
   void take();
 

@@ -1,11 +1,10 @@
 // sampan view: the page of a recording, made and opened.
-#include <fmt/core.h>
-#include <spawn.h>
-#include <unistd.h>
+#include <fmt/format.h>
+#include <sys/random.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -14,14 +13,16 @@
 #include <string>
 
 #include "base/error.h"
+#include "cli/browser.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
-#include "cli/serve_page.h"
 #include "cli/stop_signals.h"
 #include "exporters/exporter.h"
+#include "http/server.h"
 #include "profile/view.h"
+#include "sampler/control_token.h"
 
 namespace sampan::cli {
 namespace {
@@ -34,24 +35,10 @@ struct ViewOptions {
   uint16_t port = 0;
 };
 
-bool has_display() {
-  for (const char* const variable : {"DISPLAY", "WAYLAND_DISPLAY"}) {
-    const char* const value = std::getenv(variable);
-    if (value != nullptr && *value != '\0') return true;
-  }
-  return false;
-}
-
-// In the person's browser, which lives on when this program has ended.
-void open_in_browser(const std::string& address) {
-  if (!has_display()) return;
-  std::string program = "xdg-open", argument = address;
-  char* arguments[] = {program.data(), argument.data(), nullptr};
-  pid_t pid = 0;
-  const int error = posix_spawnp(&pid, program.c_str(), nullptr, nullptr, arguments, environ);
-  if (error != 0) {
-    fmt::print(stderr, "sampan: opening a browser: xdg-open: {}. Open the address above in one\n",
-               std::strerror(error));
+void show(const std::string& address) {
+  const std::string problem = open_in_browser(address);
+  if (!problem.empty()) {
+    fmt::print(stderr, "sampan: {}. Open the address above in one\n", problem);
   }
 }
 
@@ -62,15 +49,44 @@ std::string contents(const std::string& path) {
   return bytes;
 }
 
+std::string random_token() {
+  std::array<unsigned char, 16> bytes{};
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    throw Error("serving the page: no random numbers: {}", std::strerror(errno));
+  }
+  std::string token;
+  for (const unsigned char byte : bytes) token += fmt::format("{:02x}", byte);
+  return token;
+}
+
+http::Response answer_with_page(std::string page) {
+  http::Response response = http::answer("text/html; charset=utf-8", std::move(page));
+  response.headers = {
+      {"Referrer-Policy", "no-referrer"},
+      {"Content-Security-Policy",
+       "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
+       "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}};
+  return response;
+}
+
+// For the browser of the same machine and of who knows the address: it has 128 random bits, so
+// other users of the machine, and pages of other sites, cannot ask for the page.
 void serve(const ViewOptions& options, const std::string& path) {
   StopSignals stop;
-  PageServer server(contents(path), options.port);
-  fmt::print("{}\n", server.url());
+  const std::string place = "/" + random_token() + "/";
+  const http::Response page = answer_with_page(contents(path));
+  const http::Listener listener("127.0.0.1", options.port);
+  const http::Server server(listener, {}, http::refuse_writing,
+                            [&](const http::Request& request, http::Reply reply) {
+                              const bool found = sampler::same_token(place, request.path);
+                              reply.send(found ? page : http::sentence(404, "Not Found"));
+                            });
+  const std::string url = "http://" + listener.authority() + place;
+  fmt::print("{}\n", url);
   std::fflush(stdout);
   fmt::print(stderr, "sampan: serving {} on this machine until Ctrl-C\n", path);
-  if (!options.no_open) open_in_browser(server.url());
-  server.run(stop.fd());
-  stop.take();
+  if (!options.no_open) show(url);
+  stop.wait();
 }
 
 // The page's path.
@@ -103,7 +119,7 @@ int view_recording(const ViewOptions& options) {
   } else if (path != "-") {
     fmt::print("{}\n", path);
     std::fflush(stdout);
-    if (!options.no_open) open_in_browser(std::filesystem::absolute(path).string());
+    if (!options.no_open) show(std::filesystem::absolute(path).string());
   }
   return 0;
 }

@@ -7,18 +7,19 @@
 #include <string>
 #include <vector>
 
-#include "exporters/csv_row.h"
 #include "exporters/formats.h"
 #include "exporters/one_line.h"
 #include "exporters/output_file.h"
 #include "exporters/sample_windows.h"
 #include "profile/flat.h"
 #include "profile/frames.h"
+#include "reports/csv_row.h"
 
 namespace sampan::exporters {
 namespace {
 
 using profile::kNone;
+using reports::CsvRow;
 
 std::string_view module_path(const profile::Profile& profile, uint32_t module) {
   return module == kNone ? "" : std::string_view(profile.modules[module].path);

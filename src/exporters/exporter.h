@@ -41,12 +41,20 @@ struct WriteOptions {
   bool per_thread = false;   // one more file for each thread with samples, of the formats that can
   bool per_process = false;  // one more file for each process with samples
   std::optional<uint64_t> max_size = {};  // bytes, instead of what each format has
+  // A directory with the same files, but for the page, for each section that the program named; of
+  // more than so many, those of the longest occurrence. Not of a view that is cut to one.
+  size_t max_sections = 0;
 };
+inline constexpr size_t kUsualSections = 50;
+
+// "DIRECTORY/sections/infer_1", the section's name made safe for a file name.
+std::string section_directory(const std::string& directory, const std::string& section);
 
 struct Written {
   std::string path;
   const Format* format;
   std::vector<std::string> notes;
+  std::string section_directory = {};  // of the file, if it is of a section
 };
 
 // One file. What holds for all formats is done here: threads are merged or not, and a file that
@@ -55,7 +63,8 @@ Written write_file(const profile::View& view, const Format& format, const std::s
                    const WriteOptions& options = {});
 
 // Everything a run leaves in its directory: for each format profile_overall<suffix> (the trace:
-// profile_trace.json), and what the options add.
+// profile_trace.json), and what the options add. Of sections that were left out the last file of a
+// section has a note.
 std::vector<Written> write_all(const profile::View& view, std::span<const Format* const> formats,
                                const std::string& directory, const WriteOptions& options = {});
 

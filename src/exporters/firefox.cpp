@@ -12,6 +12,7 @@
 // - The site shows 15 threads by its own choice, if it is not told which. A pid or tid that was
 // used
 //   again, or by another program after exec, is told apart as "100.1".
+// - Markers: firefox_markers.h.
 // - Above 512 MiB, which is as long as a string may be there, a slow parser does the work. The
 // limit
 //   is of the text, before gzip. A path that ends in ".json" has the text itself.
@@ -24,8 +25,11 @@
 #include <string>
 #include <vector>
 
+#include "base/units.h"
 #include "exporters/firefox_categories.h"
+#include "exporters/firefox_markers.h"
 #include "exporters/firefox_tables.h"
+#include "exporters/firefox_time.h"
 #include "exporters/formats.h"
 #include "exporters/gzip_writer.h"
 #include "exporters/json_text.h"
@@ -42,17 +46,7 @@ constexpr int kVersion = 60;
 constexpr int kGeckoVersion = 30;  // of the format before processing: no meaning here
 constexpr size_t kVisibleThreads = 200;
 constexpr uint64_t kUsualRate = 250;
-constexpr uint64_t kNsPerSecond = 1'000'000'000;
-
-// Milliseconds, as exactly as nanoseconds are.
-std::string milliseconds(uint64_t ns) {
-  constexpr uint64_t kNsPerMs = 1'000'000;
-  std::string text(fmt::format_int(ns / kNsPerMs).str());
-  if (ns % kNsPerMs == 0) return text;
-  text += fmt::format(".{:06}", ns % kNsPerMs);
-  text.resize(text.find_last_not_of('0') + 1);
-  return text;
-}
+constexpr uint64_t kMarkersPart = 4;  // markers have a quarter of the file at most
 
 std::string milliseconds_or_null(std::optional<uint64_t> ns) {
   return ns ? milliseconds(*ns) : "null";
@@ -104,15 +98,18 @@ class FirefoxWriter {
   }
 
   Outcome write(uint64_t max_size) {
+    const uint64_t limit = max_size == 0 ? UINT64_MAX : max_size;
+    markers_.emplace(view_, limit / kMarkersPart, pids_, &tables_);
     Outcome outcome;
     outcome.notes = windows_.fit(max_size, [&] { return size(); });
+    outcome.notes.insert(outcome.notes.end(), markers_->notes().begin(), markers_->notes().end());
     file_.write("{\"meta\":" + meta() + ",\n\"libs\":" + tables_.libs_json() +
-                ",\n\"pages\":[],\"counters\":[],\n\"threads\":[");
+                ",\n\"pages\":[],\"counters\":" + markers_->counters_json() + ",\n\"threads\":[");
     Ids ids;
     for (size_t position = 0; position < view_.threads.size(); ++position) {
       const Thread& thread = profile_.threads[view_.threads[position]];
       file_.write(position == 0 ? "\n" : ",\n");
-      write_thread(thread, ids.next(thread.tid), windows_.samples(position));
+      write_thread(position, ids.next(thread.tid));
     }
     file_.write("],\n\"shared\":" + tables_.json() + "}\n");
     return outcome;
@@ -121,7 +118,7 @@ class FirefoxWriter {
  private:
   uint64_t size() {
     constexpr uint64_t kPerThread = 600, kCommasAndPoints = 8;
-    uint64_t sum = tables_.size();
+    uint64_t sum = tables_.size() + markers_->size();
     for (size_t position = 0; position < view_.threads.size(); ++position) {
       sum += kPerThread;
       for (const WindowSample& sample : windows_.samples(position)) {
@@ -148,12 +145,13 @@ class FirefoxWriter {
         R"("importedFrom":"sampan","interval":{},"startTime":{},"profilingStartTime":0,)"
         R"("profilingEndTime":{},"processType":0,"stackwalk":1,"platform":"Linux","oscpu":{},)"
         R"("symbolicated":true,"usesOnlyOneStackType":true,"sourceCodeIsNotOnSearchfox":true,)"
-        R"("keepProfileThreadOrder":true,"markerSchema":[],)"
+        R"("keepProfileThreadOrder":true,"markerSchema":{},)"
         R"("sampleUnits":{{"time":"ms","eventDelay":"ms","threadCPUDelta":"ns"}},)"
         R"("initialVisibleThreads":[{}],"initialSelectedThreads":[{}],"categories":{}}})",
         kGeckoVersion, kVersion, json_string(session.program), json_string(command),
         milliseconds(period_ns), milliseconds(session.start_unix_ns), milliseconds(end_ns),
-        json_string("Linux " + session.kernel), fmt::join(visible, ","),
+        json_string("Linux " + session.kernel), FirefoxMarkers::schema_json(),
+        fmt::join(visible, ","),
         fmt::join(visible.begin(), visible.begin() + !visible.empty(), ","), categories_.json());
   }
 
@@ -169,19 +167,20 @@ class FirefoxWriter {
     return positions;
   }
 
-  void write_thread(const Thread& thread, const std::string& tid,
-                    const std::vector<WindowSample>& samples) {
+  void write_thread(size_t position, const std::string& tid) {
+    const Thread& thread = profile_.threads[view_.threads[position]];
+    const std::vector<WindowSample>& samples = windows_.samples(position);
     const Process& process = profile_.processes[thread.process];
     file_.write(fmt::format(
         R"({{"name":{},"isMainThread":{},"processType":"default","processName":{},"pid":"{}",)"
         R"("tid":"{}","processStartupTime":{},"processShutdownTime":{},"registerTime":{},)"
-        R"("unregisterTime":{},"pausedRanges":[],)"
-        R"("markers":{{"data":[],"name":[],"startTime":[],"endTime":[],"phase":[],"category":[],)"
-        R"("length":0}},
+        R"("unregisterTime":{},"pausedRanges":[{}],)"
+        R"("showMarkersInTimeline":true,"markers":{},
 "samples":{{"length":{},"weightType":"tracing-ms")",
         json_string(thread.name), thread.is_main, json_string(process.name), pids_[thread.process],
         tid, milliseconds(process.start_ns), milliseconds_or_null(process.end_ns),
         milliseconds(thread.start_ns), milliseconds_or_null(thread.end_ns),
+        paused_ranges(thread.process), markers_->table_json(position),
         samples.empty() ? 0 : samples.size() + 1));
     write_column("stack", "null", samples, [&](const WindowSample& sample) {
       return std::to_string(tables_.stack(sample.stack));
@@ -197,6 +196,17 @@ class FirefoxWriter {
       return std::to_string(sample.waiting ? 0 : sample.weight_ns);
     });
     file_.write("}}");
+  }
+
+  std::string paused_ranges(uint32_t process) const {
+    std::string text;
+    for (const profile::Pause& pause : profile_.markers.pauses) {
+      if (pause.process != process) continue;
+      if (!text.empty()) text += ',';
+      text += fmt::format(R"({{"startTime":{},"endTime":{},"reason":"profiler-paused"}})",
+                          milliseconds(pause.begin_ns), milliseconds(pause.end_ns));
+    }
+    return text;
   }
 
   // `first` is the empty sample's.
@@ -220,7 +230,8 @@ class FirefoxWriter {
   FirefoxCategories categories_;
   FirefoxTables tables_;
   std::vector<std::string> pids_;  // by process
-  std::string column_;             // scratch
+  std::optional<FirefoxMarkers> markers_;
+  std::string column_;  // scratch
 };
 
 }  // namespace

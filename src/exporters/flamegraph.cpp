@@ -23,6 +23,7 @@
 #include "exporters/output_file.h"
 #include "exporters/stack_nodes.h"
 #include "exporters/thread_names.h"
+#include "exporters/xml_text.h"
 
 namespace sampan::exporters {
 namespace {
@@ -46,24 +47,6 @@ struct Box {
 };
 constexpr size_t kNoThread = SIZE_MAX;
 constexpr size_t kRoot = SIZE_MAX - 1;
-
-std::string xml_text(std::string_view text) {
-  std::string valid = valid_utf8(text);
-  for (const std::string_view no_character : {"\xef\xbf\xbe", "\xef\xbf\xbf"}) {
-    for (size_t i; (i = valid.find(no_character)) != std::string::npos;) valid.replace(i, 3, " ");
-  }
-  std::string result;
-  for (const char c : valid) {
-    switch (c) {
-      case '&': result += "&amp;"; break;
-      case '<': result += "&lt;"; break;
-      case '>': result += "&gt;"; break;
-      case '"': result += "&quot;"; break;
-      default: result += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-    }
-  }
-  return result;
-}
 
 // The first `count` characters of valid UTF-8.
 std::string_view first_characters(std::string_view text, size_t count) {

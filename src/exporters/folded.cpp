@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/units.h"
 #include "exporters/formats.h"
 #include "exporters/one_line.h"
 #include "exporters/stack_nodes.h"
@@ -16,8 +17,6 @@
 
 namespace sampan::exporters {
 namespace {
-
-constexpr uint64_t kNsPerSecond = 1'000'000'000;
 
 class FoldedWriter {
  public:

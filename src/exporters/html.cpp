@@ -20,16 +20,22 @@ void write_data(std::string_view id, std::string_view base64, OutputFile& file) 
 
 }  // namespace
 
-Outcome write_html(const profile::View& view, const std::string& path, uint64_t max_size) {
+Outcome write_page(const profile::View& view, const std::string& path, uint64_t max_size,
+                   const PageOptions& options) {
   const uint64_t page_size = kPageBeforeData.size() + kPageAfterData.size();
   const PageData data = page_data(view, max_size > page_size ? max_size - page_size : max_size);
   OutputFile file(path);
   file.write(kPageBeforeData);
+  if (options.is_live) file.write("<script type=\"application/json\" id=\"live\">true</script>\n");
   write_data("profile-header", data.header, file);
   write_data("profile-columns", data.columns, file);
   file.write(kPageAfterData);
   file.commit();
   return {.notes = data.notes};
+}
+
+Outcome write_html(const profile::View& view, const std::string& path, uint64_t max_size) {
+  return write_page(view, path, max_size);
 }
 
 }  // namespace sampan::exporters

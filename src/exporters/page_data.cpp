@@ -3,12 +3,14 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "base/error.h"
 #include "exporters/page_columns.h"
 #include "exporters/page_header.h"
+#include "exporters/page_markers.h"
 #include "exporters/page_tables.h"
 #include "exporters/sample_windows.h"
 
@@ -17,6 +19,7 @@ namespace {
 
 // Columns are small before they are compressed, and higher levels take several times as long.
 constexpr int kLevel = 3;
+constexpr uint64_t kMarkersPart = 4;  // markers have a quarter of the page at most
 
 std::string compressed(std::string_view bytes) {
   uLongf size = compressBound(bytes.size());
@@ -49,10 +52,13 @@ std::string base64(std::string_view bytes) {
 
 class PageEncoder {
  public:
-  explicit PageEncoder(const profile::View& view)
-      : view_(view), windows_(view), tables_(*view.profile) {
-    for (const uint32_t sample : view.samples) tables_.row(view.profile->samples[sample].stack);
-    table_columns_ = tables_.columns();
+  PageEncoder(const profile::View& view, uint64_t max_size)
+      : view_(view),
+        windows_(view),
+        tables_(std::in_place, *view.profile),
+        markers_(page_markers(view, (max_size == 0 ? UINT64_MAX : max_size) / kMarkersPart)) {
+    for (const uint32_t sample : view.samples) tables_->row(view.profile->samples[sample].stack);
+    table_columns_ = tables_->columns();
   }
 
   PageData encode(uint64_t max_size) {
@@ -62,19 +68,33 @@ class PageEncoder {
     const uint64_t header_size = std::min<uint64_t>(data.header.size(), max_size);
     bool encoded = true;
     data.notes = windows_.fit(max_size - header_size, [&] {
-      if (!std::exchange(encoded, false)) encode_columns(&data);
+      if (!std::exchange(encoded, false)) {
+        keep_what_is_used();
+        encode_columns(&data);
+      }
       return data.columns.size();
     });
+    data.notes.insert(data.notes.end(), markers_.notes.begin(), markers_.notes.end());
     if (!data.notes.empty()) encode_header(&data);
     return data;
   }
 
  private:
+  // When samples were left out, so are the stacks that only they had.
+  void keep_what_is_used() {
+    tables_.emplace(*view_.profile);
+    for (size_t position = 0; position < view_.threads.size(); ++position) {
+      for (const WindowSample& sample : windows_.samples(position)) tables_->row(sample.stack);
+    }
+    table_columns_ = tables_->columns();
+  }
+
   void encode_columns(PageData* data) {
     encode_samples();
     std::string bytes;
     for (const PageColumn& column : table_columns_) bytes += column.bytes();
     for (const PageColumn& column : sample_columns_) bytes += column.bytes();
+    for (const PageColumn& column : markers_.columns) bytes += column.bytes();
     data->columns = base64(compressed(bytes));
   }
 
@@ -82,7 +102,9 @@ class PageEncoder {
     std::vector<const PageColumn*> columns;
     for (const PageColumn& column : table_columns_) columns.push_back(&column);
     for (const PageColumn& column : sample_columns_) columns.push_back(&column);
-    data->header = base64(compressed(page_header(view_, tables_, columns, data->notes)));
+    for (const PageColumn& column : markers_.columns) columns.push_back(&column);
+    data->header =
+        base64(compressed(page_header(view_, *tables_, markers_.texts, columns, data->notes)));
   }
 
   void encode_samples() {
@@ -94,7 +116,7 @@ class PageEncoder {
       for (const WindowSample& sample : windows_.samples(position)) {
         time.add(static_cast<int64_t>(sample.time_ns));
         weight.add(static_cast<int64_t>(sample.weight_ns));
-        stack.add(tables_.row(sample.stack));
+        stack.add(tables_->row(sample.stack));
         waiting.add(sample.waiting);
         taken.add(static_cast<int64_t>(sample.samples));
       }
@@ -108,7 +130,8 @@ class PageEncoder {
 
   const profile::View& view_;
   SampleWindows windows_;
-  PageTables tables_;
+  std::optional<PageTables> tables_;
+  PageMarkers markers_;
   std::vector<PageColumn> table_columns_;
   std::vector<PageColumn> sample_columns_;
 };
@@ -116,7 +139,7 @@ class PageEncoder {
 }  // namespace
 
 PageData page_data(const profile::View& view, uint64_t max_size) {
-  return PageEncoder(view).encode(max_size);
+  return PageEncoder(view, max_size).encode(max_size);
 }
 
 }  // namespace sampan::exporters

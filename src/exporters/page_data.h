@@ -2,7 +2,7 @@
 // two elements of the page, each base64 of a zlib stream (RFC 1950).
 //
 //   header   JSON: figures, strings, modules, processes, threads, and which columns there are
-//   columns  one after the other: functions, stacks, samples (page_columns.h)
+//   columns  one after the other: functions, stacks, samples, markers (page_columns.h)
 //
 // Handles are the page's own: only what the view has is in it.
 #pragma once

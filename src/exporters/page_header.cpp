@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "profile/frames.h"
+#include "profile/rates.h"
 #include "reports/json_writer.h"
+#include "reports/rates.h"
 #include "reports/summary.h"
 #include "reports/text.h"
 #include "wire/loss.h"
@@ -39,6 +41,10 @@ void write_meta(Json& json, const profile::View& view, const reports::Summary& s
   json.member("clock", session.clock);
   json.member("rateHz", session.rate_hz);
   json.member("achievedRateHz", summary.achieved_rate_hz());
+  const profile::RateRange rates = profile::rate_range(profile);
+  json.member("rates", reports::rate_text(profile));
+  json.member("lowestRateHz", rates.lowest_hz);
+  json.member("cost", reports::cost_text(profile));
   json.member("cpuNs", summary.cpu_ns.value_or(summary.sampled.ns));
   json.member("sampledCpuNs", summary.sampled.ns);
   json.member("samples", summary.total().samples);
@@ -117,10 +123,19 @@ void write_threads(Json& json, const profile::View& view, const reports::Summary
   });
 }
 
+std::string_view kind_name(PageColumn::Kind kind) {
+  switch (kind) {
+    case PageColumn::Kind::kNumbers: return "numbers";
+    case PageColumn::Kind::kFlags: return "flags";
+    case PageColumn::Kind::kDoubles: return "doubles";
+  }
+  return "";
+}
+
 void write_columns(Json& json, const std::vector<const PageColumn*>& columns) {
   json.objects("columns", columns, [&](const PageColumn* column) {
     json.member("name", column->name());
-    json.member("kind", column->kind() == PageColumn::Kind::kFlags ? "flags" : "numbers");
+    json.member("kind", kind_name(column->kind()));
     json.member("count", uint64_t{column->count()});
   });
 }
@@ -128,6 +143,7 @@ void write_columns(Json& json, const std::vector<const PageColumn*>& columns) {
 }  // namespace
 
 std::string page_header(const profile::View& view, const PageTables& tables,
+                        const std::vector<std::string_view>& marker_texts,
                         const std::vector<const PageColumn*>& columns,
                         const std::vector<std::string>& notes) {
   const Profile& profile = *view.profile;
@@ -138,6 +154,8 @@ std::string page_header(const profile::View& view, const PageTables& tables,
     json.object([&] { write_meta(json, view, summary, notes); });
     json.key("strings");
     json.array(tables.strings(), [&](std::string_view text) { json.value(text); });
+    json.key("markerTexts");
+    json.array(marker_texts, [&](std::string_view text) { json.value(text); });
     json.objects("modules", tables.modules(), [&](uint32_t module) {
       json.member("name", profile::module_name(profile, module));
       json.member("path", profile.modules[module].path);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "exporters/page_columns.h"
@@ -12,6 +13,7 @@ namespace sampan::exporters {
 
 // `notes`: what else the person must know.
 std::string page_header(const profile::View& view, const PageTables& tables,
+                        const std::vector<std::string_view>& marker_texts,
                         const std::vector<const PageColumn*>& columns,
                         const std::vector<std::string>& notes);
 

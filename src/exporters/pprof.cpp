@@ -12,17 +12,21 @@
 // - A frame without a symbol has its "[module+0x12]" as function (speedscope drops frames that have
 //   none), and every mapping says that it has functions: all names that can be found were found,
 //   and pprof need not guess from whatever file lies at that path.
+#include <algorithm>
 #include <protozero/pbf_writer.hpp>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/units.h"
 #include "base/utf8.h"
+#include "exporters/build_id_text.h"
 #include "exporters/formats.h"
 #include "exporters/gzip_writer.h"
 #include "exporters/mapping_ranges.h"
 #include "exporters/write_stacks.h"
 #include "profile/frames.h"
+#include "profile/rates.h"
 
 namespace sampan::exporters {
 namespace {
@@ -58,8 +62,6 @@ constexpr uint32_t kFunctionId = 1, kLine = 2;
 namespace function_field {
 constexpr uint32_t kId = 1, kName = 2, kFileName = 4, kStartLine = 5;
 }
-
-constexpr uint64_t kNsPerSecond = 1'000'000'000;
 constexpr size_t kFlushSize = 1 << 16;
 
 // The profile's own string table, from handles of the model's and from literals.
@@ -148,12 +150,14 @@ class PprofWriter {
     const std::string_view main_type = view_.is_of_wall_time() ? "wall" : "cpu";
     add_value_type(profile_field::kPeriodType, main_type, "nanoseconds");
     message_.add_int64(profile_field::kDefaultSampleType, strings_.add(main_type));
-    if (session.rate_hz != 0) {
-      message_.add_int64(profile_field::kPeriod,
-                         static_cast<int64_t>(kNsPerSecond / session.rate_hz));
+    if (const uint32_t rate_hz = profile::rate_range(profile_).last_hz; rate_hz != 0) {
+      message_.add_int64(profile_field::kPeriod, static_cast<int64_t>(kNsPerSecond / rate_hz));
     }
-    message_.add_int64(profile_field::kTimeNanos, static_cast<int64_t>(session.start_unix_ns));
-    message_.add_int64(profile_field::kDurationNanos, static_cast<int64_t>(profile_.duration_ns()));
+    const uint64_t end_ns = view_.to_ns != UINT64_MAX ? view_.to_ns : profile_.duration_ns();
+    const uint64_t from_ns = std::min(view_.from_ns, end_ns);
+    message_.add_int64(profile_field::kTimeNanos,
+                       static_cast<int64_t>(session.start_unix_ns + from_ns));
+    message_.add_int64(profile_field::kDurationNanos, static_cast<int64_t>(end_ns - from_ns));
     std::string command;
     for (const std::string& word : session.command) command += (command.empty() ? "" : " ") + word;
     add_comment("command: ", command);
@@ -306,18 +310,13 @@ class PprofWriter {
   }
 
   void write_mapping(uint32_t index) {
-    constexpr char kHexDigits[] = "0123456789abcdef";
-    std::string build_id;
-    for (const uint8_t byte : profile_.modules[index].build_id) {
-      build_id += kHexDigits[byte >> 4];
-      build_id += kHexDigits[byte & 15];
-    }
     pbf_writer mapping(message_, profile_field::kMapping);
     mapping.add_uint64(mapping_field::kId, uint64_t{index} + 1);
     mapping.add_uint64(mapping_field::kMemoryStart, ranges_[index].begin);
     mapping.add_uint64(mapping_field::kMemoryLimit, ranges_[index].end);
     mapping.add_int64(mapping_field::kFileName, strings_.add(profile_.modules[index].path));
-    mapping.add_int64(mapping_field::kBuildId, strings_.add(build_id));
+    mapping.add_int64(mapping_field::kBuildId,
+                      strings_.add(build_id_text(profile_.modules[index].build_id)));
     mapping.add_bool(mapping_field::kHasFunctions, true);
     mapping.add_bool(mapping_field::kHasFileNames, modules_[index].files);
     mapping.add_bool(mapping_field::kHasLineNumbers, modules_[index].lines);

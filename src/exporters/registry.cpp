@@ -30,6 +30,8 @@ std::span<const Format> formats() {
       Format{"trace-gz", ".json.gz", "the same, of a tenth of the size", false, true, kTraceBytes,
              write_trace_gz},
       Format{"pprof", ".pb.gz", "go tool pprof -http=: FILE", true, false, 0, write_pprof},
+      Format{"otlp", ".otlp", "OpenTelemetry's collector; sampan push sends it", true, false, 0,
+             write_otlp},
       Format{"pstats", ".prof", "snakeviz FILE, or python3 -m pstats FILE", true, false, 0,
              write_pstats},
       Format{"folded", ".folded", "flamegraph.pl FILE, or https://www.speedscope.app", true, false,
@@ -47,6 +49,8 @@ std::span<const Format> formats() {
       Format{"csv-threads", ".csv", "spreadsheets: threads", false, false, 0, write_csv_threads},
       Format{"csv-samples", ".csv", "R, pandas, databases: samples", false, true, kCsvSamplesBytes,
              write_csv_samples},
+      Format{"spans", ".jsonl", "programs: a line for each begin and end of a span", false, true, 0,
+             write_spans},
       Format{"json", ".json", "programs: as sampan report --json", true, true, 0, write_json},
       Format{"flamegraph", ".svg", "any browser", true, false, kFlamegraphBytes, write_flamegraph},
   };

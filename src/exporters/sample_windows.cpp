@@ -2,11 +2,57 @@
 
 #include <fmt/format.h>
 
+#include <random>
+
+#include "base/units.h"
+
 namespace sampan::exporters {
 namespace {
-
-constexpr uint64_t kNsPerSecond = 1'000'000'000;
 constexpr uint64_t kUsualRate = 250;
+
+// The samples of a thread in one state, of which some are kept.
+class Kept {
+ public:
+  void add(const WindowSample& sample) {
+    total_ns_ += sample.weight_ns;
+    total_samples_ += sample.samples;
+    ++count_;
+  }
+
+  // When all are added: one of `stride` is kept.
+  void choose(uint64_t stride) {
+    count_ = (count_ + stride - 1) / stride;
+    if (count_ != 0) place_ = place();
+  }
+
+  // What the next sample stands for; nothing when it is left out.
+  profile::Weight take(uint64_t weight_ns) {
+    passed_ns_ += weight_ns;
+    const uint64_t first = picks_;
+    for (; picks_ < count_ && place_ < passed_ns_; place_ = place()) ++picks_;
+    return {begin(total_ns_, picks_) - begin(total_ns_, first),
+            begin(total_samples_, picks_) - begin(total_samples_, first)};
+  }
+
+ private:
+  // Of the k-th of equal parts of `total`, rounded so that all make up the whole.
+  uint64_t begin(uint64_t total, uint64_t k) const {
+    return total / count_ * k + total % count_ * k / count_;
+  }
+
+  // In the part that is next, by chance: with places at equal distances, what a thread does
+  // periodically might fall in step with them.
+  uint64_t place() {
+    const uint64_t first = begin(total_ns_, picks_), size = begin(total_ns_, picks_ + 1) - first;
+    const double share = static_cast<double>(random_() - random_.min()) /
+                         static_cast<double>(random_.max() - random_.min() + 1);
+    return first + static_cast<uint64_t>(share * static_cast<double>(size));
+  }
+
+  uint64_t total_ns_ = 0, total_samples_ = 0, count_ = 0;
+  uint64_t passed_ns_ = 0, picks_ = 0, place_ = 0;
+  std::minstd_rand random_;  // begins the same each time
+};
 
 }  // namespace
 
@@ -49,7 +95,20 @@ const std::vector<WindowSample>& SampleWindows::samples(size_t position) {
     }
     out_.push_back(one);
   }
+  if (stride_ > 1) thin();
   return out_;
+}
+
+void SampleWindows::thin() {
+  Kept kept[2];  // on CPU, waiting
+  for (const WindowSample& sample : out_) kept[sample.waiting].add(sample);
+  for (Kept& state : kept) state.choose(stride_);
+  std::erase_if(out_, [&kept](WindowSample& sample) {
+    const profile::Weight weight = kept[sample.waiting].take(sample.weight_ns);
+    sample.weight_ns = weight.ns;
+    sample.samples = weight.samples;
+    return weight.ns == 0;
+  });
 }
 
 profile::Weight SampleWindows::weight(size_t position) const {
@@ -72,13 +131,24 @@ std::vector<std::string> SampleWindows::fit(uint64_t max_size,
     window_ns_ *= 2;
     now = size();
   } while (now > max_size && window_ns_ <= end_ns);
-  return {fmt::format(
-      "samples of one stack within {:.3g} s are one sample, so that the file has {}: times are as "
-      "coarse, totals are exact. --thread, --from and --to show a part in full",
-      static_cast<double>(window_ns_) / kNsPerSecond,
+  while (now > max_size && stride_ < view_.samples.size()) {
+    stride_ *= 2;
+    now = size();
+  }
+  const std::string least =
       now <= max_size ? fmt::format("at most {:.1f} MB", static_cast<double>(max_size) / 1e6)
-                      : fmt::format("no more than {:.1f} MB; fewer need fewer stacks",
-                                    static_cast<double>(now) / 1e6))};
+                      : fmt::format("no more than {:.1f} MB", static_cast<double>(now) / 1e6);
+  constexpr const char* kAdvice = "--thread, --from and --to show a part in full";
+  if (stride_ == 1) {
+    return {
+        fmt::format("samples of one stack within {:.3g} s are one sample, so that the file has {}: "
+                    "times are as coarse, totals are exact. {}",
+                    static_cast<double>(window_ns_) / kNsPerSecond, least, kAdvice)};
+  }
+  return {
+      fmt::format("one of {} samples stands for the others, so that the file has {}: totals of "
+                  "threads are exact, those of functions are estimates. {}",
+                  stride_, least, kAdvice)};
 }
 
 }  // namespace sampan::exporters

@@ -9,7 +9,8 @@
 // - A counter of each process (ph C) says how many of its threads were on CPU, over time.
 // - No `args` in slices: speedscope makes them part of the frame's name, and so splits functions.
 // - Viewers open about 100 MB. A longer trace loses its shortest slices, the deepest first: their
-//   time becomes part of the slice that called them, and a note says how many.
+//   time becomes part of the slice that called them, and a note says how many. Markers have half of
+//   the room, if they need it (trace_markers.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,6 +26,7 @@
 #include "exporters/running_threads.h"
 #include "exporters/trace_budget.h"
 #include "exporters/trace_events.h"
+#include "exporters/trace_markers.h"
 #include "exporters/trace_slices.h"
 
 namespace sampan::exporters {
@@ -97,13 +99,15 @@ class SliceWriter : public SliceSink {
 };
 
 // Names and order. A pid or tid may have been several things, after exec or when it was used again:
-// it has the place of the first and the name of the last.
-void write_names(const profile::View& view, EventFile& file) {
+// it has the place of the first and the name of the last. The track of a thread's markers is above
+// the thread.
+void write_names(const profile::View& view, const TraceMarkers& markers, EventFile& file) {
   const profile::Profile& profile = *view.profile;
   struct Row {
     size_t sort_index = 0;
     uint64_t start_ns = 0;
     std::string name;
+    bool has_markers = false;
   };
   std::map<int32_t, Row> processes;
   std::map<std::pair<int32_t, int32_t>, Row> threads;
@@ -114,19 +118,28 @@ void write_names(const profile::View& view, EventFile& file) {
     row->second.start_ns = start_ns;
     row->second.name = name;
   };
+  bool have_markers = false;
   for (const uint32_t index : view.threads) {
     const Thread& thread = profile.threads[index];
     const Process& process = profile.processes[thread.process];
     add(processes, process.pid, process.start_ns, process.name);
-    add(threads, std::pair(process.pid, thread.tid), thread.start_ns, thread.name);
+    const std::pair ids(process.pid, thread.tid);
+    add(threads, ids, thread.start_ns, thread.name);
+    if (!markers.has_track(index)) continue;
+    threads[ids].has_markers = have_markers = true;
   }
   for (const auto& [pid, row] : processes) {
     file.event(metadata_event("process_name", pid, pid, row.name));
     file.event(metadata_event("process_sort_index", pid, pid, row.sort_index));
   }
   for (const auto& [ids, row] : threads) {
+    const size_t place = have_markers ? 2 * row.sort_index + 1 : row.sort_index;
     file.event(metadata_event("thread_name", ids.first, ids.second, row.name));
-    file.event(metadata_event("thread_sort_index", ids.first, ids.second, row.sort_index));
+    file.event(metadata_event("thread_sort_index", ids.first, ids.second, place));
+    if (!row.has_markers) continue;
+    const int64_t track = ids.second + kMarkerTrack;
+    file.event(metadata_event("thread_name", ids.first, track, row.name + ": markers"));
+    file.event(metadata_event("thread_sort_index", ids.first, track, place - 1));
   }
 }
 
@@ -162,8 +175,10 @@ Outcome write_events(const profile::View& view, const ByteSink& write, uint64_t 
 
   const uint64_t limit = max_size == 0 ? UINT64_MAX : max_size;
   EventFile event_file(write);
-  write_names(view, event_file);
+  const TraceMarkers markers(view, limit / 2);
+  write_names(view, markers, event_file);
   write_counters(view, limit, event_file);
+  markers.write([&](std::string_view event) { event_file.event(event); });
 
   TraceBudget budget([&](uint32_t function, uint64_t begin_us, uint64_t end_us) {
     return events.slice_size(function, begin_us, end_us) + EventFile::kSeparator.size();
@@ -174,7 +189,7 @@ Outcome write_events(const profile::View& view, const ByteSink& write, uint64_t 
   for_each_thread(writer);
   event_file.end();
 
-  Outcome outcome;
+  Outcome outcome{markers.notes()};
   if (cut.merged != 0) {
     outcome.notes.push_back(fmt::format(
         "{} of {} slices, the shortest (up to {:.1f} ms), are merged into their callers: viewers "

@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 12> kModuleColours = {"rail_response",
                                                              "olive"};
 constexpr std::string_view kWaitCategory = R"("waiting")";
 
-std::string metadata(std::string_view kind, int32_t pid, int32_t tid, std::string_view key,
+std::string metadata(std::string_view kind, int32_t pid, int64_t tid, std::string_view key,
                      std::string_view value) {
   return fmt::format(R"({{"name":"{}","ph":"M","pid":{},"tid":{},"args":{{"{}":{}}}}})", kind, pid,
                      tid, key, value);
@@ -65,28 +65,31 @@ size_t digits(uint64_t number) {
 
 }  // namespace
 
-TraceEvents::TraceEvents(const profile::View& view) : profile_(*view.profile) {
-  const profile::Profile& profile = profile_;
-  std::vector<bool> waits(profile.functions.size());
-  for (const profile::Location& location : profile.locations) {
+TraceEvents::TraceEvents(const profile::View& view)
+    : profile_(*view.profile),
+      waits_(profile_.functions.size()),
+      colours_(colours_of_modules(view)),
+      heads_(profile_.functions.size() + 1) {
+  for (const profile::Location& location : profile_.locations) {
     if (location.wait == profile::kNone || location.line_count == 0) continue;
-    waits[profile.lines[location.first_line].function] = true;
+    waits_[profile_.lines[location.first_line].function] = true;
   }
-  const std::vector<std::string_view> colours = colours_of_modules(view);
-  const auto head = [&](uint32_t function, uint32_t module) {
-    const bool is_wait = function != profile::kNone && waits[function];
-    const std::string_view colour = is_wait                    ? kWaitColour
-                                    : module != profile::kNone ? colours[module]
-                                                               : std::string_view();
-    return fmt::format(R"({{"name":{},"cat":{},"ph":"X"{})",
-                       json_string(profile::function_name(profile, function)),
-                       is_wait ? kWaitCategory : json_string(profile::module_name(profile, module)),
-                       colour.empty() ? "" : fmt::format(R"(,"cname":"{}")", colour));
-  };
-  for (uint32_t i = 0; i < profile.functions.size(); ++i) {
-    heads_.push_back(head(i, profile.functions[i].module));
-  }
-  heads_.push_back(head(profile::kNone, profile::kNone));
+}
+
+const std::string& TraceEvents::head(uint32_t function) const {
+  const bool known = function != profile::kNone;
+  std::string& head = known ? heads_[function] : heads_.back();
+  if (!head.empty()) return head;
+  const uint32_t module = known ? profile_.functions[function].module : profile::kNone;
+  const bool is_wait = known && waits_[function];
+  const std::string_view colour = is_wait                    ? kWaitColour
+                                  : module != profile::kNone ? colours_[module]
+                                                             : std::string_view();
+  head = fmt::format(R"({{"name":{},"cat":{},"ph":"X"{})",
+                     json_string(profile::function_name(profile_, function)),
+                     is_wait ? kWaitCategory : json_string(profile::module_name(profile_, module)),
+                     colour.empty() ? "" : fmt::format(R"(,"cname":"{}")", colour));
+  return head;
 }
 
 void TraceEvents::set_thread(const profile::Thread& thread) {
@@ -107,7 +110,7 @@ uint64_t TraceEvents::slice_size(uint32_t function, uint64_t begin_us, uint64_t 
          tail_.size();
 }
 
-std::string metadata_event(std::string_view kind, int32_t pid, int32_t tid, std::string_view name) {
+std::string metadata_event(std::string_view kind, int32_t pid, int64_t tid, std::string_view name) {
   return metadata(kind, pid, tid, "name", json_string(name));
 }
 
@@ -117,7 +120,7 @@ std::string counter_event(std::string_view name, int32_t pid, uint64_t time_us,
                      pid, time_us, series, value);
 }
 
-std::string metadata_event(std::string_view kind, int32_t pid, int32_t tid, size_t sort_index) {
+std::string metadata_event(std::string_view kind, int32_t pid, int64_t tid, size_t sort_index) {
   return metadata(kind, pid, tid, "sort_index", std::to_string(sort_index));
 }
 

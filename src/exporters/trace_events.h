@@ -1,5 +1,5 @@
 // The text of Chrome trace events. What all events of a function, or of a thread, have in common is
-// made once.
+// made once, for those that have any: a section has few of the functions.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +24,18 @@ class TraceEvents {
   uint64_t slice_size(uint32_t function, uint64_t begin_us, uint64_t end_us) const;
 
  private:
-  const std::string& head(uint32_t function) const {
-    return heads_[function == profile::kNone ? heads_.size() - 1 : function];
-  }
+  const std::string& head(uint32_t function) const;
 
   const profile::Profile& profile_;
-  std::vector<std::string> heads_;  // by function; the last is for kNone
+  std::vector<bool> waits_;                 // by function
+  std::vector<std::string_view> colours_;   // by module
+  mutable std::vector<std::string> heads_;  // by function; the last is for kNone. "": not made yet
   std::string tail_;
 };
 
 // {"name":KIND,"ph":"M","pid":...,"tid":...,"args":{KEY:VALUE}}
-std::string metadata_event(std::string_view kind, int32_t pid, int32_t tid, std::string_view name);
-std::string metadata_event(std::string_view kind, int32_t pid, int32_t tid, size_t sort_index);
+std::string metadata_event(std::string_view kind, int32_t pid, int64_t tid, std::string_view name);
+std::string metadata_event(std::string_view kind, int32_t pid, int64_t tid, size_t sort_index);
 
 // {"name":NAME,"ph":"C","pid":...,"ts":...,"args":{SERIES:VALUE}}: a track of the process.
 std::string counter_event(std::string_view name, int32_t pid, uint64_t time_us,

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 
+#include "base/units.h"
+
 namespace sampan::exporters {
 namespace {
-
-constexpr uint64_t kNsPerUs = 1000;
-constexpr uint64_t kNsPerSecond = 1'000'000'000;
 // A thread that shares its CPU fairly with one other is off it for about one tick at a time.
 constexpr double kPauseTicks = 1.5;
 constexpr uint32_t kUsualRate = 250;

@@ -10,7 +10,9 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "base/safe_file_name.h"
 #include "exporters/exporter.h"
+#include "exporters/section_views.h"
 #include "exporters/tar_writer.h"
 #include "exporters/thread_names.h"
 
@@ -54,9 +56,9 @@ std::vector<std::pair<uint32_t, profile::View>> split(const profile::View& view,
 
 using Visit = std::function<void(const profile::View&, const Format&, const std::string& name)>;
 
-// Every file that is asked for, with a name of its own.
-void for_each_file(const profile::View& view, std::span<const Format* const> formats,
-                   const WriteOptions& options, const Visit& visit) {
+// Every file of a view, with a name of its own.
+void for_each_file_of(const profile::View& view, std::span<const Format* const> formats,
+                      const WriteOptions& options, const Visit& visit) {
   const profile::Profile& profile = *view.profile;
   std::unordered_set<std::string> names;
   const auto with_name = [&](const profile::View& part, const Format& format, std::string name) {
@@ -87,6 +89,36 @@ void for_each_file(const profile::View& view, std::span<const Format* const> for
       }
     }
   }
+}
+
+// Calls write(view, format, path) for every file that is asked for, and collects what it returns.
+template <typename Write>
+std::vector<Written> write_files(const profile::View& view, std::span<const Format* const> formats,
+                                 const std::string& directory, const WriteOptions& options,
+                                 const Write& write) {
+  std::vector<Written> written;
+  const auto add_to = [&](const std::string& place) {
+    return [&, place](const profile::View& part, const Format& format, const std::string& name) {
+      written.push_back(write(part, format, (fs::path(place) / name).string()));
+    };
+  };
+  for_each_file_of(view, formats, options, add_to(directory));
+
+  std::vector<const Format*> of_sections(formats.begin(), formats.end());
+  // The page has all of them.
+  std::erase_if(of_sections, [](const Format* format) { return format->name == "html"; });
+  const std::vector<std::string> notes = for_each_section(
+      view, options,
+      [&](const profile::View& part, const std::string& section, const WriteOptions& own) {
+        const std::string place = section_directory(directory, section);
+        const size_t first = written.size();
+        for_each_file_of(part, of_sections, own, add_to(place));
+        for (size_t k = first; k < written.size(); ++k) written[k].section_directory = place;
+      });
+  if (!written.empty()) {
+    written.back().notes.insert(written.back().notes.end(), notes.begin(), notes.end());
+  }
+  return written;
 }
 
 void create_directory(const std::string& directory) {
@@ -146,16 +178,17 @@ Written write_file(const profile::View& view, const Format& format, const std::s
   return written;
 }
 
+std::string section_directory(const std::string& directory, const std::string& section) {
+  return (fs::path(directory) / "sections" / safe_file_name(section)).string();
+}
+
 std::vector<Written> write_all(const profile::View& view, std::span<const Format* const> formats,
                                const std::string& directory, const WriteOptions& options) {
-  create_directory(directory);
-  std::vector<Written> written;
-  for_each_file(view, formats, options,
-                [&](const profile::View& part, const Format& format, const std::string& name) {
-                  const std::string path = (fs::path(directory) / name).string();
-                  written.push_back(write_file(part, format, path, options));
-                });
-  return written;
+  return write_files(view, formats, directory, options,
+                     [&](const profile::View& part, const Format& format, const std::string& path) {
+                       create_directory(fs::path(path).parent_path().string());
+                       return write_file(part, format, path, options);
+                     });
 }
 
 std::vector<Written> write_bundle(const profile::View& view, std::span<const Format* const> formats,
@@ -165,15 +198,16 @@ std::vector<Written> write_bundle(const profile::View& view, std::span<const For
   OutputFile file(path);
   TarWriter tar(file);
   const PassingDirectory passing(path);
-  std::vector<Written> written;
-  for_each_file(view, formats, options,
-                [&](const profile::View& part, const Format& format, const std::string& name) {
-                  const std::string one = passing.file(name);
-                  written.push_back(write_file(part, format, one, options));
-                  written.back().path = "profile/" + name;
-                  tar.add(written.back().path, one);
-                  fs::remove(one);
-                });
+  const std::string one = passing.file("one");
+  std::vector<Written> written = write_files(
+      view, formats, "profile", options,
+      [&](const profile::View& part, const Format& format, const std::string& name) {
+        Written result = write_file(part, format, one + std::string(format.suffix), options);
+        tar.add(name, result.path);
+        fs::remove(result.path);
+        result.path = name;
+        return result;
+      });
   tar.finish();
   file.commit();
   return written;

@@ -22,12 +22,14 @@ struct KernelSigevent {
 };
 static_assert(sizeof(KernelSigevent) == sizeof(sigevent));
 
-bool start_timer(int timer, long first_ns) {
-  const uint64_t ns = 1'000'000'000 / this_process.rate_hz;
+timespec timespec_of(uint64_t ns) {
+  return {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+}
+
+bool start_timer(int timer, uint64_t ns, uint64_t first_ns) {
   itimerspec expiry{};
-  expiry.it_value.tv_nsec = first_ns;
-  expiry.it_interval.tv_sec = static_cast<time_t>(ns / 1'000'000'000);
-  expiry.it_interval.tv_nsec = static_cast<long>(ns % 1'000'000'000);
+  expiry.it_value = timespec_of(first_ns);
+  expiry.it_interval = timespec_of(ns);
   return raw_syscall(SYS_timer_settime, timer, 0, &expiry, nullptr) == 0;
 }
 
@@ -46,7 +48,7 @@ bool arm_cpu_timer(ThreadState& thread) {
   }
   // The first expiry comes at the first tick, or threads that live for less than a period would
   // hardly ever be seen.
-  if (!start_timer(timer, 1)) {
+  if (!start_timer(timer, period_ns(thread), 1)) {
     raw_syscall(SYS_timer_delete, timer);
     return false;
   }
@@ -55,7 +57,11 @@ bool arm_cpu_timer(ThreadState& thread) {
 }
 
 void postpone_cpu_timer(ThreadState& thread) {
-  if (thread.timer >= 0) start_timer(thread.timer, kMomentNs);
+  if (thread.timer >= 0) start_timer(thread.timer, period_ns(thread), kMomentNs);
+}
+
+bool set_cpu_timer(ThreadState& thread) {
+  return start_timer(thread.timer, period_ns(thread), period_ns(thread));
 }
 
 void disarm_cpu_timer(ThreadState& thread) {

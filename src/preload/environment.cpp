@@ -106,6 +106,9 @@ bool enabled_by_environment() {
 bool perf_allowed() {
   return !is(getenv("SAMPAN_PERF"), "0");
 }
+bool markers_allowed() {
+  return !is(getenv("SAMPAN_MARKERS"), "0");
+}
 const char* session_name() {
   return session[0] != '\0' ? session : nullptr;
 }

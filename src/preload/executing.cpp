@@ -61,6 +61,7 @@ Executing::Executing(const char* path) {
     record_live_threads();
     const size_t length = path != nullptr ? strnlen(path, PATH_MAX) : 0;
     write_process_record(wire::RecordType::kExec, {}, {path, length}, wire::Loss::kModuleRecord);
+    this_process.executing.store(true, std::memory_order_relaxed);
     if (uses_perf_clock()) stop_perf_clock();
   }
   show_program_mask_to_kernel();
@@ -72,6 +73,7 @@ Executing::~Executing() {
   if (own_image_) {
     write_process_record(wire::RecordType::kExecFailed, {}, {}, wire::Loss::kModuleRecord);
     if (uses_perf_clock()) rearm_all_threads();
+    this_process.executing.store(false, std::memory_order_relaxed);
   }
   errno = saved_errno;
 }

@@ -11,6 +11,8 @@
 
 #include "base/byte_writer.h"
 #include "base/syscall.h"
+#include "preload/elf_notes.h"
+#include "preload/marker_functions.h"
 #include "preload/process.h"
 #include "preload/process_ring.h"
 #include "preload/spin_lock.h"
@@ -50,24 +52,16 @@ struct Extent {
   std::span<const uint8_t> build_id;
 };
 
-std::span<const uint8_t> find_build_id(std::span<const uint8_t> notes, size_t alignment) {
-  const auto align = [alignment](size_t size) { return (size + alignment - 1) & ~(alignment - 1); };
-  while (notes.size() >= sizeof(ElfW(Nhdr))) {
-    ElfW(Nhdr) header;
-    memcpy(&header, notes.data(), sizeof header);
-    const size_t name = sizeof header;
-    const size_t descriptor = align(name + header.n_namesz);
-    const size_t next = align(descriptor + header.n_descsz);
-    if (descriptor > notes.size() || header.n_descsz > notes.size() - descriptor) break;
-    if (header.n_type == NT_GNU_BUILD_ID && header.n_namesz == 4 &&
-        memcmp(notes.data() + name, "GNU", 4) == 0) {
-      return notes.subspan(descriptor,
-                           header.n_descsz < kMaxBuildId ? header.n_descsz : kMaxBuildId);
+std::span<const uint8_t> find_build_id(std::span<const uint8_t> notes, uint64_t alignment) {
+  std::span<const uint8_t> found;
+  for_each_note(notes, alignment, [&](const ElfNote& note) {
+    if (found.empty() && note.type == NT_GNU_BUILD_ID && note.name.size() == 4 &&
+        memcmp(note.name.data(), "GNU", 4) == 0) {
+      const size_t size = note.descriptor.size();
+      found = note.descriptor.first(size < kMaxBuildId ? size : kMaxBuildId);
     }
-    if (next > notes.size()) break;
-    notes = notes.subspan(next);
-  }
-  return {};
+  });
+  return found;
 }
 
 Extent extent_of(const dl_phdr_info& info) {
@@ -80,8 +74,8 @@ Extent extent_of(const dl_phdr_info& info) {
       if (first < extent.start) extent.start = first;
       if (last > extent.end) extent.end = last;
     } else if (header.p_type == PT_NOTE && extent.build_id.empty()) {
-      extent.build_id = find_build_id({reinterpret_cast<const uint8_t*>(begin), header.p_memsz},
-                                      header.p_align == 8 ? 8 : 4);
+      extent.build_id =
+          find_build_id({reinterpret_cast<const uint8_t*>(begin), header.p_memsz}, header.p_align);
     }
   }
   return extent;
@@ -161,6 +155,8 @@ int mark_known(dl_phdr_info* info, size_t, void*) {
 }
 
 int add_new(dl_phdr_info* info, size_t, void*) {
+  // Known ones too: it may be that one has come back to where it was.
+  connect_markers(*info);
   const Extent extent = extent_of(*info);
   if (extent.start >= extent.end || find_module(*info, extent.start) != nullptr) return 0;
   const size_t size = module_count < kMaxModules ? make_record(*info, extent) : 0;

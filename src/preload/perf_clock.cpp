@@ -36,12 +36,12 @@ constexpr int kSetSignal = 10;   // F_SETSIG
 constexpr int kSetOwnerEx = 15;  // F_SETOWN_EX
 constexpr int kOwnerThread = 0;  // F_OWNER_TID
 
-int open_event(int tid) {
+int open_event(int tid, uint64_t period_ns) {
   perf_event_attr attributes{};
   attributes.size = sizeof attributes;
   attributes.type = PERF_TYPE_SOFTWARE;
   attributes.config = PERF_COUNT_SW_TASK_CLOCK;
-  attributes.sample_period = 1'000'000'000 / this_process.rate_hz;
+  attributes.sample_period = period_ns;
   attributes.wakeup_events = 1;
   attributes.disabled = 1;
   attributes.exclude_kernel = 1;
@@ -69,14 +69,15 @@ bool start_perf_clock() {
   const rlim_t limit = files.rlim_cur < kHighest ? files.rlim_cur : kHighest;
   if (limit < 2 * kFdWindow) return false;
   lowest_fd = static_cast<int>(limit) - kFdWindow;
-  const int fd = open_event(0);
+  constexpr uint64_t kNeverNs = 1'000'000'000;  // it is closed at once
+  const int fd = open_event(0, kNeverNs);
   if (fd < 0) return false;
   raw_syscall(SYS_close, fd);
   return true;
 }
 
 bool arm_perf(ThreadState& thread) {
-  const int fd = open_event(thread.tid);
+  const int fd = open_event(thread.tid, period_ns(thread));
   if (fd < 0) return false;
   long page = -1;
   if (direct_to(fd, thread.tid)) {

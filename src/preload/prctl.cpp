@@ -1,4 +1,5 @@
 // prctl, for what it says about threads: a name, a seccomp filter.
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
@@ -18,7 +19,9 @@ SAMPAN_EXPORT int prctl(int option, ...) noexcept {
   va_end(list);
   auto* const original = SAMPAN_NEXT(prctl);
   if (option == PR_SET_SECCOMP && active()) {
-    return static_cast<int>(while_filtering([&] { return original(option, a, b, c, d); }));
+    const auto install = [&] { return original(option, a, b, c, d); };
+    return static_cast<int>(a == SECCOMP_MODE_STRICT ? while_becoming_strict(install)
+                                                     : while_filtering(install));
   }
   const int result = original(option, a, b, c, d);
   if (option == PR_SET_NAME && result == 0 && active()) {

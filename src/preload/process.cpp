@@ -11,6 +11,7 @@
 #include "preload/modules.h"
 #include "preload/process_ring.h"
 #include "preload/sampling_signal.h"
+#include "preload/sampling_switch.h"
 #include "preload/scan.h"
 #include "preload/session.h"
 #include "preload/spin_lock.h"
@@ -37,8 +38,9 @@ void leave() {
 // into it stay good.
 bool join_in_child() {
   if (!this_process.follow) return false;
+  const JoiningChild child{this_process.shared, sampling_paused()};
   if (!this_process.seccomp_filtered.load() &&
-      join_session(session_name(), true, this_process.shared).shared != nullptr) {
+      join_session(session_name(), &child).shared != nullptr) {
     return true;
   }
   count_loss(wire::Loss::kProcessNotJoined);  // among the parent's
@@ -57,6 +59,8 @@ void after_fork_in_child() {
   publish_clock();
   start_process_ring();
   this_process.loader_may_be_locked |= keep_only(thread);
+  markers_after_fork(thread);
+  sections_closed_by_fork(thread);
   scan_after_fork();
   unloading_after_fork();
   modules_after_fork();

@@ -15,12 +15,13 @@ struct Process {
   std::atomic<bool> started;           // joined a session; the handler is installed
   std::atomic<bool> seccomp_filtered;  // system calls may kill: make none of our own
   int pid;
-  int session_pid;  // of the process whose image joined, before any fork
-  void* shared;     // control_block.h
-  uint32_t rate_hz;
-  bool loader_may_be_locked;  // for ever, by a thread that fork() has left behind
-  bool follow;                // children are to be profiled too
-  char* fork_marker;          // a byte that reads 0 in a forked child, see process.cpp
+  int session_pid;              // of the process whose image joined, before any fork
+  void* shared;                 // control_block.h
+  std::atomic<bool> executing;  // no clock may change its kind: see executing.h
+  bool loader_may_be_locked;    // for ever, by a thread that fork() has left behind
+  bool follow;                  // children are to be profiled too
+  bool sections_only;           // samples are taken while a section is open
+  char* fork_marker;            // a byte that reads 0 in a forked child, see process.cpp
 };
 extern Process this_process;
 extern unwind::Walker walker;

@@ -9,6 +9,7 @@
 #include "base/syscall.h"
 #include "preload/interpose.h"
 #include "preload/process.h"
+#include "preload/sampling_switch.h"
 #include "preload/short_thread.h"
 #include "preload/thread_life.h"
 #include "preload/threads.h"
@@ -125,13 +126,18 @@ void begin_main_thread() {
 }
 
 void end_this_thread(ThreadState& thread) {
+  leave_marker_thread();
   uint64_t cpu_ns = 0;
   if (!this_process.seccomp_filtered.load(std::memory_order_relaxed)) {
     // For good: no late signal may find the slot in another thread's hands.
     const uint64_t signals = signal_bit(SIGPROF) | signal_bit(sampling_signal());
     raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, &signals, nullptr, sizeof signals);
     cpu_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    record_short_thread(thread, cpu_ns);
+    if (sampling_on(thread)) {
+      record_short_thread(thread, cpu_ns);
+    } else {
+      leave_out(thread, cpu_ns, 0);
+    }
   }
   end_thread(thread, thread.tid, cpu_ns);
 }

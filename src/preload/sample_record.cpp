@@ -49,7 +49,10 @@ void record_sample(ThreadState& thread, const Sample& sample) {
   }
   const std::span<const uint64_t> fresh = stack.first(stack.size() - shared);
 
-  size_t size = kFixedSize + uleb_size(shared) + uleb_size(fresh.size());
+  const uint64_t left_out_ns = thread.left_out_ns;
+  const uint8_t flags = sample.flags | (left_out_ns != 0 ? wire::kSampleAfterGap : uint8_t{0});
+  size_t size = kFixedSize + (left_out_ns != 0 ? sizeof left_out_ns : 0) + uleb_size(shared) +
+                uleb_size(fresh.size());
   for_each_delta(fresh, [&](int64_t delta) { size += zigzag_size(delta); });
   const std::span<uint8_t> room = thread.ring.begin(size, kReserve);
   if (room.empty()) {
@@ -61,12 +64,14 @@ void record_sample(ThreadState& thread, const Sample& sample) {
   writer.fixed(sample.cpu_ns);
   writer.fixed(sample.ticks);
   writer.fixed(sample.stop);
-  writer.fixed(sample.flags);
+  writer.fixed(flags);
+  if (left_out_ns != 0) writer.fixed(left_out_ns);
   writer.uleb(shared);
   writer.uleb(fresh.size());
   for_each_delta(fresh, [&](int64_t delta) { writer.zigzag(delta); });
   thread.ring.commit(static_cast<uint8_t>(wire::RecordType::kSample), writer.size());
 
+  thread.left_out_ns = 0;
   if (shared == 0) thread.samples_since_full = 0;
   std::swap(thread.frames, thread.previous);
   thread.previous_depth = sample.depth;

@@ -18,4 +18,16 @@ long while_filtering(F&& install) {
   return result;
 }
 
+// Runs `install`, which leaves the calling thread read, write, exit and sigreturn. Reading the
+// clock is death too (the kernel takes its instruction away), so nothing of the process is recorded
+// from here on.
+template <typename F>
+long while_becoming_strict(F&& install) {
+  count_loss(wire::Loss::kThreadSeccomp);
+  this_process.started.store(false);
+  const long result = install();
+  if (result < 0) this_process.started.store(true);
+  return result;
+}
+
 }  // namespace sampan::preload

@@ -75,7 +75,7 @@ int receive_welcome(int fd, wire::Welcome& welcome) {
   int memfd = -1;
   memcpy(&memfd, CMSG_DATA(header), sizeof memfd);
   if (received == sizeof welcome && welcome.version == wire::kWireVersion &&
-      welcome.accepted == 1 && welcome.rate_hz != 0) {
+      welcome.accepted == 1) {
     return memfd;
   }
   close_fd(memfd);
@@ -98,12 +98,13 @@ void* map_shared(int memfd, void* at) {
 
 }  // namespace
 
-Session join_session(const char* name, bool forked, void* at) {
+Session join_session(const char* name, const JoiningChild* child) {
   Session session{};
   const int fd = connect_to(name);
   if (fd < 0) return session;
   const wire::Hello hello{wire::kWireVersion, static_cast<uint32_t>(wire::kSharedSize),
-                          static_cast<int32_t>(raw_syscall(SYS_getppid)), forked ? 1u : 0u};
+                          static_cast<int32_t>(raw_syscall(SYS_getppid)),
+                          child != nullptr ? 1u : 0u, child != nullptr && child->paused ? 1u : 0u};
   wire::Welcome welcome{};
   int memfd = -1;
   if (trusts_peer(fd) &&
@@ -112,9 +113,9 @@ Session join_session(const char* name, bool forked, void* at) {
   }
   close_fd(fd);
   if (memfd < 0) return session;
-  session.shared = map_shared(memfd, at);
-  session.rate_hz = welcome.rate_hz;
+  session.shared = map_shared(memfd, child != nullptr ? child->at : nullptr);
   session.follow = welcome.follow != 0;
+  session.sections_only = welcome.sections_only != 0;
   close_fd(memfd);
   return session;
 }

@@ -9,13 +9,18 @@ namespace sampan::preload {
 
 struct Session {
   void* shared;  // the mapping of wire/control_block.h; null: not joined
-  uint32_t rate_hz;
   bool follow;
+  bool sections_only;
 };
 
-// Joins the session whose socket has the name `name`. `at`: map the shared memory over this address
-// instead of anywhere (after fork, over the parent's). `forked`: see Hello.
-Session join_session(const char* name, bool forked, void* at);
+// A child of fork.
+struct JoiningChild {
+  void* at;     // its shared memory is mapped over this, its parent's
+  bool paused;  // sampling was off there
+};
+
+// Joins the session whose socket has the name `name`. `child`: null for a new image.
+Session join_session(const char* name, const JoiningChild* child);
 
 // Waits until a collector listens at `name`, at most `milliseconds`.
 bool wait_for_collector(const char* name, int milliseconds);

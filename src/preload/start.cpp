@@ -10,6 +10,7 @@
 #include "preload/clock.h"
 #include "preload/environment.h"
 #include "preload/exit.h"
+#include "preload/marker_functions.h"
 #include "preload/modules.h"
 #include "preload/process.h"
 #include "preload/process_ring.h"
@@ -50,11 +51,11 @@ bool has_address_space() {
 bool join() {
   if (!has_address_space()) return false;
   if (session_name() == nullptr && !start_collector()) return false;
-  const Session session = join_session(session_name(), false, nullptr);
+  const Session session = join_session(session_name(), nullptr);
   if (session.shared == nullptr) return false;
   this_process.shared = session.shared;
-  this_process.rate_hz = session.rate_hz;
   this_process.follow = session.follow;
+  this_process.sections_only = session.sections_only;
   return true;
 }
 
@@ -64,6 +65,7 @@ __attribute__((constructor)) void start() {
   read_environment(self.dli_fname);
   if (!enabled_by_environment() || !join()) return;
   start_process_ring();
+  start_markers(markers_allowed());
   if (!start_process() || !walker.start() || !start_thread_life() || !start_modules()) {
     return;
   }

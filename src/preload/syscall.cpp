@@ -19,8 +19,11 @@ SAMPAN_EXPORT SystemCall interposed_syscall asm("syscall");
 long interposed_syscall(long number, long a, long b, long c, long d, long e, long f) noexcept {
   using namespace sampan::preload;
   auto* const original = next<SystemCall, "syscall">();
-  if (number == SYS_seccomp && a == SECCOMP_SET_MODE_FILTER && active()) {
-    return while_filtering([&] { return original(number, a, b, c, d, e, f); });
+  const bool filters = number == SYS_seccomp && a == SECCOMP_SET_MODE_FILTER;
+  const bool becomes_strict = number == SYS_seccomp && a == SECCOMP_SET_MODE_STRICT;
+  if ((filters || becomes_strict) && active()) {
+    const auto install = [&] { return original(number, a, b, c, d, e, f); };
+    return filters ? while_filtering(install) : while_becoming_strict(install);
   }
   return original(number, a, b, c, d, e, f);
 }

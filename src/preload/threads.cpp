@@ -57,7 +57,10 @@ bool prepare(ThreadState& thread, uint32_t slot) {
   thread.destructor_rounds = 0;
   thread.timer = -1;
   thread.perf_page = nullptr;
+  thread.rate_hz = 0;
   thread.last_cpu_ns.store(0, std::memory_order_relaxed);
+  thread.left_out_ns = 0;
+  thread.open_sections.store(0, std::memory_order_relaxed);
   thread.stack = {0, 0, true};
   thread.ring = {&wire::thread_slot(this_process.shared, slot)->ring,
                  wire::thread_ring_buffer(this_process.shared, slot)};
@@ -66,6 +69,7 @@ bool prepare(ThreadState& thread, uint32_t slot) {
   memset(static_cast<void*>(&thread.signals), 0, sizeof thread.signals);
   thread.inherited_hidden = 0;
   thread.stack_size = 0;
+  prepare_markers(thread.markers, slot);
   return true;
 }
 
@@ -102,11 +106,13 @@ void write_start(ThreadState& thread, uint64_t cpu_ns, const char* name) {
 }
 
 void write_end(ThreadState& thread, uint64_t cpu_ns) {
-  const std::span<uint8_t> room = thread.ring.begin(8 + 8);
+  const std::span<uint8_t> room = thread.ring.begin(8 + 8 + 8);
   if (room.empty()) return;
   ByteWriter writer(room);
   writer.fixed(monotonic_ns());
   writer.fixed(cpu_ns);
+  writer.fixed(wire::thread_slot(this_process.shared, thread.slot)
+                   ->left_out_ns.load(std::memory_order_relaxed));
   thread.ring.commit(static_cast<uint8_t>(RecordType::kThreadEnd), writer.size());
 }
 
@@ -162,7 +168,11 @@ void release_slot(ThreadState& thread) {
 void begin_thread(ThreadState& thread, int32_t tid, uint64_t cpu_ns, const char* name) {
   thread.tid = tid;
   thread.last_cpu_ns.store(cpu_ns, std::memory_order_relaxed);
+  thread.left_out_ns = 0;
+  wire::thread_slot(this_process.shared, thread.slot)
+      ->left_out_ns.store(0, std::memory_order_relaxed);
   write_start(thread, cpu_ns, name);
+  if (thread.pthread == 0) foreign_threads.fetch_add(1, std::memory_order_relaxed);
   const SignalsBlocked blocked;
   thread.clock_lock.lock();
   tids[thread.slot].store(tid, std::memory_order_release);
@@ -173,6 +183,7 @@ void begin_thread(ThreadState& thread, int32_t tid, uint64_t cpu_ns, const char*
 void end_thread(ThreadState& thread, int32_t tid, uint64_t cpu_ns) {
   if (this_process.seccomp_filtered.load(std::memory_order_relaxed)) {
     // The slot stays taken, and the timer stays: to free them needs system calls.
+    close_markers(thread);
     write_end(thread, cpu_ns);
     return;
   }
@@ -184,6 +195,8 @@ void end_thread(ThreadState& thread, int32_t tid, uint64_t cpu_ns) {
     thread.clock_lock.unlock();
     if (!ours) return;
   }
+  if (thread.pthread == 0) foreign_threads.fetch_sub(1, std::memory_order_relaxed);
+  close_markers(thread);
   write_end(thread, cpu_ns);
   ended_cpu_ns.fetch_add(thread.last_cpu_ns.load(std::memory_order_relaxed),
                          std::memory_order_relaxed);
@@ -220,6 +233,8 @@ bool keep_only(ThreadState* survivor) {
     others |= tids[slot].exchange(kFree, std::memory_order_relaxed) != kFree;
   }
   ended_cpu_ns.store(0, std::memory_order_relaxed);
+  // The one that goes on begins once more.
+  foreign_threads.store(0, std::memory_order_relaxed);
   if (survivor == nullptr) return others;
   // Neither timers nor the mappings of perf events are inherited.
   survivor->timer = -1;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <span>
 
+#include "preload/marker_thread.h"
 #include "preload/sampling_signal.h"
 #include "preload/spin_lock.h"
 #include "unwind/walker.h"
@@ -30,7 +31,10 @@ struct ThreadState {
   SpinLock clock_lock;         // held while the clock is armed or disarmed
   int timer;                   // kernel timer id, -1: none
   void* perf_page;             // the mapping that keeps the perf event alive, null: none
-  std::atomic<uint64_t> last_cpu_ns;  // of the last sample
+  uint32_t rate_hz;            // that the clock was armed with, 0: not yet
+  std::atomic<uint64_t> last_cpu_ns;    // at the last sample, or tick without one
+  uint64_t left_out_ns;                 // CPU since the last sample in which sampling was off
+  std::atomic<uint32_t> open_sections;  // of this thread alone
   unwind::StackBounds stack;
   wire::RingWriter ring;
   std::span<uint64_t> frames;    // the stack being walked
@@ -38,6 +42,7 @@ struct ThreadState {
   uint32_t previous_depth;
   uint32_t samples_since_full;
   SignalState signals;
+  MarkerState markers;
   uint64_t inherited_hidden;           // hidden_signals_for of the creator
   std::span<uint8_t> alternate_stack;  // ours, for this slot
   void* (*entry)(void*);               // what pthread_create was given
@@ -52,6 +57,12 @@ ThreadState* thread_in_slot(uint32_t slot);
 // The state by tid or by pthread_t; null when there is none.
 ThreadState* thread_by_tid(int32_t tid);
 ThreadState* thread_by_pthread(pthread_t pthread);
+// A thread is alive that pthread_create did not make: it may have the thread-local storage of
+// another.
+inline std::atomic<uint32_t> foreign_threads;
+inline bool threads_may_share_storage() {
+  return foreign_threads.load(std::memory_order_relaxed) != 0;
+}
 // Slots from here on have never been used.
 uint32_t slots_used();
 

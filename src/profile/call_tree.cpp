@@ -13,6 +13,39 @@ uint64_t mix(uint64_t x) {
   return x ^ (x >> 33);
 }
 
+// By function. A function that nobody knows is none that one can look for.
+class Matches {
+ public:
+  Matches(const Profile& profile, const std::function<bool(uint32_t function)>& matches)
+      : wanted_(profile.functions.size()) {
+    for (uint32_t i = 0; i < wanted_.size(); ++i) wanted_[i] = matches(i);
+  }
+  bool operator()(const Frame& frame) const {
+    return frame.function != kNone && wanted_[frame.function];
+  }
+
+ private:
+  std::vector<bool> wanted_;
+};
+
+// A path for each stack: its frames from the first that matches on, in the order of `frames_of`.
+template <typename FramesOf>
+CallTree tree_from(const Profile& profile, std::span<const WeightedStack> stacks,
+                   const Matches& matches, Granularity granularity, FramesOf frames_of) {
+  CallTree tree(granularity);
+  std::vector<Frame> frames;
+  for (const WeightedStack& row : stacks) {
+    frames_of(profile, row.stack, &frames);
+    const auto match = std::find_if(frames.begin(), frames.end(), matches);
+    if (match == frames.end()) continue;
+    uint32_t node = 0;
+    for (auto frame = match; frame != frames.end(); ++frame) node = tree.child(node, *frame);
+    tree.add_self(node, row.weight);
+  }
+  tree.finish();
+  return tree;
+}
+
 }  // namespace
 
 CallTree::CallTree(Granularity granularity)
@@ -79,9 +112,11 @@ std::span<const uint32_t> CallTree::children(uint32_t node) const {
 }
 
 CallTree call_tree(const View& view, Granularity granularity) {
-  const Profile& profile = *view.profile;
-  const std::vector<WeightedStack> weights = by_stack(view);
+  return call_tree(*view.profile, by_stack(view), granularity);
+}
 
+CallTree call_tree(const Profile& profile, std::span<const WeightedStack> weights,
+                   Granularity granularity) {
   std::vector<bool> used(profile.stacks.size());
   for (const WeightedStack& row : weights) {
     if (row.stack != kNone) used[row.stack] = true;
@@ -114,24 +149,19 @@ CallTree call_tree(const View& view, Granularity granularity) {
 
 CallTree callers_tree(const View& view, const std::function<bool(uint32_t function)>& matches,
                       Granularity granularity) {
-  const Profile& profile = *view.profile;
-  std::vector<bool> wanted(profile.functions.size());
-  for (uint32_t i = 0; i < wanted.size(); ++i) wanted[i] = matches(i);
+  return callers_tree(*view.profile, by_stack(view), matches, granularity);
+}
 
-  CallTree tree(granularity);
-  std::vector<Frame> frames;
-  for (const WeightedStack& row : by_stack(view)) {
-    leaf_to_root(profile, row.stack, &frames);
-    const auto match = std::find_if(frames.begin(), frames.end(), [&](const Frame& frame) {
-      return frame.function != kNone && wanted[frame.function];
-    });
-    if (match == frames.end()) continue;
-    uint32_t node = 0;
-    for (auto frame = match; frame != frames.end(); ++frame) node = tree.child(node, *frame);
-    tree.add_self(node, row.weight);
-  }
-  tree.finish();
-  return tree;
+CallTree callers_tree(const Profile& profile, std::span<const WeightedStack> stacks,
+                      const std::function<bool(uint32_t function)>& matches,
+                      Granularity granularity) {
+  return tree_from(profile, stacks, Matches(profile, matches), granularity, leaf_to_root);
+}
+
+CallTree callees_tree(const Profile& profile, std::span<const WeightedStack> stacks,
+                      const std::function<bool(uint32_t function)>& matches,
+                      Granularity granularity) {
+  return tree_from(profile, stacks, Matches(profile, matches), granularity, root_to_leaf);
 }
 
 }  // namespace sampan::profile

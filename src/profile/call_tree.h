@@ -62,11 +62,23 @@ class CallTree {
 
 // From the threads' roots down to where the time was spent.
 CallTree call_tree(const View& view, Granularity granularity = Granularity::kFunction);
+// The same of stacks that are added up already, one row per stack.
+CallTree call_tree(const Profile& profile, std::span<const WeightedStack> stacks,
+                   Granularity granularity = Granularity::kFunction);
 
 // From functions up to their callers: the children of the root are the functions that `matches`
 // accepts, below each its callers. A sample counts once, at the match nearest to its leaf. A node's
 // self weight is that of stacks which begin there: it has no caller.
 CallTree callers_tree(const View& view, const std::function<bool(uint32_t function)>& matches,
+                      Granularity granularity = Granularity::kFunction);
+CallTree callers_tree(const Profile& profile, std::span<const WeightedStack> stacks,
+                      const std::function<bool(uint32_t function)>& matches,
+                      Granularity granularity = Granularity::kFunction);
+
+// From functions down to what they call: below the root the functions that `matches` accepts, each
+// with its callees. A sample counts once, at the match nearest to its root.
+CallTree callees_tree(const Profile& profile, std::span<const WeightedStack> stacks,
+                      const std::function<bool(uint32_t function)>& matches,
                       Granularity granularity = Granularity::kFunction);
 
 }  // namespace sampan::profile

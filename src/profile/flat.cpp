@@ -83,10 +83,11 @@ class FrameRows {
   std::vector<uint32_t> seen_;          // by row: the last stack that counted it
 };
 
-std::vector<FlatRow> by_frames(const View& view, By by) {
-  FrameRows table(*view.profile, by);
+std::vector<FlatRow> by_frames(const Profile& profile, std::span<const WeightedStack> stacks,
+                               By by) {
+  FrameRows table(profile, by);
   FlatRow unknown;
-  for (const WeightedStack& row : by_stack(view)) {
+  for (const WeightedStack& row : stacks) {
     if (row.stack == kNone) {
       unknown.self = unknown.total = row.weight;
     } else {
@@ -112,16 +113,24 @@ std::vector<FlatRow> by_threads(const View& view, By by) {
   return rows;
 }
 
-}  // namespace
-
-std::vector<FlatRow> flat_table(const View& view, By by) {
-  std::vector<FlatRow> rows =
-      by == By::kThread || by == By::kProcess ? by_threads(view, by) : by_frames(view, by);
+std::vector<FlatRow> heaviest_first(std::vector<FlatRow> rows) {
   std::erase_if(rows, [](const FlatRow& row) { return row.total.samples == 0; });
   std::stable_sort(rows.begin(), rows.end(), [](const FlatRow& a, const FlatRow& b) {
     return std::tie(b.self.ns, b.total.ns) < std::tie(a.self.ns, a.total.ns);
   });
   return rows;
+}
+
+}  // namespace
+
+std::vector<FlatRow> flat_table(const View& view, By by) {
+  if (by == By::kThread || by == By::kProcess) return heaviest_first(by_threads(view, by));
+  return flat_table(*view.profile, by_stack(view), by);
+}
+
+std::vector<FlatRow> flat_table(const Profile& profile, std::span<const WeightedStack> stacks,
+                                By by) {
+  return heaviest_first(by_frames(profile, stacks, by));
 }
 
 }  // namespace sampan::profile

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "profile/view.h"
@@ -30,5 +31,8 @@ struct FlatRow {
 // One row per thing that has samples in the view, most self CPU first, then most total CPU, then in
 // the order of the profile. The selves add up to the view's total weight.
 std::vector<FlatRow> flat_table(const View& view, By by = By::kFunction);
+// The same of stacks that are added up already, one row per stack; not by thread or process.
+std::vector<FlatRow> flat_table(const Profile& profile, std::span<const WeightedStack> stacks,
+                                By by = By::kFunction);
 
 }  // namespace sampan::profile

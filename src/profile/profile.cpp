@@ -1,7 +1,12 @@
 #include "profile/profile.h"
 
+#include "profile/recorded_names.h"
+
 #include <algorithm>
 #include <map>
+#include <utility>
+
+#include "profile/markers.h"
 
 namespace sampan::profile {
 namespace {
@@ -150,9 +155,13 @@ Profile load(recording::Recording recording) {
   for (const recording::Stack& row : recording.stacks) {
     profile.stacks.push_back({row.prefix, row.frame});
   }
+  enter_names(recording.names, &profile);
   add_waits(std::move(recording.waits), &profile);
+  enter_jit_names(recording.names, &profile);
+  load_markers(std::move(recording.markers), &profile);
   profile.session = std::move(recording.session);
   profile.end = std::move(recording.end);
+  profile.rates = std::move(recording.rates);
   profile.modules = std::move(recording.modules);
   profile.damage = std::move(recording.damage);
   return profile;

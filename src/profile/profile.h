@@ -16,10 +16,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "recording/markers.h"
 #include "recording/reader.h"
 
 namespace sampan::profile {
 
+using recording::JitName;
 using recording::kNone;
 using recording::kRunnable;
 using recording::kShortThread;
@@ -28,6 +30,15 @@ using recording::Session;
 using recording::SessionEnd;
 using Module = recording::Module;
 using Wait = recording::Wait;
+using recording::Closed;
+using recording::CounterValue;
+using recording::Event;
+using recording::Label;
+using recording::Markers;
+using recording::Pause;
+using recording::Section;
+using recording::Span;
+using recording::SpanKind;
 
 // Strings, stored once. Handle 0 is "".
 class StringTable {
@@ -54,9 +65,10 @@ struct Process {
   std::optional<uint64_t> cpu_ns;  // true CPU, as the kernel accounted it
   std::optional<int> exit_status;
   std::optional<int> exit_signal;
-  bool replaced = false;    // by exec
-  bool lives_on = false;    // sampling of it has ended, the process has not
-  uint32_t origin = kNone;  // where recordings were merged: the one it is from
+  bool replaced = false;              // by exec
+  bool lives_on = false;              // sampling of it has ended, the process has not
+  uint32_t origin = kNone;            // where recordings were merged: the one it is from
+  std::optional<int32_t> order = {};  // that it has given itself: see include/sampan/markers.h
 };
 
 struct Thread {
@@ -74,6 +86,7 @@ struct Thread {
   uint64_t samples = 0;            // in all
   uint64_t waiting_samples = 0;
   uint64_t complete_stacks = 0;
+  std::optional<int32_t> order = {};  // as of a process
 };
 
 struct Function {
@@ -91,8 +104,8 @@ struct Line {
   uint32_t line = 0;  // 0 unknown
 };
 
-// A place in code; the frames of a recording, one to one, then the waits. Never without a line once
-// symbolized:
+// A place in code; the frames of a recording, one to one, then the waits, then copies. Never
+// without a line once symbolized:
 // "[module+0x1234]" stands for a frame without a symbol.
 struct Location {
   uint32_t module = kNone;
@@ -100,6 +113,9 @@ struct Location {
   uint32_t first_line = 0;  // into Profile::lines
   uint32_t line_count = 0;
   uint32_t wait = kNone;  // what it stands for, when it is no code
+  // Of code that was made at run time, where it was another function at another time or in another
+  // process: the location that stands for the frame. See jit_code.h.
+  uint32_t copy_of = kNone;
 };
 
 struct Stack {
@@ -130,6 +146,9 @@ struct Profile {
   std::vector<Wait> waits;
   std::vector<Stack> stacks;        // prefix before stack
   std::vector<Sample> samples;      // by time
+  std::vector<JitName> jit_names;   // `frame` is a location, `name` a string
+  Markers markers;                  // each table by time: of intervals, by begin, longest first
+  recording::Rates rates;           // see rates.h
   std::vector<uint64_t> stops;      // samples by wire::StopReason
   std::vector<uint64_t> losses;     // by wire::Loss, over all processes
   std::vector<std::string> damage;  // of the recording file

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "profile/sections.h"
 
 namespace sampan::profile {
 namespace {
@@ -79,12 +80,20 @@ uint64_t nanoseconds(double seconds) {
   return seconds < 1e10 ? static_cast<uint64_t>(seconds * 1e9) : UINT64_MAX;
 }
 
-// By process, main first, then busiest first.
+// Those with an order before those without.
+std::pair<bool, int32_t> place(const std::optional<int32_t>& order) {
+  return {!order, order.value_or(0)};
+}
+
+// By process, main first, then busiest first; where they have given themselves an order, by that.
 void sort_threads(const Profile& profile, std::vector<uint32_t>* threads) {
+  const auto process_place = [&](const Thread& thread) {
+    return place(profile.processes[thread.process].order);
+  };
   std::stable_sort(threads->begin(), threads->end(), [&](uint32_t a, uint32_t b) {
     const Thread &x = profile.threads[a], &y = profile.threads[b];
-    return std::tuple(x.process, !x.is_main, y.sampled_cpu_ns) <
-           std::tuple(y.process, !y.is_main, x.sampled_cpu_ns);
+    return std::tuple(process_place(x), x.process, place(x.order), !x.is_main, y.sampled_cpu_ns) <
+           std::tuple(process_place(y), y.process, place(y.order), !y.is_main, x.sampled_cpu_ns);
   });
 }
 
@@ -122,7 +131,22 @@ View View::part(std::vector<uint32_t> some_samples, std::vector<uint32_t> some_t
           .samples = std::move(some_samples),
           .threads = std::move(some_threads),
           .merged_into = merged_into,
-          .merge = merge};
+          .merge = merge,
+          .from_ns = from_ns,
+          .to_ns = to_ns,
+          .section = section};
+}
+
+bool View::meets(uint32_t thread, uint64_t begin_ns, uint64_t end_ns) const {
+  begin_ns = std::max(begin_ns, from_ns);
+  end_ns = std::min(end_ns, to_ns);
+  return begin_ns <= end_ns && (!section || section->meet(thread, begin_ns, end_ns));
+}
+
+bool View::meets_process(uint32_t process, uint64_t begin_ns, uint64_t end_ns) const {
+  begin_ns = std::max(begin_ns, from_ns);
+  end_ns = std::min(end_ns, to_ns);
+  return begin_ns <= end_ns && (!section || section->meet_process(process, begin_ns, end_ns));
 }
 
 View select(const Profile& profile, const Selection& selection) {
@@ -145,7 +169,9 @@ View select(const Profile& profile, const Selection& selection) {
             .state = selection.state,
             .samples = {},
             .threads = {},
-            .merge = selection.merge};
+            .merge = selection.merge,
+            .from_ns = from_ns,
+            .to_ns = to_ns};
   view.samples.reserve(profile.samples.size());
   for (uint32_t i = 0; i < profile.samples.size(); ++i) {
     const Sample& sample = profile.samples[i];
@@ -158,6 +184,7 @@ View select(const Profile& profile, const Selection& selection) {
     if (wanted[i]) view.threads.push_back(i);
   }
   sort_threads(profile, &view.threads);
+  if (selection.section) view = only_section(view, named_section(profile, *selection.section));
   if (view.merge != Merge::kNothing) merge_threads(&view);
   return view;
 }

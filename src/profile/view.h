@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "profile/profile.h"
+#include "profile/section_times.h"
 
 namespace sampan::profile {
 
@@ -24,6 +26,7 @@ struct Selection {
   std::optional<int32_t> process = {};           // pid
   std::vector<std::string> labels = {};          // of merged recordings; empty: all
   std::optional<double> from_s = {}, to_s = {};  // seconds since the session's start
+  std::optional<std::string> section = {};       // only what threads did while they were in it
   State state = State::kAll;  // kCpu and kAll are the same where only CPU was sampled
   Merge merge = Merge::kNothing;
 };
@@ -49,6 +52,14 @@ struct View {
   // Of one of `threads`: its own, or that of its pool.
   std::string thread_name(uint32_t thread) const;
   Merge merge = Merge::kNothing;
+
+  // The time that was selected, both ends included; of it, if a section was, what lies in that.
+  // Views of one selection share it.
+  uint64_t from_ns = 0, to_ns = UINT64_MAX;
+  std::shared_ptr<const SectionTimes> section = nullptr;
+  // Whether some of the time between these was selected, of a thread, or of one of a process.
+  bool meets(uint32_t thread, uint64_t begin_ns, uint64_t end_ns) const;
+  bool meets_process(uint32_t process, uint64_t begin_ns, uint64_t end_ns) const;
 
   // The same of these samples and threads only.
   View part(std::vector<uint32_t> some_samples, std::vector<uint32_t> some_threads) const;

@@ -52,6 +52,18 @@ void BlockEncoder::append(BlockType type, std::span<const uint8_t> payload, std:
   file->resize(begin + sizeof(BlockHeader) + size);
 }
 
+uint64_t stored_bytes(std::string_view file, size_t blocks_begin, BlockType type) {
+  uint64_t sum = 0;
+  BlockHeader header;
+  for (size_t at = blocks_begin; at <= file.size() && file.size() - at >= sizeof(header);
+       at += sizeof(header) + header.stored_size) {
+    std::memcpy(&header, file.data() + at, sizeof(header));
+    if (header.magic != kBlockMagic || header.stored_size > file.size() - at) break;
+    if (header.type == static_cast<uint32_t>(type)) sum += header.stored_size;
+  }
+  return sum;
+}
+
 bool BlockReader::next(Block* block) {
   const size_t begin = offset_;
   const char* problem = nullptr;
@@ -101,7 +113,7 @@ const char* BlockReader::problem_at(size_t offset, Block* block, size_t* end) {
   } else if (ZSTD_decompress(raw_.data(), raw_.size(), stored, header.stored_size) != raw_.size()) {
     return "its content does not decompress";
   }
-  *block = {static_cast<BlockType>(header.type), offset, raw_};
+  *block = {static_cast<BlockType>(header.type), offset, header.stored_size, raw_};
   *end = offset + sizeof(header) + header.stored_size;
   return nullptr;
 }

@@ -28,12 +28,17 @@ class BlockEncoder {
   ZSTD_CCtx_s* context_;
 };
 
+// The stored bytes of all blocks of `type`, by their headers alone, as far as those follow each
+// other.
+uint64_t stored_bytes(std::string_view file, size_t blocks_begin, BlockType type);
+
 // Walks over the blocks of a file in memory.
 class BlockReader {
  public:
   struct Block {
     BlockType type;
-    size_t offset;                     // of its header in the file
+    size_t offset;  // of its header in the file
+    size_t stored_size;
     std::span<const uint8_t> payload;  // until the next call
   };
 

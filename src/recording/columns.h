@@ -20,6 +20,9 @@ class ColumnWriter {
     for (; value >= 0x80; value >>= 7) u8(static_cast<uint8_t>(value | 0x80));
     u8(static_cast<uint8_t>(value));
   }
+  void u64(uint64_t value) {
+    for (int byte = 0; byte < 8; ++byte) u8(static_cast<uint8_t>(value >> (8 * byte)));
+  }
   void zigzag(int64_t value) {
     uleb((static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63));
   }
@@ -79,10 +82,11 @@ class ColumnReader : public ByteCursor {
     if (value > size) fail();
     return value == 0 || !ok() ? kNone : static_cast<uint32_t>(value - 1);
   }
-  std::string string() {
+  std::string_view view() {
     const std::span<const uint8_t> bytes = take(count());
-    return {bytes.begin(), bytes.end()};
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
+  std::string string() { return std::string(view()); }
   std::optional<int> maybe_i32() {
     return u8() != 0 ? std::optional<int>(zigzag32()) : std::nullopt;
   }

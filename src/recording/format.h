@@ -1,4 +1,4 @@
-// The file format of a recording, version 3. This comment is its specification; docs/recording.md
+// The file format of a recording, version 6. This comment is its specification; docs/recording.md
 // has the reasons and the measurements.
 //
 // A file is a header and blocks, appended one after the other, each in one write(2). Nothing that
@@ -15,17 +15,34 @@
 // memory. Each block is compressed on its own: a damaged one costs its own rows only.
 //
 // A reader cuts a torn tail at the last whole block, and goes on behind a damaged block at the next
-// one whose checksum fits. Version 2, which has no kOrigins, is read too; others are refused.
+// one whose checksum fits. Versions 2, which has no kOrigins, 3, which has no kMarkers, 4,
+// which has no kSegment, kIdentities, kJitNames and no start_monotonic_ns, and 5, which has no
+// kRates, are read too; others are refused.
 //
 // Payloads. `uleb` and `zigzag` are those of base/byte_writer.h, `string` is uleb size and bytes,
 // `ref` is a row's index plus one, 0 for none; `maybe x` is u8 0, or u8 1 and x.
 //
 //   kSession  string program, uleb count, string command[count], string host, string kernel,
 //             string sampan_version, uleb start_unix_ns, uleb rate_hz, uleb kernel_hz,
-//             string clock, string engine
+//             string clock, string engine, uleb start_monotonic_ns
 //   kOrigins  uleb count, { string label, string host, string program, uleb start_unix_ns,
 //             uleb processes } each: the recordings that a merged one was made of. Rows of
 //             processes belong to them in this order, `processes` to each.
+//   kSegment  uleb number, uleb begin, uleb earlier_cpu: the session has several files, of which
+//             this is the `number`th, from 0. It begins at that time; `earlier_cpu` is the CPU of
+//             all ends of processes in the files before. The first file may lack this block. In
+//             each file, what ends say of CPU is since the file began, or since what they speak of
+//             did. What goes on in the next file has an end here, with the time of the file's end.
+//   kIdentities
+//             uleb count, { uleb process, uleb id, uleb counters, uleb value[counters] } each,
+//             uleb count, { uleb thread, uleb id } each: rows with the same id in files of one
+//             session are the same process, or thread; rows of the first file have their index as
+//             id. The counters are its losses when the file began: those in kRows go on from there.
+//   kRates    uleb count, { uleb time, uleb rate_hz, u8 1: by the governor } each,
+//             uleb count, { uleb time, uleb target, uleb in_target, uleb recorder } each: which
+//             rate held from when, and what sampling had cost by then, in CPU since the session's
+//             start (RateChange and Cost of tables.h). A file that is not the first of its session
+//             begins with the rate that held, and the cost, when it began.
 //   kEnd      uleb time, maybe zigzag exit_status, maybe zigzag exit_signal, uleb user_cpu,
 //             uleb system_cpu, string note
 //   kRows     the new rows of all tables (tables.h). A row's index counts from the start of the
@@ -57,6 +74,42 @@
 //                   the weight that is taken from them); all others are in nanoseconds.
 //     losses        uleb count, { ref process, uleb counters, uleb value[counters] } each
 //
+//   kMarkers  what the program said of itself (markers.h). Columns as above; `text` is an index
+//   into
+//             the block's own texts plus one, 0 for "": a lost block costs its own rows only.
+//
+//     uleb rows before this block: processes, threads
+//     texts         uleb count, string[count]
+//     spans         uleb count, zigzag thread[count] - the thread before, zigzag begin[count] - the
+//                   begin before, uleb duration[count], zigzag id[count] - the id before,
+//                   zigzag parent[count] - the parent before, text name[count], text value[count],
+//                   zigzag end_thread[count] - thread, u8 how[count]: SpanKind * 16 + Closed
+//     events        uleb count, zigzag thread[count] - the thread before,
+//                   zigzag time[count] - the time before, text name[count], text value[count]
+//     counters      uleb count, zigzag thread[count], zigzag time[count], text name[count] as of
+//                   events, u64 value[count]: the bits of a finite double
+//     sections      uleb count, { uleb begin, uleb duration, uleb process, ref thread, text name,
+//                   u8 Closed } each
+//     pauses        uleb count, { uleb begin, uleb duration, uleb process } each
+//     labels        uleb count, { uleb time, uleb process, ref thread, text label,
+//                   maybe zigzag order } each
+//
+//   kNames    what frames are called (names.h): behind all rows, often behind kEnd. A later block
+//             counts for the frames that it names.
+//
+//     texts         uleb count, string[count]; the first is ""
+//     functions     uleb count, { uleb name, uleb file, uleb line, ref module } each; name and file
+//                   are texts of the block
+//     frames        uleb count, { zigzag frame - the frame before, uleb lines,
+//                   { uleb function, uleb file, uleb line } each line } each
+//
+//   kJitNames what code that was made at run time was called (names.h), behind all rows. A later
+//             row counts for the same process, frame and time.
+//
+//     texts         uleb count, string[count]
+//     names         uleb count, { uleb process, zigzag frame - the frame before, uleb from,
+//                   uleb text of the block } each
+//
 // Differences wrap around at 64 bits.
 #pragma once
 
@@ -66,8 +119,10 @@
 namespace sampan::recording {
 
 inline constexpr char kFileMagic[6] = {'S', 'A', 'M', 'P', 'A', 'N'};
-inline constexpr uint16_t kVersion = 3;
-inline constexpr uint16_t kOldestVersion = 2;  // that is read
+inline constexpr uint16_t kVersion = 6;
+inline constexpr uint16_t kOldestVersion = 2;    // that is read
+inline constexpr uint16_t kNamesVersion = 4;     // the oldest that has kNames
+inline constexpr uint16_t kJitNamesVersion = 5;  // and kJitNames
 
 struct FileHeader {
   char magic[6];
@@ -77,7 +132,18 @@ static_assert(sizeof(FileHeader) == 8);
 
 inline constexpr uint32_t kBlockMagic = 0x4b4c4253;  // "SBLK"
 
-enum class BlockType : uint32_t { kSession = 1, kRows = 2, kEnd = 3, kOrigins = 4 };
+enum class BlockType : uint32_t {
+  kSession = 1,
+  kRows = 2,
+  kEnd = 3,
+  kOrigins = 4,
+  kMarkers = 5,
+  kNames = 6,
+  kSegment = 7,
+  kIdentities = 8,
+  kJitNames = 9,
+  kRates = 10,
+};
 
 struct BlockHeader {
   uint32_t magic;

@@ -6,12 +6,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "recording/reader.h"
+#include "recording/write.h"
 
 namespace sampan::recording {
 
@@ -31,11 +31,5 @@ Align usual_alignment(std::span<const MergeInput> inputs);
 
 // At least one input. Where one has lost its end or is damaged, the end's note says so.
 Recording merge(std::vector<MergeInput> inputs, Align align);
-
-// Creates `path`, which must not exist: complete or absent. Throws Error; also when `stopped`,
-// which is asked now and then, says so.
-void write(
-    const Recording& recording, const std::string& path,
-    const std::function<bool()>& stopped = [] { return false; });
 
 }  // namespace sampan::recording

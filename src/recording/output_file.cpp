@@ -16,6 +16,12 @@ OutputFile::OutputFile(const std::string& path)
   if (fd_ < 0) throw Error("creating {}: {}", path, std::strerror(errno));
 }
 
+OutputFile::OutputFile(const std::string& path, Existing)
+    : path_(path), fd_(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC)) {
+  if (fd_ < 0) throw Error("opening {}: {}", path, std::strerror(errno));
+  size_ = ::lseek(fd_, 0, SEEK_END);
+}
+
 void OutputFile::append(const std::string& bytes) {
   if (fd_ < 0) return;
   for (size_t done = 0; done < bytes.size();) {

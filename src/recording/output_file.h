@@ -1,6 +1,7 @@
 // The file under a Writer: appends whole blocks, and takes back one that did not fit.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace sampan::recording {
@@ -9,6 +10,9 @@ class OutputFile {
  public:
   // Creates `path`; throws Error when it exists or cannot be created.
   explicit OutputFile(const std::string& path);
+  // Opens one that exists, to append to it.
+  struct Existing {};
+  OutputFile(const std::string& path, Existing);
   ~OutputFile() { close(); }
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -18,6 +22,7 @@ class OutputFile {
   void append(const std::string& bytes);
   void close();
 
+  uint64_t size() const { return static_cast<uint64_t>(size_); }
   const std::string& path() const { return path_; }
 
  private:

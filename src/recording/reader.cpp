@@ -4,12 +4,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "base/error.h"
 #include "recording/block.h"
+#include "recording/marker_rows.h"
+#include "recording/names_codec.h"
 #include "recording/rows.h"
+#include "recording/segment_codec.h"
 #include "recording/session_codec.h"
 
 namespace sampan::recording {
@@ -17,6 +21,8 @@ namespace {
 
 // How many rows a lost byte may have held: real ones hold less than one.
 constexpr uint64_t kMaxRowsPerByte = 4;
+// Room beyond the markers that are expected: pages that are never touched cost nothing.
+constexpr double kSpare = 1.25;
 
 void check_header(std::string_view bytes, const std::string& name) {
   FileHeader header;
@@ -31,32 +37,84 @@ void check_header(std::string_view bytes, const std::string& name) {
   }
 }
 
-// One block into the tables; false when its content makes no sense.
-bool take(const BlockReader::Block& block, uint64_t* lost_rows, bool* has_session, Recording* to) {
-  switch (block.type) {
-    case BlockType::kSession:
-      if (auto session = decode_session(block.payload)) {
-        to->session = std::move(*session);
-        *has_session = true;
-        return true;
-      }
-      return false;
-    case BlockType::kRows: return decode_rows(block.payload, lost_rows, to);
-    case BlockType::kOrigins:
-      if (auto origins = decode_origins(block.payload)) {
-        to->origins = std::move(*origins);
-        return true;
-      }
-      return false;
-    case BlockType::kEnd:
-      if (auto end = decode_end(block.payload)) {
-        to->end = std::move(*end);
-        return true;
-      }
-      return false;
+class Parser {
+ public:
+  explicit Parser(std::string_view bytes)
+      : bytes_(bytes),
+        marker_bytes_(stored_bytes(bytes, sizeof(FileHeader), BlockType::kMarkers)) {}
+
+  Recording parse() {
+    uint64_t lost_bytes = 0;
+    BlockReader blocks(bytes_, sizeof(FileHeader));
+    for (BlockReader::Block block; blocks.next(&block);) {
+      lost_rows_ += (blocks.lost() - lost_bytes) * kMaxRowsPerByte;
+      lost_bytes = blocks.lost();
+      if (!take(block)) blocks.reject(block);
+    }
+    close_gaps(&to_);
+    if (!to_.segment || to_.segment->number == 0) number_rows();
+    to_.damage = blocks.damage();
+    if (!has_session_) {
+      to_.damage.push_back("nothing is known of the session: its block is lost");
+    }
+    return std::move(to_);
   }
-  return false;
-}
+
+ private:
+  // One block into the tables; false when its content makes no sense.
+  bool take(const BlockReader::Block& block) {
+    switch (block.type) {
+      case BlockType::kSession: {
+        auto session = decode_session(block.payload);
+        has_session_ |= session.has_value();
+        return take(std::move(session), &to_.session);
+      }
+      case BlockType::kRows: return decode_rows(block.payload, &lost_rows_, &to_);
+      case BlockType::kOrigins: return take(decode_origins(block.payload), &to_.origins);
+      case BlockType::kSegment: {
+        auto segment = decode_segment(block.payload);
+        if (segment) to_.segment = segment;
+        return segment.has_value();
+      }
+      case BlockType::kIdentities: return decode_identities(block.payload, &to_);
+      case BlockType::kRates: return decode_rates(block.payload, &to_.rates);
+      case BlockType::kEnd: return take(decode_end(block.payload), &to_.end);
+      case BlockType::kMarkers: return take_markers(block);
+      case BlockType::kNames: return decode_names(block.payload, to_.modules.size(), &to_.names);
+      case BlockType::kJitNames: return decode_jit_names(block.payload, &to_.names);
+    }
+    return false;
+  }
+
+  // The ids of the session's first file.
+  void number_rows() {
+    for (uint32_t row = 0; row < to_.processes.size(); ++row) to_.processes[row].id = row;
+    for (uint32_t row = 0; row < to_.threads.size(); ++row) to_.threads[row].id = row;
+  }
+
+  template <typename Part, typename Place>
+  static bool take(std::optional<Part> part, Place* place) {
+    if (!part) return false;
+    *place = std::move(*part);
+    return true;
+  }
+
+  bool take_markers(const BlockReader::Block& block) {
+    // Blocks behind damage are not among those that were counted.
+    marker_bytes_read_ += block.stored_size;
+    const double growth = kSpare * static_cast<double>(marker_bytes_) /
+                          static_cast<double>(std::max<uint64_t>(marker_bytes_read_, 1));
+    return decode_markers(block.payload, growth, &lost_rows_, &texts_, &to_);
+  }
+
+  std::string_view bytes_;
+  uint64_t marker_bytes_;
+  uint64_t marker_bytes_read_ = 0;
+  Recording to_;
+  TextTable texts_{&to_.markers.texts};
+  bool has_session_ = false;
+  uint64_t lost_rows_ = 0;
+};
 
 std::string read_file(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -91,20 +149,7 @@ Recording read(const std::string& path) {
 
 Recording parse(std::string_view bytes, const std::string& name) {
   check_header(bytes, name);
-  Recording recording;
-  bool has_session = false;
-  uint64_t lost_bytes = 0, lost_rows = 0;
-  BlockReader blocks(bytes, sizeof(FileHeader));
-  for (BlockReader::Block block; blocks.next(&block);) {
-    lost_rows += (blocks.lost() - lost_bytes) * kMaxRowsPerByte;
-    lost_bytes = blocks.lost();
-    if (!take(block, &lost_rows, &has_session, &recording)) blocks.reject(block);
-  }
-  close_gaps(&recording);
-  recording.damage = blocks.damage();
-  if (!has_session)
-    recording.damage.push_back("nothing is known of the session: its block is lost");
-  return recording;
+  return Parser(bytes).parse();
 }
 
 }  // namespace sampan::recording

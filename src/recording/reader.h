@@ -5,6 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "recording/markers.h"
+#include "recording/names.h"
+#include "recording/rate_codec.h"
 #include "recording/tables.h"
 
 namespace sampan::recording {
@@ -12,7 +15,8 @@ namespace sampan::recording {
 struct Recording {
   Session session;
   std::optional<SessionEnd> end;
-  std::vector<Origin> origins;  // none: the recording was not merged
+  std::vector<Origin> origins;     // none: the recording was not merged
+  std::optional<Segment> segment;  // absent: the first of its session, or the only one
   std::vector<Process> processes;
   std::vector<ProcessEnd> process_ends;
   std::vector<Thread> threads;
@@ -24,6 +28,11 @@ struct Recording {
   std::vector<Wait> waits;
   std::vector<Sample> samples;  // as recorded: in time order within a thread and wait
   std::vector<Losses> losses;
+  Rates rates;
+  // Of a segment: where they stood at its begin, of processes that had begun before.
+  std::vector<Losses> earlier_losses;
+  Markers markers;
+  Names names;
   // What is wrong with the file, each with its place: "block at byte 4711: checksum differs".
   // Everything before (and, where blocks do not depend on it, after) is in the tables.
   std::vector<std::string> damage;

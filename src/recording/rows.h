@@ -19,6 +19,8 @@ struct RowCounts {
   uint64_t waits = 0;
 };
 
+RowCounts counts_of(const Recording& recording);
+
 // `rows` holds the new rows only (its session, end and damage are not looked at). The samples of
 // one thread and wait are kept together, in their order; their times and weights are cut to the
 // units of format.h.
@@ -30,6 +32,9 @@ void encode_rows(const Recording& rows, const RowCounts& before, ColumnWriter* o
 // those must refer to something, it is kNone, until close_gaps(), when all blocks have been read,
 // gives them a process and a frame.
 bool decode_rows(std::span<const uint8_t> payload, uint64_t* lost_rows, Recording* recording);
+// Puts rows in place of the lost ones before a block that says there were `before`; false, with
+// some of them there, when there are more already, or more are missing than may be lost.
+bool fill_gaps(const RowCounts& before, uint64_t* lost_rows, Recording* recording);
 void close_gaps(Recording* recording);
 
 inline constexpr const char* kLostName = "[lost]";  // of threads, processes, modules

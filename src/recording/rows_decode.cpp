@@ -173,7 +173,7 @@ bool fill_gap(uint64_t before, uint64_t* lost_rows, const Row& row, std::vector<
   return true;
 }
 
-bool fill_gaps(ColumnReader* in, uint64_t* lost_rows, Recording* to) {
+RowCounts decode_counts(ColumnReader* in) {
   RowCounts before;
   before.processes = in->uleb();
   before.threads = in->uleb();
@@ -181,17 +181,7 @@ bool fill_gaps(ColumnReader* in, uint64_t* lost_rows, Recording* to) {
   before.frames = in->uleb();
   before.stacks = in->uleb();
   before.waits = in->uleb();
-  Process process;
-  Thread thread;
-  Module module;
-  Wait wait;
-  process.name = thread.name = module.path = wait.call = kLostName;
-  return in->ok() && fill_gap(before.processes, lost_rows, process, &to->processes) &&
-         fill_gap(before.threads, lost_rows, thread, &to->threads) &&
-         fill_gap(before.modules, lost_rows, module, &to->modules) &&
-         fill_gap(before.frames, lost_rows, Frame{}, &to->frames) &&
-         fill_gap(before.stacks, lost_rows, Stack{}, &to->stacks) &&
-         fill_gap(before.waits, lost_rows, wait, &to->waits);
+  return before;
 }
 
 // How long the tables are, to go back to.
@@ -227,10 +217,30 @@ struct Sizes {
 
 }  // namespace
 
+RowCounts counts_of(const Recording& from) {
+  return {from.processes.size(), from.threads.size(), from.modules.size(),
+          from.frames.size(),    from.stacks.size(),  from.waits.size()};
+}
+
+bool fill_gaps(const RowCounts& before, uint64_t* lost_rows, Recording* to) {
+  Process process;
+  Thread thread;
+  Module module;
+  Wait wait;
+  process.name = thread.name = module.path = wait.call = kLostName;
+  return fill_gap(before.processes, lost_rows, process, &to->processes) &&
+         fill_gap(before.threads, lost_rows, thread, &to->threads) &&
+         fill_gap(before.modules, lost_rows, module, &to->modules) &&
+         fill_gap(before.frames, lost_rows, Frame{}, &to->frames) &&
+         fill_gap(before.stacks, lost_rows, Stack{}, &to->stacks) &&
+         fill_gap(before.waits, lost_rows, wait, &to->waits);
+}
+
 bool decode_rows(std::span<const uint8_t> payload, uint64_t* lost_rows, Recording* recording) {
   const Sizes sizes(*recording);
   ColumnReader in(payload);
-  if (!fill_gaps(&in, lost_rows, recording)) in.fail();
+  const RowCounts before = decode_counts(&in);
+  if (!in.ok() || !fill_gaps(before, lost_rows, recording)) in.fail();
   for (const auto decode : {decode_processes, decode_threads, decode_modules, decode_frames,
                             decode_stacks, decode_waits, decode_samples, decode_losses}) {
     if (in.ok()) decode(&in, recording);

@@ -14,6 +14,7 @@ void encode(const Session& session, ColumnWriter* out) {
   out->uleb(session.kernel_hz);
   out->string(session.clock);
   out->string(session.engine);
+  out->uleb(session.start_monotonic_ns);
 }
 
 std::optional<Session> decode_session(std::span<const uint8_t> payload) {
@@ -30,6 +31,7 @@ std::optional<Session> decode_session(std::span<const uint8_t> payload) {
   session.kernel_hz = in.uleb32();
   session.clock = in.string();
   session.engine = in.string();
+  if (!in.at_end()) session.start_monotonic_ns = in.uleb();
   if (!in.ok()) return std::nullopt;
   return session;
 }

@@ -25,9 +25,10 @@ struct Session {
   std::string kernel;  // uname -r
   std::string sampan_version;
   uint64_t start_unix_ns = 0;
-  uint32_t rate_hz = 0;       // asked for
-  uint32_t kernel_hz = 0;     // the kernel's tick
-  std::string clock = "cpu";  // or "wall": samples on CPU and waiting
+  uint64_t start_monotonic_ns = 0;  // the same moment by CLOCK_MONOTONIC; 0: not known
+  uint32_t rate_hz = 0;             // asked for
+  uint32_t kernel_hz = 0;           // the kernel's tick
+  std::string clock = "cpu";        // or "wall": samples on CPU and waiting
   std::string engine = "preload";
 };
 
@@ -38,6 +39,13 @@ struct Origin {
   std::string program;
   uint64_t start_unix_ns = 0;
   uint64_t processes = 0;  // as many rows, behind those of the origins before it
+};
+
+// Of a session that is recorded in several files, one after the other: which of them this is.
+struct Segment {
+  uint32_t number = 0;
+  uint64_t begin_ns = 0;
+  uint64_t earlier_cpu_ns = 0;  // of all ends of processes in the segments before
 };
 
 // What is known when a session has ended in order. Absent from the recording of a killed sampan.
@@ -55,7 +63,8 @@ struct Process {
   int32_t pid = 0;
   int32_t parent_pid = 0;
   uint64_t start_ns = 0;
-  std::string name;  // the executable's path
+  std::string name;     // the executable's path
+  uint32_t id = kNone;  // the same in all segments of a session; kNone: not known
 };
 struct ProcessEnd {
   uint32_t process = kNone;
@@ -72,6 +81,7 @@ struct Thread {
   int32_t tid = 0;
   uint64_t start_ns = 0;
   std::string name;
+  uint32_t id = kNone;  // as of processes
 };
 struct ThreadName {
   uint32_t thread = kNone;
@@ -127,6 +137,24 @@ struct Sample {
   uint64_t weight_ns = 0;
   wire::StopReason stop = wire::StopReason::kRoot;
   uint32_t wait = kNone;  // kNone: on CPU
+};
+
+// From then on so many samples were asked for per second of a thread's CPU. Before the first of
+// them it was Session::rate_hz.
+struct RateChange {
+  uint64_t time_ns = 0;
+  uint32_t rate_hz = 0;
+  bool governed = false;  // by --max-overhead: lower than what the person asked for
+  friend bool operator==(const RateChange&, const RateChange&) = default;
+};
+
+// What sampling has cost up to then; CPU, all since the session's start.
+struct Cost {
+  uint64_t time_ns = 0;
+  uint64_t target_ns = 0;     // that the processes have used, with in_target_ns
+  uint64_t in_target_ns = 0;  // of it, for samples: measured in part, in part estimated
+  uint64_t recorder_ns = 0;   // of the sampan that records
+  friend bool operator==(const Cost&, const Cost&) = default;
 };
 
 struct Losses {

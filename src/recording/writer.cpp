@@ -1,125 +1,124 @@
 #include "recording/writer.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "recording/block.h"
 #include "recording/format.h"
-#include "recording/intern_table.h"
-#include "recording/output_file.h"
-#include "recording/reader.h"
-#include "recording/rows.h"
-#include "recording/session_codec.h"
+#include "recording/row_file.h"
+#include "recording/session_rows.h"
 
 namespace sampan::recording {
 namespace {
 
 constexpr uint64_t kFlushInterval = 1'000'000'000;  // ns
-constexpr size_t kMaxPendingRows = 1 << 17;
-constexpr size_t kMaxStacks = size_t{1} << 22;  // 48 MB of them are remembered
-constexpr size_t kMaxFrames = size_t{1} << 20;  // 16 MB
-constexpr size_t kMaxWaits = 1 << 16;           // then without their objects
 
-struct StackKey {
-  uint32_t prefix, frame;
-  bool operator==(const StackKey&) const = default;
-  uint64_t hash() const { return mix_bits(uint64_t{prefix} << 32 | frame); }
+struct SessionProcess {
+  Process row;
+  uint64_t earlier_cpu_ns = 0;  // in the segments before
+  Losses losses;
 };
 
-struct FrameKey {
-  uint32_t module, address_low, address_high;  // 4-byte aligned: 16 bytes per entry
-  bool operator==(const FrameKey&) const = default;
-  uint64_t hash() const {
-    return mix_bits((uint64_t{address_high} << 32 | address_low) ^ uint64_t{module} << 40);
-  }
+struct SessionThread {
+  Thread row;                                  // with the session's index of its process
+  uint64_t earlier_cpu_ns = 0;                 // in the segments before
+  uint64_t cpu_rest_ns = 0, wait_rest_ns = 0;  // of weights, less than a microsecond
 };
 
-FrameKey key_of(const Frame& frame) {
-  return {frame.module, static_cast<uint32_t>(frame.address),
-          static_cast<uint32_t>(frame.address >> 32)};
+uint64_t without(uint64_t earlier, uint64_t all) {
+  return all - std::min(earlier, all);
+}
+
+// What of `all` has not been taken before.
+uint64_t take(uint64_t all, uint64_t* taken) {
+  const uint64_t rest = without(*taken, all);
+  *taken += rest;
+  return rest;
 }
 
 }  // namespace
 
 struct Writer::State {
-  explicit State(const std::string& path) : file(path) {}
+  State(const std::string& path, const Session& its_session, std::span<const Origin> origins)
+      : session(its_session),
+        file(std::make_unique<RowFile>(path, session, origins, std::nullopt)) {}
 
-  void flush() {
-    if (rows() == 0) return;
-    payload.clear();
-    encode_rows(pending, before, &payload);
-    before.processes += pending.processes.size();
-    before.threads += pending.threads.size();
-    before.modules += pending.modules.size();
-    before.frames += pending.frames.size();
-    before.stacks += pending.stacks.size();
-    before.waits += pending.waits.size();
-    samples += pending.samples.size();
-    clear();
-    append(BlockType::kRows);
+  // Rows of the present file for indexes of the session: the same in the first.
+  uint32_t process(uint32_t index) {
+    if (index == kNone) return kNone;
+    auto* known = processes.find(index);
+    if (known == nullptr) return segment.number == 0 ? index : file->lost_process();
+    if (known->in_file == kNone) known->in_file = file->add(known->row, index, known->losses);
+    return known->in_file;
+  }
+  uint32_t thread(uint32_t index) {
+    if (index == kNone) return kNone;
+    auto* known = threads.find(index);
+    if (known == nullptr) return segment.number == 0 ? index : file->lost_thread();
+    if (known->in_file == kNone) {
+      Thread row = known->row;
+      row.process = process(row.process);
+      known->in_file = file->add(row, index);
+    }
+    return known->in_file;
+  }
+  uint32_t module(uint32_t index) {
+    if (index == kNone) return kNone;
+    uint32_t& row = module_rows[index];
+    if (row == kNone) row = file->add(modules[index]);
+    return row;
   }
 
-  // Appends `payload` as a block, with the file's header in front of the first one.
-  void append(BlockType type) {
-    blocks.append(type, payload.bytes(), &bytes);
-    file.append(std::exchange(bytes, {}));
+  void write(ThreadEnd end) {
+    if (auto* known = threads.find(end.thread); known != nullptr && end.cpu_ns) {
+      end.cpu_ns = take(*end.cpu_ns, &known->earlier_cpu_ns);
+    }
+    end.thread = thread(end.thread);
+    file->add(end);
+  }
+  void write(ProcessEnd end) {
+    if (auto* known = processes.find(end.process); known != nullptr && end.cpu_ns) {
+      end.cpu_ns = take(*end.cpu_ns, &known->earlier_cpu_ns);
+    }
+    ended_cpu_ns += end.cpu_ns.value_or(0);
+    end.process = process(end.process);
+    file->add(end);
   }
 
-  size_t rows() const {
-    return pending.processes.size() + pending.process_ends.size() + pending.threads.size() +
-           pending.thread_names.size() + pending.thread_ends.size() + pending.modules.size() +
-           pending.frames.size() + pending.stacks.size() + pending.waits.size() +
-           pending.samples.size() + pending.losses.size();
+  void begin_file() {
+    std::fill(module_rows.begin(), module_rows.end(), kNone);
+    if (rate) file->add(at_begin(*rate));
+    if (cost) file->add(at_begin(*cost));
+    for (const uint32_t index : processes.begin_file()) process(index);
+    for (const uint32_t index : threads.begin_file()) thread(index);
   }
 
-  void clear() {
-    pending.processes.clear();
-    pending.process_ends.clear();
-    pending.threads.clear();
-    pending.thread_names.clear();
-    pending.thread_ends.clear();
-    pending.modules.clear();
-    pending.frames.clear();
-    pending.stacks.clear();
-    pending.waits.clear();
-    pending.samples.clear();
-    pending.losses.clear();
+  template <typename Row>
+  Row at_begin(Row row) const {
+    row.time_ns = segment.begin_ns;
+    return row;
   }
 
-  OutputFile file;
-  BlockEncoder blocks;
-  ColumnWriter payload;
-  std::string bytes;
-  Recording pending;     // new rows
-  RowCounts before;      // rows that are written
-  uint64_t samples = 0;  // written
+  Session session;
+  Segment segment;
+  std::optional<RateChange> rate;  // the latest
+  std::optional<Cost> cost;
+  std::unique_ptr<RowFile> file;
+  uint64_t samples = 0;       // of the files before
+  uint64_t ended_cpu_ns = 0;  // of all ends of processes
   uint64_t last_flush_ns = 0;
-  std::unordered_map<std::string, uint32_t> modules;  // by path and build-id
-  std::unordered_map<std::string, uint32_t> waits;    // by call and object
-  struct Remainders {
-    uint64_t cpu_ns = 0, waiting_ns = 0;  // of weights, less than a microsecond
-  };
-  std::vector<Remainders> remainders;  // by thread
-  InternTable<FrameKey> frames{kMaxFrames};
-  InternTable<StackKey> stacks{kMaxStacks};
-  // The stack that was looked up last, root first: the next one mostly shares its root side.
-  std::vector<Frame> last_frames;
-  std::vector<uint32_t> last_stacks;
+  SessionRows<SessionProcess> processes;
+  SessionRows<SessionThread> threads;
+  std::vector<Module> modules;
+  std::vector<uint32_t> module_rows;                          // in the present file, or kNone
+  std::unordered_map<std::string, uint32_t> modules_by_name;  // and build-id
+  std::vector<Frame> frames;                                  // of the stack that is looked up
 };
 
 Writer::Writer(const std::string& path, const Session& session, std::span<const Origin> origins)
-    : state_(std::make_unique<State>(path)) {
-  const FileHeader header{.magic = {'S', 'A', 'M', 'P', 'A', 'N'}, .version = kVersion};
-  state_->bytes.assign(reinterpret_cast<const char*>(&header), sizeof(header));
-  encode(session, &state_->payload);
-  state_->append(BlockType::kSession);
-  if (origins.empty()) return;
-  state_->payload.clear();
-  encode(origins, &state_->payload);
-  state_->append(BlockType::kOrigins);
-}
+    : state_(std::make_unique<State>(path, session, origins)) {}
 
 Writer::~Writer() {
   try {
@@ -130,114 +129,189 @@ Writer::~Writer() {
 }
 
 uint32_t Writer::add(const Process& process) {
-  state_->pending.processes.push_back(process);
-  return static_cast<uint32_t>(state_->before.processes + state_->pending.processes.size() - 1);
+  const uint32_t index = state_->processes.add({process, 0, {}}, kNone);
+  auto* known = state_->processes.find(index);
+  const bool first = state_->segment.number == 0;
+  known->in_file = state_->file->add(process, first ? std::nullopt : std::optional(index));
+  return index;
 }
 
 uint32_t Writer::add(const Thread& thread) {
-  state_->pending.threads.push_back(thread);
-  return static_cast<uint32_t>(state_->before.threads + state_->pending.threads.size() - 1);
+  Thread row = thread;
+  row.process = state_->process(row.process);
+  const uint32_t index = state_->threads.add({thread}, kNone);
+  auto* known = state_->threads.find(index);
+  const bool first = state_->segment.number == 0;
+  known->in_file = state_->file->add(row, first ? std::nullopt : std::optional(index));
+  return index;
 }
 
 uint32_t Writer::add(const Module& module) {
   std::string key = module.path + '\0';
   key.append(module.build_id.begin(), module.build_id.end());
-  const auto next = static_cast<uint32_t>(state_->before.modules + state_->pending.modules.size());
-  const auto [place, is_new] = state_->modules.try_emplace(std::move(key), next);
-  if (is_new) state_->pending.modules.push_back(module);
+  const auto next = static_cast<uint32_t>(state_->modules.size());
+  const auto [place, is_new] = state_->modules_by_name.try_emplace(std::move(key), next);
+  if (is_new) {
+    state_->modules.push_back(module);
+    state_->module_rows.push_back(state_->file->add(module));
+  }
   return place->second;
 }
 
 void Writer::add(const ThreadName& name) {
-  state_->pending.thread_names.push_back(name);
+  ThreadName row = name;
+  row.thread = state_->thread(name.thread);
+  state_->file->add(row);
+  if (auto* known = state_->threads.find(name.thread)) known->row.name = name.name;
 }
 void Writer::add(const ThreadEnd& end) {
-  state_->pending.thread_ends.push_back(end);
+  state_->write(end);
+  state_->threads.end(end.thread);
 }
 void Writer::add(const ProcessEnd& end) {
-  state_->pending.process_ends.push_back(end);
+  state_->write(end);
+  state_->processes.end(end.process);
 }
+void Writer::account(const ThreadEnd& so_far) {
+  state_->write(so_far);
+}
+void Writer::account(const ProcessEnd& so_far) {
+  state_->write(so_far);
+}
+
 void Writer::add(const Losses& losses) {
-  state_->pending.losses.push_back(losses);
+  Losses row = losses;
+  row.process = state_->process(losses.process);
+  if (auto* known = state_->processes.find(losses.process)) known->losses = losses;
+  state_->file->add(row);
 }
+
+void Writer::add(const RateChange& change) {
+  state_->rate = change;
+  state_->file->add(change);
+}
+void Writer::add(const Cost& cost) {
+  state_->cost = cost;
+  state_->file->add(cost);
+}
+
 void Writer::add(const Sample& sample) {
-  auto& remainders = state_->remainders;
-  if (sample.thread >= remainders.size()) remainders.resize(sample.thread + 1);
-  uint64_t& remainder = sample.wait == kNone ? remainders[sample.thread].cpu_ns
-                                             : remainders[sample.thread].waiting_ns;
-  const uint64_t weight_ns = sample.weight_ns + remainder;
-  remainder = weight_ns % kWeightUnit;
-  Sample& row = state_->pending.samples.emplace_back(sample);
+  Sample row = sample;
+  row.thread = state_->thread(sample.thread);
   row.time_ns -= row.time_ns % kTimeUnit;
-  row.weight_ns = weight_ns - remainder;
+  uint64_t nowhere = 0;
+  auto* known = state_->threads.find(sample.thread);
+  uint64_t& rest = known == nullptr       ? nowhere
+                   : sample.wait == kNone ? known->cpu_rest_ns
+                                          : known->wait_rest_ns;
+  const uint64_t weight_ns = sample.weight_ns + rest;
+  rest = weight_ns % kWeightUnit;
+  row.weight_ns = weight_ns - rest;
+  state_->file->add(row);
 }
 
 uint32_t Writer::wait(const Wait& wait) {
-  const auto known = state_->waits.find(wait.call + '\0' + wait.object);
-  if (known != state_->waits.end()) return known->second;
-  const bool full = state_->waits.size() >= kMaxWaits;
-  if (full && !wait.object.empty()) return this->wait({wait.call, ""});
-  const auto index = static_cast<uint32_t>(state_->before.waits + state_->pending.waits.size());
-  state_->waits.emplace(wait.call + '\0' + wait.object, index);
-  state_->pending.waits.push_back(wait);
-  return index;
+  return state_->file->wait(wait);
 }
 
 uint32_t Writer::frame(const Frame& frame) {
-  bool is_new;
-  const auto next = static_cast<uint32_t>(state_->before.frames + state_->pending.frames.size());
-  const uint32_t index = state_->frames.intern(key_of(frame), next, &is_new);
-  if (is_new) state_->pending.frames.push_back(frame);
-  return index;
+  return state_->file->frame({state_->module(frame.module), frame.address});
 }
 
 uint32_t Writer::stack(uint32_t prefix, uint32_t frame) {
-  bool is_new;
-  const auto next = static_cast<uint32_t>(state_->before.stacks + state_->pending.stacks.size());
-  const uint32_t index = state_->stacks.intern({prefix, frame}, next, &is_new);
-  if (is_new) state_->pending.stacks.push_back({prefix, frame});
-  return index;
+  return state_->file->stack(prefix, frame);
 }
 
 uint32_t Writer::stack(std::span<const Frame> frames) {
-  std::vector<Frame>& last = state_->last_frames;
-  std::vector<uint32_t>& stacks = state_->last_stacks;
-  const auto shared = static_cast<size_t>(
-      std::mismatch(last.begin(), last.end(), frames.rbegin(), frames.rend()).first - last.begin());
-  last.assign(frames.rbegin(), frames.rend());
-  stacks.resize(shared);
-  uint32_t at = shared == 0 ? kNone : stacks.back();
-  for (size_t i = shared; i < last.size(); ++i) {
-    at = stack(at, frame(last[i]));
-    stacks.push_back(at);
-  }
-  return at;
+  state_->frames.assign(frames.begin(), frames.end());
+  for (Frame& frame : state_->frames) frame.module = state_->module(frame.module);
+  return state_->file->stack(state_->frames);
+}
+
+uint32_t Writer::text(std::string_view text) {
+  return state_->file->text(text);
+}
+
+void Writer::add(const Span& span) {
+  Span row = span;
+  row.thread = state_->thread(span.thread);
+  row.end_thread = state_->thread(span.end_thread);
+  state_->file->add_marker(&Markers::spans, row);
+}
+void Writer::add(const Event& event) {
+  Event row = event;
+  row.thread = state_->thread(event.thread);
+  state_->file->add_marker(&Markers::events, row);
+}
+void Writer::add(const CounterValue& value) {
+  CounterValue row = value;
+  row.thread = state_->thread(value.thread);
+  state_->file->add_marker(&Markers::counters, row);
+}
+void Writer::add(const Section& section) {
+  Section row = section;
+  row.process = state_->process(section.process);
+  row.thread = state_->thread(section.thread);
+  state_->file->add_marker(&Markers::sections, row);
+}
+void Writer::add(const Pause& pause) {
+  Pause row = pause;
+  row.process = state_->process(pause.process);
+  state_->file->add_marker(&Markers::pauses, row);
+}
+void Writer::add(const Label& label) {
+  Label row = label;
+  row.process = state_->process(label.process);
+  row.thread = state_->thread(label.thread);
+  state_->file->add_marker(&Markers::labels, row);
 }
 
 void Writer::tick(uint64_t now_ns) {
-  if (now_ns - state_->last_flush_ns < kFlushInterval && state_->rows() < kMaxPendingRows) return;
+  if (now_ns - state_->last_flush_ns < kFlushInterval && !state_->file->is_full()) return;
   state_->last_flush_ns = now_ns;
-  state_->flush();
+  state_->file->flush();
 }
 
 void Writer::flush() {
-  state_->flush();
+  state_->file->flush();
+}
+
+// The next file is there before this one is complete: when it cannot be made, this one goes on.
+void Writer::rotate(const std::string& path, uint64_t time_ns) {
+  const Segment next{state_->segment.number + 1, time_ns, state_->ended_cpu_ns};
+  auto file = std::make_unique<RowFile>(path, state_->session, std::span<const Origin>(), next);
+  SessionEnd end;
+  end.time_ns = time_ns;
+  state_->file->finish(end);
+  state_->samples += state_->file->samples();
+  state_->segment = next;
+  state_->file = std::move(file);
+  state_->begin_file();
+  state_->file->flush();
+}
+
+uint64_t Writer::generation() const {
+  return state_->segment.number;
 }
 
 void Writer::finish(const SessionEnd& end) {
-  state_->flush();
-  state_->payload.clear();
-  encode(end, &state_->payload);
-  state_->append(BlockType::kEnd);
-  state_->file.close();
+  state_->file->finish(end);
 }
 
 uint64_t Writer::samples() const {
-  return state_->samples + state_->pending.samples.size();
+  return state_->samples + state_->file->samples();
+}
+
+uint64_t Writer::bytes() const {
+  return state_->file->bytes();
+}
+
+uint64_t Writer::begin_ns() const {
+  return state_->segment.begin_ns;
 }
 
 const std::string& Writer::path() const {
-  return state_->file.path();
+  return state_->file->path();
 }
 
 }  // namespace sampan::recording

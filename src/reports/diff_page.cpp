@@ -4,7 +4,7 @@
 
 #include "profile/frames.h"
 #include "reports/diff.h"
-#include "reports/shorten.h"
+#include "reports/function_cell.h"
 #include "reports/style.h"
 #include "reports/table.h"
 #include "reports/text.h"
@@ -46,7 +46,7 @@ std::string changes(const profile::Profile& profile, const Diff& diff, size_t sh
                {.title = "B %"},
                {.title = "change"},
                {.title = "±"},
-               {.title = "function", .left = true, .minimum = 20, .cut = shorten},
+               function_column(options),
                {.title = "module", .left = true, .minimum = 8}});
   for (size_t i = 0; i < shown; ++i) {
     const Change& change = diff.changes[i];
@@ -55,7 +55,7 @@ std::string changes(const profile::Profile& profile, const Diff& diff, size_t sh
                                 : profile.functions[change.function].module;
     table.add({percent_text(change.share[0]), percent_text(change.share[1]),
                fmt::format("{:+.2f}", 100 * change.change), percent_text(change.margin),
-               printable(function_name(profile, change.function)),
+               function_cell(profile, change.function, options),
                printable(module_name(profile, module))});
   }
   return table.text(options.width, style);

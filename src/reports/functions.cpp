@@ -7,8 +7,8 @@
 
 #include "profile/flat.h"
 #include "profile/frames.h"
+#include "reports/function_cell.h"
 #include "reports/sections.h"
-#include "reports/shorten.h"
 #include "reports/table.h"
 #include "reports/text.h"
 
@@ -17,8 +17,6 @@ namespace {
 
 using profile::FlatRow;
 using profile::Profile;
-
-constexpr double kStrongShare = 0.1;  // rows of at least this much self time stand out
 
 std::string place(const Profile& profile, const FlatRow& row) {
   const std::string file = printable(profile.strings[row.file]);
@@ -36,8 +34,9 @@ struct Kind {
   std::function<std::vector<std::string>(const FlatRow&)> cells;
 };
 
-Kind kind_of(const Profile& profile, By by) {
-  const Column function = {.title = "function", .left = true, .minimum = 20, .cut = shorten};
+Kind kind_of(const Profile& profile, const PageOptions& options) {
+  const By by = options.by;
+  const Column function = function_column(options);
   const Column file = {.title = "file:line", .left = true, .minimum = 11, .cut = cut_path};
   const Column module = {.title = "module", .left = true, .minimum = 8};
   switch (by) {
@@ -45,8 +44,8 @@ Kind kind_of(const Profile& profile, By by) {
     case By::kLine:
       return {by == By::kLine ? "line" : "function",
               {function, file, module},
-              [&profile](const FlatRow& row) -> std::vector<std::string> {
-                return {printable(function_name(profile, row.function)), place(profile, row),
+              [&profile, &options](const FlatRow& row) -> std::vector<std::string> {
+                return {function_cell(profile, row.function, options), place(profile, row),
                         module_cell(profile, row)};
               }};
     case By::kFile:
@@ -145,7 +144,7 @@ std::string flat_section(const Context& context) {
   std::vector<FlatRow> rows = flat_table(context.view, options.by);
   sort_rows(profile, options.sort, rows);
 
-  const Kind kind = kind_of(profile, options.by);
+  const Kind kind = kind_of(profile, options);
   std::vector<Column> columns = {
       {.title = "samples"}, {.title = "self"}, {.title = "%"}, {.title = "total"}, {.title = "%"}};
   columns.insert(columns.end(), kind.columns.begin(), kind.columns.end());

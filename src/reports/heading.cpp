@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <ctime>
 
+#include "profile/rates.h"
 #include "reports/outcome.h"
+#include "reports/rates.h"
 #include "reports/sections.h"
 #include "reports/text.h"
 #include "wire/loss.h"
@@ -74,6 +76,24 @@ std::string outcome(const Context& context) {
   return item(context, "ran", text);
 }
 
+// How long sampling was off, of the time that there was.
+std::string pauses(const Context& context) {
+  const profile::Profile& profile = context.profile();
+  if (profile.markers.pauses.empty()) return "";
+  uint64_t paused_ns = 0, lived_ns = 0;
+  for (const profile::Pause& pause : profile.markers.pauses) {
+    paused_ns += pause.end_ns - pause.begin_ns;
+  }
+  for (const profile::Process& process : profile.processes) {
+    const uint64_t end_ns = process.end_ns.value_or(profile.duration_ns());
+    lived_ns += end_ns - std::min(end_ns, process.start_ns);
+  }
+  std::string text = fmt::format("{} s of {} s", seconds(paused_ns), seconds(lived_ns));
+  if (profile.processes.size() > 1)
+    text += fmt::format(" of {} processes", profile.processes.size());
+  return item(context, "paused", text + ": without samples, and not counted");
+}
+
 // What it was merged of; of many, the first.
 std::string origins(const Context& context) {
   constexpr size_t kNamed = 4;
@@ -106,15 +126,20 @@ std::string why_slower(const Context& context) {
 }
 
 std::string rate(const Context& context) {
-  const uint32_t asked = context.profile().session.rate_hz;
-  std::string text = fmt::format("{} Hz asked", asked);
+  const uint32_t held = profile::rate_range(context.profile()).lowest_hz;
+  std::string text = rate_text(context.profile());
   if (context.summary.sampled.samples != 0) {
     const double achieved = context.summary.achieved_rate_hz();
     text += fmt::format(", {:.0f} Hz achieved", achieved);
-    const std::string why = achieved < asked * (1 - kRateTolerance) ? why_slower(context) : "";
+    const std::string why = achieved < held * (1 - kRateTolerance) ? why_slower(context) : "";
     if (!why.empty()) text += ": " + why;
   }
   return item(context, "rate", text);
+}
+
+std::string cost(const Context& context) {
+  const std::string text = cost_text(context.profile());
+  return text.empty() ? "" : item(context, "cost", text);
 }
 
 std::string samples(const Context& context) {
@@ -167,11 +192,17 @@ std::string losses(const Context& context) {
 }
 
 std::string selection(const Context& context) {
-  if (context.summary.whole()) return "";
+  const bool in_section = context.view.section != nullptr;
+  if (context.summary.whole() && !in_section) return "";
   std::string text;
   if (!context.summary.all_threads) {
     text = fmt::format("{} of {}", count(context.summary.threads.size()),
                        plural(context.profile().threads.size(), "thread"));
+  }
+  if (in_section) {
+    text += fmt::format("{}inside the section {}", text.empty() ? "" : ", ",
+                        printable(context.view.section->name()));
+    return item(context, "shown", text);
   }
   if (!context.summary.all_time) text += text.empty() ? "a part of the time" : ", part of the time";
   return item(context, "shown", text);
@@ -196,7 +227,7 @@ std::string notes(const Context& context) {
 std::string heading(const Context& context) {
   std::string text = title(context);
   for (const auto part :
-       {outcome, origins, engine, selection, rate, samples, stacks, losses, notes}) {
+       {outcome, origins, engine, pauses, selection, rate, cost, samples, stacks, losses, notes}) {
     text += part(context);
   }
   return text;

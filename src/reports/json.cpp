@@ -7,6 +7,8 @@
 
 #include "profile/flat.h"
 #include "profile/frames.h"
+#include "profile/rates.h"
+#include "profile/sections.h"
 #include "reports/json_writer.h"
 #include "reports/report.h"
 #include "reports/summary.h"
@@ -24,6 +26,17 @@ std::optional<double> in_seconds(std::optional<uint64_t> ns) {
   return ns ? std::optional(in_seconds(*ns)) : std::nullopt;
 }
 
+void write_cost(Json& json, const profile::Profile& profile) {
+  const auto cost = profile::cost(profile);
+  if (!cost) return json.null();
+  json.object([&] {
+    json.member("target_cpu_s", in_seconds(cost->target_ns));
+    json.member("in_target_s", in_seconds(cost->in_target_ns));
+    json.member("recorder_s", in_seconds(cost->recorder_ns));
+    json.member("share", profile::cost_share(*cost, cost->in_target_ns + cost->recorder_ns));
+  });
+}
+
 void write_session(Json& json, const profile::Profile& profile, const Summary& summary) {
   json.member("program", profile.session.program);
   json.member("command", profile.session.command);
@@ -32,6 +45,13 @@ void write_session(Json& json, const profile::Profile& profile, const Summary& s
   json.member("clock", profile.session.clock);
   json.member("rate_hz", profile.session.rate_hz);
   json.member("achieved_rate_hz", summary.achieved_rate_hz());
+  json.objects("rates", profile.rates.changes, [&](const recording::RateChange& change) {
+    json.member("from_s", in_seconds(change.time_ns));
+    json.member("rate_hz", change.rate_hz);
+    json.member("governed", change.governed);
+  });
+  json.key("cost");
+  write_cost(json, profile);
   json.member("cpu_s", in_seconds(summary.cpu_ns));
   json.member("sampled_cpu_s", in_seconds(summary.sampled.ns));
   json.member("coverage", summary.coverage());
@@ -121,6 +141,23 @@ void write_waits(Json& json, const profile::View& view) {
   });
 }
 
+void write_sections(Json& json, const profile::View& view) {
+  const profile::Profile& profile = *view.profile;
+  json.objects(
+      "sections", profile::named_sections(profile), [&](const profile::NamedSection& section) {
+        const profile::SectionWeight weight = section_weight(view, section);
+        json.member("name", profile.markers.texts[section.name]);
+        json.member("occurrences", section.rows.size());
+        json.member("unclosed", section.unclosed);
+        json.member("first_s", in_seconds(profile.markers.sections[section.rows[0]].begin_ns));
+        json.member("wall_s", in_seconds(section.wall_ns));
+        json.member("longest_s", in_seconds(section.longest_ns));
+        json.member("sampled_cpu_s", in_seconds(weight.cpu.ns));
+        if (profile.has_waits()) json.member("waiting_s", in_seconds(weight.waiting.ns));
+        json.member("samples", weight.cpu.samples + weight.waiting.samples);
+      });
+}
+
 void write_functions(Json& json, const profile::View& view) {
   const profile::Profile& profile = *view.profile;
   json.objects("functions", flat_table(view), [&](const profile::FlatRow& row) {
@@ -155,6 +192,7 @@ std::string json(const profile::View& view, const std::vector<std::string>& note
     write_processes(json, profile, summary);
     write_threads(json, profile, summary);
     if (profile.has_waits()) write_waits(json, view);
+    if (!profile.markers.sections.empty() && !view.section) write_sections(json, view);
     write_functions(json, view);
   });
   return json.text();

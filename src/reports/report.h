@@ -32,6 +32,7 @@ struct PageOptions {
   bool idle = false;         // threads that only wait, too
   bool tree = false;         // the call tree instead of the table
   std::string callers = {};  // instead of the table: callers of functions with this in the name
+  bool full_names = false;   // of functions, however wide: else their short ones, made to fit
   unsigned width = 80;       // columns
   bool colour = false;
   std::vector<OutputFile> files = {};   // named at the end of the page

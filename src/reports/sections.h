@@ -29,6 +29,8 @@ std::string threads_section(const Context& context);
 std::string processes_section(const Context& context);  // empty for a single process
 // waits.cpp: in what was waited, by threads of one name together. Empty without waiting samples.
 std::string waits_section(const Context& context);
+// named_sections.cpp: those of the program. Empty where it named none.
+std::string named_sections_section(const Context& context);
 // functions.cpp: the flat table, of functions or of what else options.by says.
 std::string flat_section(const Context& context);
 // tree.cpp

@@ -1,66 +1,10 @@
 #include "reports/shorten.h"
 
-#include <cctype>
-
+#include "reports/brackets.h"
 #include "reports/text.h"
 
 namespace sampan::reports {
 namespace {
-
-bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
-// Length of "operator" and the symbol after it at text[i], when its characters would be taken for
-// brackets: operator<, operator<<=, operator->, operator(). 0 elsewhere.
-size_t operator_at(std::string_view text, size_t i) {
-  constexpr std::string_view kOperator = "operator";
-  if (!text.substr(i).starts_with(kOperator) || (i > 0 && is_word(text[i - 1]))) return 0;
-  const std::string_view rest = text.substr(i + kOperator.size());
-  for (const std::string_view symbol :
-       {"<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->", "()", "<", ">"}) {
-    if (rest.starts_with(symbol)) return kOperator.size() + symbol.size();
-  }
-  return 0;
-}
-
-// The end of the bracket that opens at text[i]: one past its closing partner, or npos.
-size_t bracket_end(std::string_view text, size_t i) {
-  size_t depth = 0;
-  while (i < text.size()) {
-    if (const size_t symbol = operator_at(text, i); symbol != 0) {
-      i += symbol;
-      continue;
-    }
-    const char c = text[i];
-    const bool arrow = c == '>' && i > 0 && text[i - 1] == '-';
-    if (c == '<' || c == '(' || c == '[' || c == '{') ++depth;
-    if ((c == '>' && !arrow) || c == ')' || c == ']' || c == '}') {
-      if (depth == 0) return text.npos;
-      if (--depth == 0) return i + 1;
-    }
-    ++i;
-  }
-  return text.npos;
-}
-
-// Calls visit(begin, end) for every outermost bracket; false: brackets do not match.
-template <typename Visit>
-bool for_each_bracket(std::string_view text, Visit&& visit) {
-  for (size_t i = 0; i < text.size();) {
-    if (const size_t symbol = operator_at(text, i); symbol != 0) {
-      i += symbol;
-    } else if (text[i] == '<' || text[i] == '(' || text[i] == '[' || text[i] == '{') {
-      const size_t end = bracket_end(text, i);
-      if (end == text.npos) return false;
-      visit(i, end);
-      i = end;
-    } else {
-      ++i;
-    }
-  }
-  return true;
-}
 
 // Parameters, and the const, & or [clone] after them. A bracket with "::" behind it is part of the
 // name: (anonymous namespace)::f, f(int)::{lambda()#1}::operator().
@@ -133,6 +77,11 @@ std::string without_module(std::string_view name, size_t width) {
   return cut_end(name.substr(0, plus), width - columns(offset)) + std::string(offset);
 }
 
+// V8's names say where a function is: "JS:*sort /srv/list.js:7:12".
+std::string without_place(std::string_view name) {
+  return std::string(name.starts_with("JS:") ? name.substr(0, name.find(' ')) : name);
+}
+
 }  // namespace
 
 std::string shorten(std::string_view name, size_t width) {
@@ -140,6 +89,8 @@ std::string shorten(std::string_view name, size_t width) {
   const auto fits = [&] { return columns(text) <= width; };
   if (fits()) return text;
   if (text.starts_with("[") && text.ends_with("]")) return without_module(text, width);
+  text = without_place(text);
+  if (fits()) return text;
   text = without_parameters(text);
   if (fits()) return text;
   text = without_return_type(text);

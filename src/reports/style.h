@@ -6,6 +6,9 @@
 
 namespace sampan::reports {
 
+// A row of at least this share of the time stands out.
+inline constexpr double kStrongShare = 0.1;
+
 class Style {
  public:
   explicit Style(bool colour) : colour_(colour) {}

@@ -40,6 +40,20 @@ std::string seconds(uint64_t ns) {
   return group_digits(fmt::format("{:.{}f}", s, decimals));
 }
 
+std::string duration(double ns) {
+  constexpr struct {
+    const char* name;
+    double ns;
+  } kUnits[] = {{"s", 1e9}, {"ms", 1e6}, {"µs", 1e3}};
+  for (const auto& unit : kUnits) {
+    const double number = ns / unit.ns;
+    if (number < 0.9995) continue;
+    const int decimals = number < 9.995 ? 2 : number < 99.95 ? 1 : 0;
+    return group_digits(fmt::format("{:.{}f}", number, decimals)) + unit.name;
+  }
+  return fmt::format("{:.0f}ns", ns);
+}
+
 std::string percent(double part, double whole) {
   return whole > 0 ? fmt::format("{:.1f}", 100 * part / whole) : "-";
 }

@@ -14,8 +14,7 @@ namespace sampan::reports {
 namespace {
 
 // Longer lists are folded: "and 37 more threads, 0.3 s".
-constexpr size_t kShown = 20;
-constexpr double kStrongShare = 0.1;
+constexpr size_t kShownThreads = 20;
 
 std::string optional_seconds(std::optional<uint64_t> ns) {
   return ns ? seconds(*ns) : "-";
@@ -88,7 +87,7 @@ std::string threads_section(const Context& context) {
           ? std::erase_if(rows, [](const ThreadSummary& row) { return row.only_waits(); })
           : 0;
   const double all_ns = static_cast<double>(summary.cpu_ns.value_or(summary.sampled.ns));
-  const size_t shown = rows.size() > kShown + 1 ? kShown : rows.size();
+  const size_t shown = rows.size() > kShownThreads + 1 ? kShownThreads : rows.size();
   for (size_t i = 0; i < shown; ++i) {
     const ThreadSummary& row = rows[i];
     const profile::Thread& thread = context.profile().threads[row.thread];
@@ -129,7 +128,7 @@ std::string processes_section(const Context& context) {
                {.title = "sampled %"},
                {.title = "samples"},
                {.title = "exit", .left = true}});
-  const size_t shown = processes.size() > kShown + 1 ? kShown : processes.size();
+  const size_t shown = processes.size() > kShownThreads + 1 ? kShownThreads : processes.size();
   uint64_t folded_ns = 0;
   for (size_t i = 0; i < processes.size(); ++i) {
     const ProcessSummary& row = processes[i];

@@ -6,8 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "profile/frames.h"
-#include "reports/shorten.h"
+#include "reports/function_cell.h"
 #include "reports/text.h"
 
 namespace sampan::reports {
@@ -15,7 +14,6 @@ namespace {
 
 // Branches of less than this share of everything are left out, unless all rows were asked for.
 constexpr double kShownShare = 0.005;
-constexpr double kStrongShare = 0.1;
 constexpr size_t kNarrowestName = 24;
 
 class TreeText {
@@ -91,11 +89,13 @@ class TreeText {
       node = children[0];
       self_ns += tree_[node].self.ns;
     }
-    std::string name = printable(function_name(context_.profile(), tree_[node].function));
+    const std::string name =
+        function_cell(context_.profile(), tree_[node].function, context_.options);
     const std::string suffix = times > 1 ? fmt::format(" ×{}", times) : "";
     const size_t left = (options_.self ? 26 : 18) + columns(branch.first) + columns(suffix);
     const size_t width = std::max<size_t>(context_.options.width, left + kNarrowestName) - left;
-    add_line(tree_[branch.node].total.ns, self_ns, branch.first, shorten(name, width) + suffix);
+    add_line(tree_[branch.node].total.ns, self_ns, branch.first,
+             fitted_name(name, width, context_.options) + suffix);
     push_children(node, branch.rest);
   }
 

@@ -15,8 +15,7 @@
 namespace sampan::reports {
 namespace {
 
-constexpr size_t kShown = 12;
-constexpr double kStrongShare = 0.1;
+constexpr size_t kShownWaits = 12;
 
 struct Row {
   uint32_t process = profile::kNone;
@@ -66,7 +65,7 @@ std::string waits_section(const Context& context) {
                {.title = "of", .left = true, .minimum = 8},
                {.title = "waits in", .left = true, .minimum = 20}});
   const auto all_ns = static_cast<double>(context.summary.waiting.ns + context.summary.runnable.ns);
-  const size_t shown = context.options.top == 0 ? rows.size() : std::min(rows.size(), kShown);
+  const size_t shown = context.options.top == 0 ? rows.size() : std::min(rows.size(), kShownWaits);
   uint64_t folded_ns = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];

@@ -10,21 +10,25 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/units.h"
 #include "sampler/program.h"
+#include "sampler/session_info.h"
 
 namespace sampan::sampler {
 namespace {
 
-constexpr uint64_t kMillisecond = 1'000'000;
-constexpr uint64_t kSecond = 1'000'000'000;
-constexpr uint64_t kShortestPeriod = 5 * kMillisecond;
-constexpr uint64_t kShortestLookPeriod = kMillisecond;
+constexpr uint64_t kShortestPeriod = kNsPerMs;
+constexpr uint64_t kShortestLookPeriod = kNsPerMs;
 // A thread ring holds some hundred samples: so many may gather between two rounds.
 constexpr uint64_t kSamplesPerRound = 12;
 
+// Above the kernel's tick, as threads have it (preload/clock.h).
+bool wants_perf(uint32_t rate_hz) {
+  return rate_hz > kernel_hz();
+}
+
 uint64_t usual_period(uint32_t rate_hz) {
-  return std::clamp(kSamplesPerRound * kSecond / std::max(rate_hz, 1u), kShortestPeriod,
-                    50 * kMillisecond);
+  return std::clamp(kSamplesPerRound * kNsPerSecond / rate_hz, 5 * kNsPerMs, 50 * kNsPerMs);
 }
 
 FileDescriptor open_pidfd(pid_t pid) {
@@ -43,8 +47,9 @@ Collector::Collector(EventLoop& loop, recording::Writer& writer, const Options& 
       writer_(writer),
       options_(options),
       socket_(options.session),
-      period_ns_(usual_period(options.rate_hz)),
-      look_period_ns_(std::max(kSecond / std::max(options.rate_hz, 1u), kShortestLookPeriod)) {
+      signal_cost_(measure_signal_cost(wants_perf(options.rate.asked_hz))),
+      rates_(writer, options.start_ns, options.rate) {
+  follow_rate();
   loop_.watch(socket_.fd(), [this] { accept_all(); });
 }
 
@@ -62,13 +67,16 @@ void Collector::step(int idle_ms) {
     const uint64_t next =
         options_.onlooker != nullptr ? std::min(next_drain_ns_, next_look_ns_) : next_drain_ns_;
     const uint64_t left = next > now ? next - now : 0;
-    loop_.wait(static_cast<int>((left + kMillisecond - 1) / kMillisecond));
+    loop_.wait(static_cast<int>((left + kNsPerMs - 1) / kNsPerMs));
   }
   now = monotonic_ns();
   if (options_.onlooker != nullptr && now >= next_look_ns_) {
     look(now);
   } else if (now >= next_drain_ns_) {
     drain_all(now);
+  }
+  if (options_.segments != nullptr && options_.segments->is_due(writer_, session_time(now))) {
+    end_segment();
   }
 }
 
@@ -113,10 +121,16 @@ void Collector::take_in(Peer peer, const wire::Hello& hello) {
     origin.session_start_ns = options_.start_ns;
     origin.start_ns = monotonic_ns();
     origin.start_clock_ns = is_exec ? process_cpu_ns(peer.pid).value_or(0) : 0;
-    origin.period_ns = kSecond / std::max(options_.rate_hz, 1u);
+    origin.switches = options_.switches;
+    if (hello.forked != 0) origin.switches.paused = hello.paused != 0;
     SharedMemory memory;
-    wire::control_block(memory.base())->enabled.store(1, std::memory_order_relaxed);
-    if (!send_welcome(peer, {wire::kWireVersion, 1, options_.rate_hz, options_.follow ? 1u : 0u},
+    wire::ControlBlock* control = wire::control_block(memory.base());
+    control->enabled.store(1, std::memory_order_relaxed);
+    control->rate_hz.store(rates_.rate_hz(), std::memory_order_relaxed);
+    control->paused.store(origin.switches.paused, std::memory_order_relaxed);
+    if (!send_welcome(peer,
+                      {wire::kWireVersion, 1, options_.follow ? 1u : 0u,
+                       options_.switches.sections_only ? 1u : 0u},
                       memory.fd())) {
       return;  // it did not wait
     }
@@ -149,7 +163,14 @@ void Collector::process_ended(pid_t pid, bool replaced) {
       options_.onlooker->ended(pid, last_end_ns_);
     }
     const ExitState exit = entry.process->finish(end);
+    entry.cpu_clock_ns = end.cpu_clock_ns;
+    ended_cpu_ns_ += entry.cpu_ns();
+    ended_cost_ns_ += entry.process->cost_ns(signal_cost_);
+    left_out_ns_ += entry.process->left_out_ns();
     if (pid == root_) root_exit_ = exit;
+    if (options_.segments != nullptr && !replaced) {
+      options_.segments->process_ended(exit, session_time(last_end_ns_));
+    }
   });
   if (!listening_) {
     loop_.watch(socket_.fd(), [this] { accept_all(); });
@@ -167,6 +188,7 @@ void Collector::drain_all(uint64_t now_ns) {
     }
     adapt_period(all);
     if (now_ns >= next_slow_ns_) read_slow_counters(now_ns);
+    if (rates_.is_due(now_ns)) observe_cost();
     writer_.tick(now_ns);
   });
   next_drain_ns_ = now_ns + period_ns_;
@@ -181,7 +203,7 @@ void Collector::look(uint64_t now_ns) {
 }
 
 void Collector::adapt_period(const TargetProcess::Drained& drained) {
-  const uint64_t usual = usual_period(options_.rate_hz);
+  const uint64_t usual = usual_period(rates_.rate_hz());
   if (drained.fullest > 0.25) {
     period_ns_ = std::max(period_ns_ / 2, kShortestPeriod);
   } else if (drained.fullest < 0.1) {
@@ -192,11 +214,100 @@ void Collector::adapt_period(const TargetProcess::Drained& drained) {
 }
 
 void Collector::read_slow_counters(uint64_t now_ns) {
-  next_slow_ns_ = now_ns + kSecond;
+  next_slow_ns_ = now_ns + kNsPerSecond;
   for (auto& [pid, entry] : processes_) {
-    if (const auto cpu = process_cpu_ns(pid)) entry.cpu_clock_ns = cpu;
     entry.process->write_losses();
   }
+}
+
+uint64_t Collector::Entry::cpu_ns() const {
+  const uint64_t clock_ns = cpu_clock_ns.value_or(0);
+  return clock_ns - std::min(clock_ns, process->origin().start_clock_ns);
+}
+
+void Collector::observe_cost() {
+  uint64_t cpu_ns = ended_cpu_ns_, cost_ns = ended_cost_ns_;
+  for (auto& [pid, entry] : processes_) {
+    if (const auto clock = process_cpu_ns(pid)) entry.cpu_clock_ns = clock;
+    cpu_ns += entry.cpu_ns();
+    cost_ns += entry.process->cost_ns(signal_cost_);
+  }
+  if (rates_.observe(cpu_ns, cost_ns)) follow_rate();
+}
+
+void Collector::set_rate(uint32_t rate_hz) {
+  rates_.ask(rate_hz);
+  if (wants_perf(rate_hz) && signal_cost_.perf_ns == 0) signal_cost_ = measure_signal_cost(true);
+  follow_rate();
+}
+
+// Rings fill at the new rate from now on.
+void Collector::follow_rate() {
+  for (auto& [pid, entry] : processes_) entry.process->set_rate(rates_.rate_hz());
+  period_ns_ = usual_period(rates_.rate_hz());
+  next_drain_ns_ = std::min(next_drain_ns_, monotonic_ns() + period_ns_);
+  look_period_ns_ = std::max(rates_.period_ns(), kShortestLookPeriod);
+}
+
+void Collector::set_paused(bool paused) {
+  options_.switches.paused = paused;
+  const uint64_t now_ns = monotonic_ns();
+  for (auto& [pid, entry] : processes_) entry.process->set_paused(paused, now_ns);
+}
+
+// Twice: what belongs together may come through several lanes, and then waits for a round.
+void Collector::sync() {
+  for (int round = 0; round < 2; ++round) drain_all(monotonic_ns());
+  guarded([&] {
+    observe_cost();
+    rates_.write_cost();
+    writer_.flush();
+  });
+  if (!failure_.empty()) throw Error("{}", failure_);
+}
+
+std::string Collector::flush() {
+  if (options_.segments == nullptr) {
+    sync();
+    return writer_.path();
+  }
+  const std::string segment = writer_.path();
+  end_segment();
+  if (!failure_.empty()) throw Error("{}", failure_);
+  if (!options_.segments->has_black_box()) return segment;
+  return options_.segments->write_box(session_time(monotonic_ns()));
+}
+
+void Collector::end_segment() {
+  for (int round = 0; round < 2; ++round) drain_all(monotonic_ns());
+  guarded([&] {
+    observe_cost();
+    rates_.write_cost();
+    const uint64_t now_ns = monotonic_ns();
+    if (options_.onlooker != nullptr) options_.onlooker->end_segment(now_ns);
+    for (auto& [pid, entry] : processes_) entry.process->end_segment(now_ns);
+    options_.segments->rotate(writer_, session_time(now_ns));
+    if (options_.onlooker != nullptr) options_.onlooker->look(now_ns);
+  });
+}
+
+uint64_t Collector::session_time(uint64_t monotonic_ns) const {
+  return monotonic_ns - std::min(monotonic_ns, options_.start_ns);
+}
+
+Controlled Collector::controlled() {
+  return {[this](pid_t pid) { return processes_.contains(pid); },
+          [this](bool paused) { set_paused(paused); },
+          [this](uint32_t rate_hz) { set_rate(rate_hz); },
+          [this] {
+            observe_cost();
+            return rates_.status();
+          },
+          [this] { return flush(); },
+          [this] {
+            sync();
+            return writer_.path();
+          }};
 }
 
 size_t Collector::finish() {
@@ -207,11 +318,12 @@ size_t Collector::finish() {
   for (const pid_t pid : ended) process_ended(pid, false);
   const uint64_t now_ns = monotonic_ns();
   guarded([&] {
+    observe_cost();
+    rates_.write_cost();
     for (auto& [pid, entry] : processes_) {
       entry.process->disable();
-      entry.process->drain();
+      entry.process->leave(now_ns);
       if (options_.onlooker != nullptr) options_.onlooker->ended(pid, now_ns);
-      entry.process->write_losses();
     }
   });
   return processes_.size();

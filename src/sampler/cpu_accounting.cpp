@@ -1,8 +1,15 @@
 #include "sampler/cpu_accounting.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
+
+#include <charconv>
+
+#include "sampler/file_descriptor.h"
 
 namespace sampan::sampler {
 namespace {
@@ -36,6 +43,18 @@ std::optional<uint64_t> process_cpu_ns(pid_t pid) {
   timespec now{};
   if (clock_gettime(process_cpu_clock(pid), &now) != 0) return std::nullopt;
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+std::optional<uint64_t> thread_cpu_ns(pid_t pid, pid_t tid) {
+  const FileDescriptor file(
+      open(fmt::format("/proc/{}/task/{}/schedstat", pid, tid).c_str(), O_RDONLY | O_CLOEXEC));
+  char text[128];
+  const ssize_t size = file ? read(file.get(), text, sizeof text) : 0;
+  uint64_t cpu_ns = 0;
+  if (size <= 0 || std::from_chars(text, text + size, cpu_ns).ec != std::errc()) {
+    return std::nullopt;
+  }
+  return cpu_ns;
 }
 
 ExitState exit_state(int pidfd) {

@@ -12,6 +12,9 @@ namespace sampan::sampler {
 // Works for any process of any user, and for a zombie until somebody has waited for it.
 std::optional<uint64_t> process_cpu_ns(pid_t pid);
 
+// CPU time of one thread, brought up to date at the latest a tick ago; of any process.
+std::optional<uint64_t> thread_cpu_ns(pid_t pid, pid_t tid);
+
 struct ExitState {
   std::optional<int> status;
   std::optional<int> signal;

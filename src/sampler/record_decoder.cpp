@@ -36,6 +36,7 @@ std::optional<ThreadEndRecord> decode_thread_end(Payload payload) {
   ThreadEndRecord record{};
   record.time_ns = cursor.u64();
   record.cpu_ns = cursor.u64();
+  record.left_out_ns = cursor.u64();
   return whole(cursor, record);
 }
 
@@ -96,7 +97,8 @@ std::optional<SampleRecord> SampleDecoder::decode(Payload payload) {
   record.cpu_ns = cursor.u64();
   record.ticks = cursor.u16();
   const uint8_t stop = cursor.u8();
-  cursor.skip(1);  // flags
+  const uint8_t flags = cursor.u8();
+  if ((flags & wire::kSampleAfterGap) != 0) record.left_out_ns = cursor.u64();
   known_ = cursor.ok() && stop < wire::kStopReasonCount && decode_stack(cursor);
   if (!known_) return std::nullopt;
   record.stop = static_cast<wire::StopReason>(stop);

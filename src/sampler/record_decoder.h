@@ -27,6 +27,7 @@ struct ThreadStartRecord {
 struct ThreadEndRecord {
   uint64_t time_ns;
   uint64_t cpu_ns;  // 0: not known
+  uint64_t left_out_ns = 0;
 };
 struct ModuleLoadRecord {
   uint64_t time_ns;
@@ -69,6 +70,7 @@ struct SampleRecord {
   uint64_t cpu_ns;  // of the thread's clock; 0: not known
   uint16_t ticks;
   wire::StopReason stop;
+  uint64_t left_out_ns = 0;
 };
 
 // The samples of one slot: each may share the root side of its stack with the one before.

@@ -6,15 +6,12 @@
 #include "base/clock.h"
 
 namespace sampan::sampler {
-namespace {
 
-uint64_t kernel_tick_ns() {
+uint32_t kernel_hz() {
   timespec resolution{};
   clock_getres(CLOCK_MONOTONIC_COARSE, &resolution);
-  return resolution.tv_nsec > 0 ? static_cast<uint64_t>(resolution.tv_nsec) : 0;
+  return resolution.tv_nsec > 0 ? static_cast<uint32_t>(1'000'000'000 / resolution.tv_nsec) : 0;
 }
-
-}  // namespace
 
 recording::Session describe_session(const std::vector<std::string>& command,
                                     const std::string& name, uint32_t rate_hz,
@@ -29,10 +26,9 @@ recording::Session describe_session(const std::vector<std::string>& command,
   session.kernel = machine.release;
   session.sampan_version = version;
   session.start_unix_ns = read_clock_ns(CLOCK_REALTIME);
+  session.start_monotonic_ns = monotonic_ns();
   session.rate_hz = rate_hz;
-  if (const uint64_t tick = kernel_tick_ns(); tick != 0) {
-    session.kernel_hz = static_cast<uint32_t>(1'000'000'000 / tick);
-  }
+  session.kernel_hz = kernel_hz();
   return session;
 }
 

@@ -8,6 +8,9 @@
 
 namespace sampan::sampler {
 
+// Ticks of the kernel in a second; 0: not known.
+uint32_t kernel_hz();
+
 // The session of `command`, starting now. `name` stands for the program; empty: the command's file
 // name.
 recording::Session describe_session(const std::vector<std::string>& command,

@@ -40,9 +40,18 @@ void SignalRelay::restore() const {
   sigprocmask(SIG_SETMASK, &inherited_mask_, nullptr);
 }
 
+void SignalRelay::take(int signal, std::function<void()> call) {
+  taken_ = signal;
+  call_ = std::move(call);
+}
+
 void SignalRelay::pass_on(pid_t pid) {
   signalfd_siginfo info{};
   while (read(fd_.get(), &info, sizeof info) == sizeof info) {
+    if (static_cast<int>(info.ssi_signo) == taken_) {
+      call_();
+      continue;
+    }
     if (info.ssi_code != SI_KERNEL) kill(pid, static_cast<int>(info.ssi_signo));
   }
 }

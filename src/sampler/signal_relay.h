@@ -8,6 +8,8 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <functional>
+
 #include "sampler/file_descriptor.h"
 
 namespace sampan::sampler {
@@ -23,6 +25,9 @@ class SignalRelay {
   // In the forked child, before exec: as sampan itself was started. Async-signal-safe.
   void restore() const;
 
+  // From now on this one is ours: it is not passed on, `call` is called instead.
+  void take(int signal, std::function<void()> call);
+
   int fd() const { return fd_.get(); }
   // Sends what has come to `pid`, which must not have been waited for.
   void pass_on(pid_t pid);
@@ -31,6 +36,8 @@ class SignalRelay {
   sigset_t inherited_mask_;
   struct sigaction inherited_pipe_, inherited_child_;
   FileDescriptor fd_;
+  int taken_ = 0;
+  std::function<void()> call_;
 };
 
 }  // namespace sampan::sampler

@@ -21,12 +21,19 @@ void StackRecorder::unload(const ModuleUnloadRecord& record) {
 
 uint32_t StackRecorder::row(Previous& previous, std::span<const uint64_t> stack, size_t shared,
                             uint64_t time_ns) {
+  if (generation_ != writer_.generation()) {
+    generation_ = writer_.generation();
+    frames_.clear();
+  }
   // A sample from before the latest change may see other modules than those that follow it.
   const bool settled = time_ns >= modules_.last_change_ns();
-  if (!settled || previous.changes != modules_.changes()) shared = 0;
+  if (!settled || previous.changes != modules_.changes() || previous.generation != generation_) {
+    shared = 0;
+  }
   shared = std::min({shared, previous.rows.size(), stack.size()});
   previous.rows.resize(shared);
   previous.changes = settled ? modules_.changes() : 0;
+  previous.generation = generation_;
   uint32_t row = shared > 0 ? previous.rows.back() : recording::kNone;
   for (const uint64_t avma : stack.subspan(shared)) {
     row = writer_.stack(row, frame_row(avma, time_ns));

@@ -1,6 +1,6 @@
 // From the stacks of one process, as addresses, to stack rows of the recording. Frames are looked
-// up once and remembered until the modules change; what a stack shares with the thread's previous
-// one is not looked at again.
+// up once and remembered until the modules change, or the recording goes on in another file; what a
+// stack shares with the thread's previous one is not looked at again.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ class StackRecorder {
   // The stack that a thread had last: the row up to each of its frames, root first.
   struct Previous {
     std::vector<uint32_t> rows;
-    uint64_t changes = 0;  // of the modules, when `rows` was made
+    uint64_t changes = 0;     // of the modules, when `rows` was made
+    uint64_t generation = 0;  // of the recording's files
   };
 
   explicit StackRecorder(recording::Writer& writer) : writer_(writer) {}
@@ -38,6 +39,7 @@ class StackRecorder {
 
   recording::Writer& writer_;
   ModuleMap modules_;
+  uint64_t generation_ = 0;
   std::unordered_map<uint64_t, uint32_t> frames_;  // by AVMA, with the modules as they are now
 };
 

@@ -3,8 +3,10 @@
 #define HAVE_DECL_BASENAME 1  // libiberty.h: glibc declares it, differently
 #include <libiberty/demangle.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <memory>
 
 namespace sampan::symbolizer {
@@ -15,20 +17,81 @@ namespace {
 // is lifted; recursion then grows with the length, so there is a limit still.
 constexpr size_t kSafeLength = 1024;
 constexpr size_t kMaxLength = 8192;
+// Names refer to parts of themselves: of each character of a hostile one may come any number.
+constexpr size_t kMaxDemangled = size_t{1} << 20;
+struct TooLong {};
+
+void append(const char* text, size_t size, void* name) {
+  auto& so_far = *static_cast<std::string*>(name);
+  if (so_far.size() + size > kMaxDemangled) throw TooLong();
+  so_far.append(text, size);
+}
+
+// D's demangler cannot be stopped. n references to types make of a name at most 3^(n/3) such names.
+constexpr size_t kMaxReferences = 24;
+
+size_t references_to_types(std::string_view name) {
+  size_t count = 0;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (name[i] != 'Q') continue;
+    // How far back, in base 26: all digits are capitals but the last.
+    size_t back = 0, end = i + 1;
+    while (end < name.size() && name[end] >= 'A' && name[end] <= 'Z' && back < name.size()) {
+      back = back * 26 + static_cast<size_t>(name[end++] - 'A');
+    }
+    if (end < name.size() && name[end] >= 'a' && name[end] <= 'z') {
+      back = back * 26 + static_cast<size_t>(name[end] - 'a');
+    }
+    const std::string_view target = name.substr(back <= i ? i - back : 0);
+    const size_t digits = std::min(target.find_first_not_of("0123456789"), target.size());
+    count += digits == 0 || target.substr(digits).starts_with("__");  // a template's instance
+  }
+  return count;
+}
+
+std::string demangle_d(const char* mangled) {
+  if (references_to_types(mangled) > kMaxReferences) return mangled;
+  const std::unique_ptr<char, void (*)(void*)> name(dlang_demangle(mangled, 0), free);
+  return name ? name.get() : mangled;
+}
+
+// With a number behind it, or without.
+constexpr std::string_view kCloneSuffixes[] = {".cold",       ".part",        ".isra",
+                                               ".constprop",  ".llvm",        ".lto_priv",
+                                               ".localalias", ".local_alias", ".clone"};
 
 }  // namespace
 
 std::string demangle(const char* mangled) {
   const size_t length = strnlen(mangled, kMaxLength + 1);
   if (mangled[0] != '_' || length > kMaxLength) return mangled;
+  if (mangled[1] == 'D') return length <= kSafeLength ? demangle_d(mangled) : mangled;
   const int limit = length > kSafeLength ? DMGL_NO_RECURSE_LIMIT : 0;
-  const auto owned = [](char* text) { return std::unique_ptr<char, void (*)(void*)>(text, free); };
-  // Rust first: a legacy Rust name is a valid C++ one.
-  if (const auto name = owned(rust_demangle(mangled, limit))) return name.get();
-  if (const auto name = owned(cplus_demangle_v3(mangled, DMGL_PARAMS | DMGL_ANSI | limit))) {
-    return name.get();
+  try {
+    // Rust first: a legacy Rust name is a valid C++ one.
+    std::string name;
+    if (rust_demangle_callback(mangled, limit, append, &name) != 0) return name;
+    name.clear();
+    const int options = DMGL_PARAMS | DMGL_ANSI | limit;
+    if (cplus_demangle_v3_callback(mangled, options, append, &name) != 0) return name;
+  } catch (const TooLong&) {
+    // It passes through C, which keeps nothing then: both work in memory of their stack.
   }
   return mangled;
+}
+
+std::string_view without_clone_suffix(std::string_view symbol) {
+  while (true) {
+    std::string_view rest = symbol;
+    const size_t word_end = rest.find_last_not_of("0123456789") + 1;
+    if (word_end < rest.size() && word_end > 0 && rest[word_end - 1] == '.') {
+      rest = rest.substr(0, word_end - 1);
+    }
+    const auto* suffix = std::ranges::find_if(
+        kCloneSuffixes, [&](std::string_view word) { return rest.ends_with(word); });
+    if (suffix == std::end(kCloneSuffixes) || suffix->size() == rest.size()) return symbol;
+    symbol = rest.substr(0, rest.size() - suffix->size());
+  }
 }
 
 }  // namespace sampan::symbolizer

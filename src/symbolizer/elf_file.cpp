@@ -55,13 +55,40 @@ void ElfFile::inspect() {
     if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
     const char* text = elf_strptr(elf_.get(), names, header.sh_name);
     const std::string_view name = text != nullptr ? text : "";
-    if (!name.starts_with(".debug_") && !name.starts_with(".zdebug_")) continue;
-    if (name.ends_with("debug_info")) has_debug_info_ = true;
-    GElf_Chdr compression;
-    if ((header.sh_flags & SHF_COMPRESSED) != 0 && gelf_getchdr(section, &compression) != nullptr) {
-      inflated_bytes_ += compression.ch_size;
-    }
+    if (name == ".debug_info" || name == ".zdebug_info") has_debug_info_ = true;
   }
+}
+
+ElfFile::Section ElfFile::section(std::string_view name) const {
+  size_t names = 0;
+  if (elf_getshdrstrndx(elf_.get(), &names) != 0) return {};
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_.get(), section)) != nullptr;) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
+    const char* text = elf_strptr(elf_.get(), names, header.sh_name);
+    if (text == nullptr || text != name) continue;
+    const Elf_Data* data = elf_rawdata(section, nullptr);
+    if (data == nullptr || data->d_buf == nullptr) return {};
+    return {{static_cast<const uint8_t*>(data->d_buf), data->d_size}, header.sh_addr};
+  }
+  return {};
+}
+
+std::span<const uint8_t> ElfFile::bytes_at(uint64_t svma) const {
+  size_t count = 0;
+  if (elf_getphdrnum(elf_.get(), &count) != 0) return {};
+  for (size_t i = 0; i < count; ++i) {
+    GElf_Phdr header;
+    if (gelf_getphdr(elf_.get(), static_cast<int>(i), &header) == nullptr) return {};
+    const uint64_t into = svma - header.p_vaddr;
+    if (header.p_type != PT_LOAD || into >= header.p_filesz) continue;
+    const Elf_Data* data =
+        elf_getdata_rawchunk(elf_.get(), static_cast<int64_t>(header.p_offset + into),
+                             header.p_filesz - into, ELF_T_BYTE);
+    if (data == nullptr || data->d_buf == nullptr) return {};
+    return {static_cast<const uint8_t*>(data->d_buf), data->d_size};
+  }
+  return {};
 }
 
 std::optional<DebugLink> ElfFile::debug_link() const {

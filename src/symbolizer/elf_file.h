@@ -1,7 +1,6 @@
 // One ELF file, opened for reading: a program, a library, a separate debug file, or the vdso.
 //
-// A handle belongs to one thread: libelf is not thread-safe. The descriptor stays open, because
-// libdw finds a dwz file relative to it.
+// A handle belongs to one thread: libelf is not thread-safe.
 #pragma once
 
 #include <libelf.h>
@@ -11,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sampan::symbolizer {
@@ -27,13 +27,20 @@ class ElfFile {
   // An ELF image in memory, `name` for messages.
   ElfFile(std::vector<char> image, std::string name);
 
+  bool is_mapped() const { return descriptor_ != nullptr; }  // else in memory of its own
   Elf* handle() const { return elf_.get(); }
   const std::string& path() const { return path_; }
   std::span<const uint8_t> build_id() const { return build_id_; }
   std::optional<DebugLink> debug_link() const;
   bool has_debug_info() const { return has_debug_info_; }
-  // Size of the compressed debug sections once inflated, which libdw does with all of them at once.
-  uint64_t inflated_bytes() const { return inflated_bytes_; }
+
+  struct Section {
+    std::span<const uint8_t> bytes;  // as they are in the file; empty: there is no such section
+    uint64_t svma = 0;
+  };
+  Section section(std::string_view name) const;
+  // What the file has of the segment around an address, from there to its end; empty: nothing.
+  std::span<const uint8_t> bytes_at(uint64_t svma) const;
 
  private:
   struct Descriptor {
@@ -55,7 +62,6 @@ class ElfFile {
   std::unique_ptr<Elf, EndElf> elf_;
   std::vector<uint8_t> build_id_;
   bool has_debug_info_ = false;
-  uint64_t inflated_bytes_ = 0;
 };
 
 }  // namespace sampan::symbolizer

@@ -33,6 +33,9 @@ bool names_code(const GElf_Sym& symbol) {
   }
 }
 
+// The largest programs have a few million.
+constexpr size_t kMaxSymbols = size_t{1} << 24;
+
 size_t leading_underscores(const char* name) {
   return strspn(name, "_");
 }
@@ -64,7 +67,7 @@ void ElfSymbols::add_table(Elf* elf, Elf_Scn* table, const std::vector<uint64_t>
   const char* text = static_cast<const char*>(strings->d_buf);
   if (text[strings->d_size - 1] != '\0') return;  // then every offset below is a C string
 
-  const size_t count = std::min<size_t>(data->d_size / header.sh_entsize, INT32_MAX);
+  const size_t count = std::min<size_t>(data->d_size / header.sh_entsize, kMaxSymbols);
   for (size_t i = 0; i < count; ++i) {
     GElf_Sym symbol;
     if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) return;

@@ -31,14 +31,19 @@ FunctionStarts::FunctionStarts(const ElfFile& file) {
   }
 }
 
-std::optional<FunctionStarts::Range> FunctionStarts::range(uint64_t svma) const {
+std::optional<FunctionStarts::Range> FunctionStarts::last_range(uint64_t svma) const {
   uint64_t fde = 0, start = 0, end = 0;
   if (unwind::find_fde(module_, svma, fde) != unwind::CfiResult::kFound ||
       unwind::read_coverage(module_.image, fde, start, end) != unwind::CfiResult::kFound ||
-      svma < start || svma >= end) {
+      svma < start) {
     return std::nullopt;
   }
   return Range{start, end};
+}
+
+std::optional<FunctionStarts::Range> FunctionStarts::range(uint64_t svma) const {
+  const std::optional<Range> last = last_range(svma);
+  return last && svma < last->end ? last : std::nullopt;
 }
 
 }  // namespace sampan::symbolizer

@@ -21,6 +21,8 @@ class FunctionStarts {
   };
   // The code of the function around the address. None where no FDE covers it.
   std::optional<Range> range(uint64_t svma) const;
+  // That of the last function that begins at the address or before, which may end before it.
+  std::optional<Range> last_range(uint64_t svma) const;
 
  private:
   unwind::Module module_{};  // SVMAs for AVMAs: as if loaded without a bias

@@ -1,10 +1,12 @@
 #include "symbolizer/machine_code.h"
 
 #include <capstone/capstone.h>
-#include <gelf.h>
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <span>
+#include <string>
+#include <type_traits>
 
 #include "base/error.h"
 
@@ -13,35 +15,53 @@ namespace {
 
 constexpr uint64_t kLongestFunction = 1 << 20;  // bytes: a symbol's size may be anything
 
-// As much of the code from `begin` on as the file has.
-std::span<const uint8_t> bytes_at(Elf* elf, uint64_t begin, uint64_t size) {
-  size_t count = 0;
-  if (elf_getphdrnum(elf, &count) != 0) return {};
-  for (size_t i = 0; i < count; ++i) {
-    GElf_Phdr header;
-    if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr) return {};
-    const uint64_t into = begin - header.p_vaddr;
-    if (header.p_type != PT_LOAD || into >= header.p_filesz) continue;
-    const Elf_Data* data = elf_getdata_rawchunk(elf, static_cast<int64_t>(header.p_offset + into),
-                                                std::min(size, header.p_filesz - into), ELF_T_BYTE);
-    if (data == nullptr || data->d_buf == nullptr) return {};
-    return {static_cast<const uint8_t*>(data->d_buf), data->d_size};
+// The library, loaded when it is first needed: its tables are 77,000 pointers, which the loader
+// would adjust whenever sampan is started, and that takes longer than all the rest of a start.
+class Capstone {
+ public:
+  static const Capstone& loaded() {
+    static const Capstone capstone;
+    return capstone;
   }
-  return {};
-}
+
+  decltype(&cs_open) open;
+  decltype(&cs_close) close;
+  decltype(&cs_option) option;
+  decltype(&cs_malloc) allocate;
+  decltype(&cs_free) free;
+  decltype(&cs_disasm_iter) next;
+
+ private:
+  Capstone() {
+    const std::string name = "libcapstone.so." + std::to_string(CS_API_MAJOR);
+    void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) throw Error("instructions are read with {}: {}", name, dlerror());
+    const auto find = [&](const char* function, auto& pointer) {
+      pointer =
+          reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(dlsym(library, function));
+      if (pointer == nullptr) throw Error("{} has no {}", name, function);
+    };
+    find("cs_open", open);
+    find("cs_close", close);
+    find("cs_option", option);
+    find("cs_malloc", allocate);
+    find("cs_free", free);
+    find("cs_disasm_iter", next);
+  }
+};
 
 class Disassembler {
  public:
-  Disassembler() {
-    if (cs_open(CS_ARCH_X86, CS_MODE_64, &handle_) != CS_ERR_OK) {
+  Disassembler() : capstone_(Capstone::loaded()) {
+    if (capstone_.open(CS_ARCH_X86, CS_MODE_64, &handle_) != CS_ERR_OK) {
       throw Error("the disassembler cannot be used");
     }
-    cs_option(handle_, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
-    instruction_ = cs_malloc(handle_);
+    capstone_.option(handle_, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
+    instruction_ = capstone_.allocate(handle_);
   }
   ~Disassembler() {
-    cs_free(instruction_, 1);
-    cs_close(&handle_);
+    capstone_.free(instruction_, 1);
+    capstone_.close(&handle_);
   }
   Disassembler(const Disassembler&) = delete;
   Disassembler& operator=(const Disassembler&) = delete;
@@ -51,7 +71,7 @@ class Disassembler {
     const uint8_t* code = bytes.data();
     size_t size = bytes.size();
     while (size > 0) {
-      if (cs_disasm_iter(handle_, &code, &size, &svma, instruction_)) {
+      if (capstone_.next(handle_, &code, &size, &svma, instruction_)) {
         std::string text = instruction_->mnemonic;
         if (instruction_->op_str[0] != '\0') text += std::string(" ") + instruction_->op_str;
         result.push_back({instruction_->address, instruction_->size, std::move(text)});
@@ -64,6 +84,7 @@ class Disassembler {
   }
 
  private:
+  const Capstone& capstone_;
   csh handle_ = 0;
   cs_insn* instruction_ = nullptr;
 };
@@ -89,7 +110,8 @@ std::vector<Instruction> MachineCode::function_at(uint64_t svma) const {
     if (range) begin = range->begin, end = range->end;
   }
   end = std::min(end, begin + kLongestFunction);
-  return Disassembler()(bytes_at(files_.main->handle(), begin, end - begin), begin);
+  const std::span<const uint8_t> code = files_.main->bytes_at(begin);
+  return Disassembler()(code.first(std::min<uint64_t>(code.size(), end - begin)), begin);
 }
 
 }  // namespace sampan::symbolizer

@@ -51,8 +51,12 @@ std::optional<ElfFile> open_if_there(const std::string& path) {
   }
 }
 
-// The checksum of .gnu_debuglink is zlib's.
+constexpr uint64_t kMaxChecked = uint64_t{4} << 30;
+
+// The checksum of .gnu_debuglink is zlib's. A larger file has none: it would take seconds.
 bool has_crc(const std::string& path, uint32_t expected) {
+  std::error_code error;
+  if (fs::file_size(path, error) > kMaxChecked || error) return false;
   std::ifstream file(path, std::ios::binary);
   std::vector<char> buffer(1 << 18);
   uLong crc = crc32(0, nullptr, 0);
@@ -65,8 +69,8 @@ bool has_crc(const std::string& path, uint32_t expected) {
 }
 
 std::optional<ElfFile> by_build_id(BuildId id, const std::vector<std::string>& directories) {
-  if (id.size() < 2) return std::nullopt;
-  const std::string name = fmt::format(".build-id/{:02x}/{}.debug", id[0], hex(id.subspan(1)));
+  const std::string name = build_id_path(id);
+  if (name.empty()) return std::nullopt;
   for (const std::string& directory : directories) {
     std::optional<ElfFile> file = open_if_there(fs::path(directory) / name);
     if (file && same(file->build_id(), id)) return file;
@@ -95,13 +99,18 @@ std::optional<ElfFile> by_debug_link(const ElfFile& main, const std::string& pat
 
 }  // namespace
 
+std::string build_id_path(BuildId id) {
+  if (id.size() < 2) return "";
+  return fmt::format(".build-id/{:02x}/{}.debug", id[0], hex(id.subspan(1)));
+}
+
 const ElfFile* ModuleFiles::with_debug_info() const {
   if (main && main->has_debug_info()) return &*main;
   return debug && debug->has_debug_info() ? &*debug : nullptr;
 }
 
 ModuleFiles find_files(const profile::Module& module, const std::string& file,
-                       const std::vector<std::string>& debug_directories) {
+                       const std::vector<std::string>& debug_directories, DebugServer* server) {
   ModuleFiles files;
   BuildId id = module.build_id;
   try {
@@ -121,6 +130,12 @@ ModuleFiles find_files(const profile::Module& module, const std::string& file,
   files.debug = by_build_id(id, debug_directories);
   if (!files.debug && files.main)
     files.debug = by_debug_link(*files.main, module.path, id, debug_directories);
+  if (!files.debug && server != nullptr && !is_vdso(module.path)) {
+    if (const std::optional<std::string> path = server->find(id)) {
+      files.debug = open_if_there(*path);
+      if (files.debug && !same(files.debug->build_id(), id)) files.debug.reset();
+    }
+  }
   return files;
 }
 

@@ -6,11 +6,14 @@
 // module's own directory.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "profile/profile.h"
+#include "symbolizer/debug_server.h"
 #include "symbolizer/elf_file.h"
 
 namespace sampan::symbolizer {
@@ -23,8 +26,12 @@ struct ModuleFiles {
   const ElfFile* with_debug_info() const;
 };
 
-// `file` is what is opened as the module, mostly its path.
+// Of a separate debug file in a directory of them: ".build-id/xx/yyyy.debug"; "" of no id.
+std::string build_id_path(std::span<const uint8_t> id);
+
+// `file` is what is opened as the module, mostly its path. `server` is asked last, if any.
 ModuleFiles find_files(const profile::Module& module, const std::string& file,
-                       const std::vector<std::string>& debug_directories);
+                       const std::vector<std::string>& debug_directories,
+                       DebugServer* server = nullptr);
 
 }  // namespace sampan::symbolizer

@@ -4,57 +4,78 @@
 
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
+
+#include "base/error.h"
+#include "symbolizer/demangle.h"
+#include "symbolizer/mini_debug_info.h"
 
 namespace sampan::symbolizer {
 
 ModuleSource::ModuleSource(const profile::Module& module, const std::string& path,
                            const std::vector<std::string>& debug_directories,
-                           uint64_t inflate_limit)
-    : files_(find_files(module, path, debug_directories)) {
+                           uint64_t inflate_limit, DebugServer* server)
+    : files_(find_files(module, path, debug_directories, server)) {
   if (!files_.main && !files_.debug) problem_ = files_.problem;
+  if (files_.main) {
+    if (const auto table = GoTable::of(*files_.main)) go_.emplace(*table);
+  }
   const ElfFile* file = files_.with_debug_info();
-  if (file == nullptr || file->inflated_bytes() > inflate_limit) return;
-  cheap_ = file->inflated_bytes() == 0;
-  dwarf_.reset(dwarf_begin_elf(file->handle(), DWARF_C_READ, nullptr));
-  if (dwarf_ == nullptr) {
-    problem_ = fmt::format("its debug information cannot be read ({}), names are from its symbols",
-                           dwarf_errmsg(-1));
+  if (file == nullptr || inflated_bytes(*file) > inflate_limit) return;
+  try {
+    debug_.emplace(*file, path, debug_directories);
+  } catch (const Error& error) {
+    problem_ = fmt::format("{}, names are from its symbols", error.what());
   }
 }
 
-std::vector<UnitAddresses> ModuleSource::units(std::span<const uint64_t> svmas) {
-  if (dwarf_ == nullptr) return {};
-  return group_by_unit(dwarf_.get(), svmas);
-}
-
-bool ModuleSource::resolve(const UnitAddresses& unit, Names& names, LinesByAddress& lines) {
-  return dwarf_ != nullptr && resolve_unit(dwarf_.get(), unit, names, lines);
+void ModuleSource::read_symbols() {
+  symbols_read_ = true;
+  const bool is_all = files_.debug && symbols_.add(*files_.debug);
+  if (files_.main && !is_all) {
+    try {
+      if (!symbols_.add(*files_.main)) mini_ = mini_debug_info(*files_.main);
+    } catch (const Error& error) {
+      problem_ = error.what();
+    }
+    if (mini_) symbols_.add(*mini_);
+  }
+  symbols_.sort();
 }
 
 const char* ModuleSource::symbol_at(uint64_t svma) {
-  if (!symbols_read_) {
-    symbols_read_ = true;
-    const bool is_all = files_.debug && symbols_.add(*files_.debug);
-    if (files_.main && !is_all) symbols_.add(*files_.main);
-    symbols_.sort();
-  }
+  if (!symbols_read_) read_symbols();
   const ElfSymbols::Found found = symbols_.find(svma);
   // Behind a function whose size is not known there may be others, with no symbol.
-  if (!found.has_size && function_start(svma).value_or(0) > found.begin) return nullptr;
+  if (found.name != nullptr && !found.has_size && starts() != nullptr) {
+    const auto last = starts()->last_range(svma);
+    if (last && last->begin > found.begin) return nullptr;
+  }
   return found.name;
+}
+
+void ModuleSource::complete(SourceLines& lines, uint64_t svma, Names& names) {
+  if (lines.empty() && go_) lines = go_->at(svma, names);
+  if (lines.empty()) lines.emplace_back();
+  improve(lines.back(), svma, names);
 }
 
 void ModuleSource::improve(SourceLine& line, uint64_t svma, Names& names) {
   const SourceFunction* known = line.function;
   const bool is_named = known != nullptr && !known->name.empty();
-  if (is_named && !known->name.starts_with("__")) return;
+  const bool wants_linkage_name = is_named && names.linkage_names() && known->is_local;
+  if (is_named && !known->name.starts_with("__") && !wants_linkage_name) return;
   SourceFunction function;
   if (const char* symbol = symbol_at(svma)) {
-    if (is_named && (symbol[0] == '_' || strchr(symbol, '.') != nullptr)) return;
+    if (is_named && !wants_linkage_name && (symbol[0] == '_' || strchr(symbol, '.') != nullptr))
+      return;
     // "write@@GLIBC_2.2.5": the version is the linker's, not the programmer's.
-    const std::string text = symbol;
-    function.name = names.demangled(text.substr(0, text.find('@')).c_str());
+    const std::string_view all = symbol;
+    std::string_view plain = all.substr(0, all.find('@'));
+    // Go calls a function "cold" of package main "main.cold".
+    if (!names.linkage_names() && !go_) plain = without_clone_suffix(plain);
+    function.name = plain == all ? names.demangled(symbol) : names.called(std::string(plain));
   } else if (const char* stub = is_named ? nullptr : stub_at(svma)) {
     function.name = names.demangled(stub) + "@plt";
   } else {
@@ -71,10 +92,14 @@ const char* ModuleSource::stub_at(uint64_t svma) {
   return stubs_->find(svma);
 }
 
+const FunctionStarts* ModuleSource::starts() {
+  if (files_.main && !starts_) starts_.emplace(*files_.main);
+  return starts_ ? &*starts_ : nullptr;
+}
+
 std::optional<uint64_t> ModuleSource::function_start(uint64_t svma) {
-  if (!files_.main) return std::nullopt;
-  if (!starts_) starts_.emplace(*files_.main);
-  const auto range = starts_->range(svma);
+  if (starts() == nullptr) return std::nullopt;
+  const auto range = starts()->range(svma);
   return range ? std::optional(range->begin) : std::nullopt;
 }
 

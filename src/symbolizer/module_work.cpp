@@ -1,17 +1,20 @@
 #include "symbolizer/module_work.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <exception>
 #include <string_view>
 #include <utility>
 
+#include "base/error.h"
+
 namespace sampan::symbolizer {
 
 namespace {
 
-constexpr size_t kUnitsPerChunk = 16;  // fewer are not worth another handle
+constexpr size_t kUnitsPerChunk = 16;  // fewer are not worth another thread
 
 template <typename Step>
 void guarded(std::string& problem, Step step) {
@@ -24,46 +27,81 @@ void guarded(std::string& problem, Step step) {
 
 }  // namespace
 
-void ModuleWork::open(const Options& options, uint64_t inflate_limit, size_t max_chunks) {
+void ModuleWork::open(uint64_t inflate_limit, size_t max_chunks) {
+  std::ranges::sort(svmas_);
+  svmas_.erase(std::unique(svmas_.begin(), svmas_.end()), svmas_.end());
+  lines_ = LinesByAddress(std::move(svmas_));
+  unknown_ = lines_.svmas();
   guarded(problem_, [&] {
-    std::ranges::sort(svmas_);
-    svmas_.erase(std::unique(svmas_.begin(), svmas_.end()), svmas_.end());
-    source_.emplace(module_, file_, options.debug_directories, inflate_limit);
-    std::vector<UnitAddresses> units = source_->units(svmas_);
-    if (units.empty()) return;
-    if (!source_->is_cheap_to_open()) max_chunks = 1;
-    chunks_.resize(std::min(max_chunks, 1 + units.size() / kUnitsPerChunk));
+    if (!options_.cache_directory.empty()) {
+      cache_.emplace(options_.cache_directory, module_.build_id, options_.linkage_names);
+      unknown_ = cache_->enter(lines_, names_);
+      if (std::ranges::all_of(lines_.svmas(), [&](uint64_t svma) { return is_named(svma); }))
+        return;
+      if (unknown_.empty()) inflate_limit = 0;  // the file is needed for names of places alone
+    }
+    check_unchanged();
+    source_.emplace(module_, file_, options_.debug_directories, inflate_limit,
+                    options_.debug_server.get());
+    if (source_->debug() == nullptr || unknown_.empty()) return;
+    auto units = dwarf::group_by_unit(source_->debug()->file(), unknown_);
+    const size_t count = std::min(max_chunks, 1 + units.size() / kUnitsPerChunk);
+    while (chunks_.size() < count) chunks_.emplace_back(options_.linkage_names);
     for (size_t i = 0; i < units.size(); ++i) {
-      chunks_[i % chunks_.size()].units.push_back(std::move(units[i]));
+      chunks_[i % count].units.push_back(std::move(units[i]));
     }
   });
 }
 
-void ModuleWork::resolve(size_t index, const Options& options, std::atomic<size_t>& done) {
+void ModuleWork::check_unchanged() const {
+  struct stat status {};
+  const bool is_elsewhere = file_ != module_.path;  // what was mapped, found by other means
+  if (options_.unchanged_since_unix_ns == 0 || !module_.build_id.empty() || is_elsewhere ||
+      stat(file_.c_str(), &status) != 0) {
+    return;
+  }
+  const auto changed_ns = static_cast<uint64_t>(status.st_ctim.tv_sec) * 1'000'000'000 +
+                          static_cast<uint64_t>(status.st_ctim.tv_nsec);
+  if (changed_ns <= options_.unchanged_since_unix_ns) return;
+  throw Error("it has changed since the recording began and has no build-id, not used");
+}
+
+void ModuleWork::resolve(size_t index, std::atomic<size_t>& done) {
   Chunk& chunk = chunks_[index];
   guarded(chunk.problem, [&] {
-    std::optional<ModuleSource> own;  // the first chunk has the handle that is open already
-    if (index != 0) own.emplace(module_, file_, options.debug_directories, UINT64_MAX);
-    ModuleSource& source = own ? *own : *source_;
-    for (const UnitAddresses& unit : chunk.units) {
-      if (!source.resolve(unit, chunk.names, chunk.lines)) ++chunk.damaged_units;
+    UnitResolver resolver(*source_->debug(), chunk.names);
+    for (const dwarf::UnitAddresses& unit : chunk.units) {
+      if (!resolver.resolve(unit, lines_)) ++chunk.damaged_units;
       done += unit.svmas.size();
     }
   });
 }
 
 void ModuleWork::complete() {
-  for (Chunk& chunk : chunks_) lines_.merge(chunk.lines);
-  for (const uint64_t svma : svmas_) {
-    SourceLines& lines = lines_[svma];
-    if (lines.empty()) lines.emplace_back();
+  for (const uint64_t svma : lines_.svmas()) {
+    SourceLines& lines = *lines_.find(svma);
+    if (!std::ranges::binary_search(unknown_, svma) && is_named(svma)) continue;
     guarded(problem_, [&] {
-      if (source_) source_->improve(lines.back(), svma, names_);
+      if (source_) source_->complete(lines, svma, names_);
     });
+    if (lines.empty()) lines.emplace_back();
     for (SourceLine& line : lines) {
       if (line.function == nullptr || line.function->name.empty()) line.function = place(svma);
     }
   }
+  guarded(problem_, [&] {
+    const bool has_damage = std::ranges::any_of(chunks_, &Chunk::damaged_units);
+    if (cache_ && source_ && source_->debug() != nullptr && !has_damage) {
+      cache_->add(lines_, unknown_);
+    }
+  });
+}
+
+bool ModuleWork::is_named(uint64_t svma) const {
+  const SourceLines& lines = *lines_.find(svma);
+  return !lines.empty() && std::ranges::none_of(lines, [](const SourceLine& line) {
+    return line.function == nullptr;
+  });
 }
 
 // One function for all addresses of what has no name.
@@ -84,8 +122,8 @@ const SourceFunction* ModuleWork::place(uint64_t svma) {
 
 const SourceLines& ModuleWork::lines(uint64_t svma) const {
   static const SourceLines kNone;
-  const auto found = lines_.find(svma);
-  return found != lines_.end() ? found->second : kNone;
+  const SourceLines* found = lines_.find(svma);
+  return found != nullptr ? *found : kNone;
 }
 
 std::string ModuleWork::problem() const {

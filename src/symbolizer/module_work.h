@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -13,22 +14,24 @@
 #include <vector>
 
 #include "symbolizer/module_source.h"
+#include "symbolizer/name_cache.h"
 #include "symbolizer/symbolizer.h"
+#include "symbolizer/unit_lines.h"
 
 namespace sampan::symbolizer {
 
 class ModuleWork {
  public:
   // `file` is opened: mostly the module's path.
-  ModuleWork(const profile::Module& module, std::string file)
-      : module_(module), file_(std::move(file)) {}
+  ModuleWork(const profile::Module& module, std::string file, const Options& options)
+      : module_(module), file_(std::move(file)), options_(options), names_(options.linkage_names) {}
   void add(uint64_t svma) { svmas_.push_back(svma); }
 
   // First, in any thread. Makes at most `max_chunks` chunks.
-  void open(const Options& options, uint64_t inflate_limit, size_t max_chunks);
+  void open(uint64_t inflate_limit, size_t max_chunks);
   // Then each chunk, in any thread, at the same time. Counts finished addresses into `done`.
   size_t chunks() const { return chunks_.size(); }
-  void resolve(size_t chunk, const Options& options, std::atomic<size_t>& done);
+  void resolve(size_t chunk, std::atomic<size_t>& done);
   // Last, in any thread.
   void complete();
 
@@ -38,22 +41,27 @@ class ModuleWork {
   std::string problem() const;
 
  private:
+  void check_unchanged() const;
+  bool is_named(uint64_t svma) const;
   const SourceFunction* place(uint64_t svma);
 
-  // Some units, and what one thread with one handle finds out about them.
+  // Some units, and what one thread finds out about them.
   struct Chunk {
-    std::vector<UnitAddresses> units;
+    explicit Chunk(bool linkage_names) : names(linkage_names) {}
+    std::vector<dwarf::UnitAddresses> units;
     Names names;
-    LinesByAddress lines;
     size_t damaged_units = 0;
     std::string problem;
   };
 
   const profile::Module& module_;
   const std::string file_;
+  const Options& options_;
   std::vector<uint64_t> svmas_;
+  std::vector<uint64_t> unknown_;  // to the cache
+  std::optional<NameCache> cache_;
   std::optional<ModuleSource> source_;
-  std::vector<Chunk> chunks_;
+  std::deque<Chunk> chunks_;
   Names names_;  // of the symbol tables
   std::unordered_map<uint64_t, const SourceFunction*> places_;
   LinesByAddress lines_;

@@ -1,6 +1,8 @@
 #include "symbolizer/profile_names.h"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 namespace sampan::symbolizer {
 
@@ -11,22 +13,40 @@ size_t ProfileNames::Hash::operator()(const profile::Function& function) const {
 }
 
 ProfileNames::ProfileNames(profile::Profile& profile) : profile_(profile) {
-  profile.functions.clear();
-  profile.lines.clear();
+  for (uint32_t i = 0; i < profile.functions.size(); ++i) {
+    functions_.try_emplace(profile.functions[i], i);
+  }
 }
 
 bool ProfileNames::enter(profile::Location& location, const SourceLines& lines) {
-  location.first_line = static_cast<uint32_t>(profile_.lines.size());
-  location.line_count = static_cast<uint32_t>(lines.size());
-  bool is_named = true;
+  const bool is_named =
+      std::ranges::none_of(lines, [](const SourceLine& line) { return line.function->is_place; });
+  if (!is_named && location.line_count != 0) return has_name(location);
+  std::vector<profile::Line> found;
   for (const SourceLine& line : lines) {
     const SourceFunction& source = *line.function;
     const profile::Function entry{intern(source.name), text(source.file), source.line,
                                   location.module};
-    profile_.lines.push_back({function(entry), text(line.file), line.line});
-    is_named = is_named && !source.is_place;
+    found.push_back({function(entry), text(line.file), line.line});
   }
+  const auto same = [](const profile::Line& a, const profile::Line& b) {
+    return a.function == b.function && a.file == b.file && a.line == b.line;
+  };
+  if (std::ranges::equal(found, lines_of(location), same)) return is_named;
+  location.first_line = static_cast<uint32_t>(profile_.lines.size());
+  location.line_count = static_cast<uint32_t>(found.size());
+  profile_.lines.insert(profile_.lines.end(), found.begin(), found.end());
   return is_named;
+}
+
+std::span<const profile::Line> ProfileNames::lines_of(const profile::Location& location) const {
+  return std::span(profile_.lines).subspan(location.first_line, location.line_count);
+}
+
+// What stands for a place is "[module+0x1234]".
+bool ProfileNames::has_name(const profile::Location& location) const {
+  const profile::Line& outermost = lines_of(location).back();
+  return !profile_.strings[profile_.functions[outermost.function].name].starts_with('[');
 }
 
 bool ProfileNames::enter_unknown(profile::Location& location) {

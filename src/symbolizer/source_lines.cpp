@@ -1,7 +1,7 @@
 #include "symbolizer/source_lines.h"
 
+#include <algorithm>
 #include <filesystem>
-#include <utility>
 
 #include "symbolizer/demangle.h"
 
@@ -16,32 +16,34 @@ std::string normal_path(const std::string& text) {
   return text.starts_with("./") && !normal.starts_with("..") ? "./" + normal : normal;
 }
 
-// libdw joins the directory of the line table, but leaves that relative to the compiler's. Where
-// the latter is relative too ("./elf" in Debian's files), only its presence tells which was joined.
-std::string full_path(const SourcePlace& place) {
-  std::string file = place.file;
-  if (file.starts_with('/') || place.directory == nullptr || *place.directory == '\0') return file;
-  const std::string directory = std::string(place.directory) + "/";
-  return file.starts_with(directory) ? file : directory + file;
+}  // namespace
+
+const SourceLines* LinesByAddress::find(uint64_t svma) const {
+  const auto found = std::ranges::lower_bound(svmas_, svma);
+  if (found == svmas_.end() || *found != svma) return nullptr;
+  return &lines_[static_cast<size_t>(found - svmas_.begin())];
 }
 
-}  // namespace
+SourceLines* LinesByAddress::find(uint64_t svma) {
+  return const_cast<SourceLines*>(std::as_const(*this).find(svma));
+}
 
 const SourceFunction* Names::add(SourceFunction function) {
   return &functions_.emplace_back(std::move(function));
 }
 
-const std::string* Names::file(const SourcePlace& place) {
-  if (place.file == nullptr || *place.file == '\0') return nullptr;
-  const std::string*& file = files_by_address_[place.file];
-  if (file == nullptr) file = &files_.emplace_back(normal_path(full_path(place)));
-  return file;
+const std::string* Names::file(const std::string& path) {
+  return path.empty() ? nullptr : &*files_.insert(normal_path(path)).first;
 }
 
 const std::string& Names::demangled(const char* mangled) {
   const auto [entry, is_new] = demangled_.try_emplace(mangled);
-  if (is_new) entry->second = demangle(mangled);
+  if (is_new) entry->second = called(mangled);
   return entry->second;
+}
+
+std::string Names::called(const std::string& mangled) const {
+  return linkage_names_ ? mangled : demangle(mangled.c_str());
 }
 
 }  // namespace sampan::symbolizer

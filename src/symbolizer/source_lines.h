@@ -7,45 +7,68 @@
 #include <cstdint>
 #include <deque>
 #include <string>
-#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
-
-#include "symbolizer/line_table.h"
 
 namespace sampan::symbolizer {
 
 struct SourceFunction {
-  std::string name;                   // demangled
+  std::string name;                   // demangled, unless Names was asked not to
   const std::string* file = nullptr;  // of its definition
   uint32_t line = 0;                  // 0 unknown
-  bool is_place = false;              // no source knows the name: it is "[module+0x1234]"
+  bool is_local = false;  // to its file: no source but the symbol table has a linkage name
+  bool is_place = false;  // no source knows the name: it is "[module+0x1234]"
 };
 
 struct SourceLine {
   const SourceFunction* function = nullptr;  // null: this source does not know
   const std::string* file = nullptr;         // null: unknown
   uint32_t line = 0;                         // 0 unknown
+  uint32_t column = 0;                       // 0 unknown
 };
 
 // Of one address, innermost inlined function first. Empty: nothing known.
 using SourceLines = std::vector<SourceLine>;
 
-class Names {
+// What is found out about some addresses. Threads may write to different ones at the same time.
+class LinesByAddress {
  public:
-  const SourceFunction* add(SourceFunction function);
-  // The full path of a file; null when it is unknown. `place` must be of a handle that outlives
-  // this object. "./csu/../elf/rtld.c" becomes "./elf/rtld.c", so that a header has one name
-  // however it was included.
-  const std::string* file(const SourcePlace& place);
-  // See demangle.h; remembered, because one inlined function is in many units.
-  const std::string& demangled(const char* mangled);
+  LinesByAddress() = default;
+  // Ascending, each once.
+  explicit LinesByAddress(std::vector<uint64_t> svmas)
+      : svmas_(std::move(svmas)), lines_(svmas_.size()) {}
+  const std::vector<uint64_t>& svmas() const { return svmas_; }
+  // Null for an address that is none of them.
+  SourceLines* find(uint64_t svma);
+  const SourceLines* find(uint64_t svma) const;
 
  private:
+  std::vector<uint64_t> svmas_;
+  std::vector<SourceLines> lines_;
+};
+
+class Names {
+ public:
+  // `linkage_names`: functions are called what the linker calls them.
+  explicit Names(bool linkage_names = false) : linkage_names_(linkage_names) {}
+  bool linkage_names() const { return linkage_names_; }
+  const SourceFunction* add(SourceFunction function);
+  // A file by its path; null when that is "". "./csu/../elf/rtld.c" becomes "./elf/rtld.c", so that
+  // a header has one name however it was included.
+  const std::string* file(const std::string& path);
+  // See demangle.h; remembered, because one inlined function is in many units. `mangled` is text
+  // of a file that outlives this object: the same text is at the same place there.
+  const std::string& demangled(const char* mangled);
+  // The same, of text that will not stay.
+  std::string called(const std::string& mangled) const;
+
+ private:
+  bool linkage_names_;
   std::deque<SourceFunction> functions_;
-  std::unordered_map<const char*, const std::string*> files_by_address_;  // of libdw's text
-  std::unordered_map<std::string, std::string> demangled_;
-  std::deque<std::string> files_;
+  std::unordered_map<const char*, std::string> demangled_;
+  std::unordered_set<std::string> files_;  // node-based: they stay where they are
 };
 
 }  // namespace sampan::symbolizer

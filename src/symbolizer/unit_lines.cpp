@@ -1,109 +1,87 @@
 #include "symbolizer/unit_lines.h"
 
-#include <dwarf.h>
-
-#include <string>
-
-#include "symbolizer/line_table.h"
+#include <vector>
 
 namespace sampan::symbolizer {
 
-namespace {
+bool UnitResolver::resolve(const dwarf::UnitAddresses& wanted, LinesByAddress& lines) {
+  const dwarf::Unit& skeleton = *wanted.unit;
+  const DebugFile::Functions source = debug_.functions_of(skeleton);
+  const dwarf::FunctionTree tree = dwarf::find_functions(*source.unit, wanted.svmas);
+  Files& files = files_of(skeleton);
+  const std::vector<dwarf::LineRow> rows = files.table.find(wanted.svmas);
 
-class UnitFunctionNames {
- public:
-  UnitFunctionNames(Names& names, const Scopes& scopes) : names_(names), scopes_(scopes) {}
-
-  const SourceFunction* function(Dwarf_Die& die) {
-    Dwarf_Die origin = origin_of(die);
-    const SourceFunction*& known = known_[origin.addr];
-    if (known == nullptr) {
-      const SourcePlace place = declaration(die);
-      known = names_.add({name(die, origin), names_.file(place), place.line});
+  std::vector<const SourceFunction*> functions(tree.functions.size());
+  for (size_t i = 0; i < wanted.svmas.size(); ++i) {
+    SourceLines* result = lines.find(wanted.svmas[i]);
+    if (result == nullptr) continue;
+    SourceLine line{nullptr, file(files, rows[i].file), rows[i].line, rows[i].column};
+    uint32_t index = tree.innermost[i];
+    if (index == dwarf::CompiledFunction::kNone) {
+      if (line.file != nullptr) result->push_back(line);
+      continue;
     }
-    return known;
-  }
-
- private:
-  // All inlined and out-of-line copies of a function refer to one DIE.
-  static Dwarf_Die origin_of(Dwarf_Die& die) {
-    Dwarf_Attribute attribute;
-    Dwarf_Die origin;
-    if (dwarf_attr(&die, DW_AT_abstract_origin, &attribute) == nullptr ||
-        dwarf_formref_die(&attribute, &origin) == nullptr) {
-      return die;
+    result->reserve(tree.functions[index].depth + 1);
+    while (index != dwarf::CompiledFunction::kNone) {
+      const dwarf::CompiledFunction& compiled = tree.functions[index];
+      if (functions[index] == nullptr) {
+        functions[index] = function({source.file, source.unit, compiled.die}, skeleton);
+      }
+      line.function = functions[index];
+      result->push_back(line);
+      line = {nullptr, file(files, compiled.call_file), compiled.call_line, compiled.call_column};
+      index = compiled.caller;
     }
-    return origin;
   }
-
-  std::string name(Dwarf_Die& die, Dwarf_Die& origin) {
-    if (std::string full = linkage_name(die); !full.empty()) return full;
-    const char* plain = dwarf_diename(&die);  // follows the origin
-    if (plain == nullptr) return "";
-    return joined(origin.cu == die.cu ? scope_of(origin) : "", plain);
-  }
-
-  std::string linkage_name(Dwarf_Die& die) {
-    for (const unsigned which : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
-      Dwarf_Attribute attribute;
-      if (dwarf_attr_integrate(&die, which, &attribute) == nullptr) continue;
-      const char* mangled = dwarf_formstring(&attribute);
-      if (mangled != nullptr && *mangled != '\0') return names_.demangled(mangled);
-    }
-    return "";
-  }
-
-  // A member function is declared where it belongs, and defined elsewhere.
-  std::string scope_of(Dwarf_Die origin) {
-    Dwarf_Attribute attribute;
-    Dwarf_Die specification;
-    if (dwarf_attr(&origin, DW_AT_specification, &attribute) != nullptr &&
-        dwarf_formref_die(&attribute, &specification) != nullptr) {
-      origin = specification;
-    }
-    return scopes_.enclosing(dwarf_dieoffset(&origin),
-                             [this](Dwarf_Die& function) { return linkage_name(function); });
-  }
-
-  Names& names_;
-  const Scopes& scopes_;
-  std::unordered_map<const void*, const SourceFunction*> known_;
-};
-
-// Of split DWARF, the functions are in the .dwo file, which libdw finds where it can.
-Dwarf_Die die_with_functions(Dwarf_Die unit) {
-  Dwarf_Die split{};
-  if (dwarf_cu_info(unit.cu, nullptr, nullptr, nullptr, &split, nullptr, nullptr, nullptr) == 0 &&
-      split.addr != nullptr) {
-    return split;
-  }
-  return unit;
+  return !tree.damaged;
 }
 
-}  // namespace
+UnitResolver::Files& UnitResolver::files_of(const dwarf::Unit& unit) {
+  return files_.try_emplace(&unit, unit).first->second;
+}
 
-bool resolve_unit(Dwarf* dwarf, const UnitAddresses& wanted, Names& names, LinesByAddress& lines) {
-  Dwarf_Die unit;
-  if (dwarf_offdie(dwarf, wanted.unit, &unit) == nullptr) return false;
-  Dwarf_Die root = die_with_functions(unit);
-  UnitFunctions found = find_functions(root, wanted.svmas);
-  UnitFunctionNames functions(names, found.scopes);
-  LineTable table(unit);
-  for (const uint64_t svma : wanted.svmas) {
-    SourceLines result;
-    SourcePlace place = table.find(svma);
-    const auto chain = found.chains.find(svma);
-    if (chain != found.chains.end()) {
-      for (auto die = chain->second.rbegin(); die != chain->second.rend(); ++die) {
-        result.push_back({functions.function(*die), names.file(place), place.line});
-        if (dwarf_tag(&*die) == DW_TAG_inlined_subroutine) place = table.call_site(*die);
-      }
-    } else if (place.file != nullptr) {
-      result.push_back({nullptr, names.file(place), place.line});
+const std::string* UnitResolver::file(Files& files, uint64_t number) {
+  const auto [known, is_new] = files.by_number.try_emplace(number);
+  if (is_new) known->second = names_.file(files.table.path(number));
+  return known->second;
+}
+
+// All inlined and compiled copies of a function refer to one DIE.
+const SourceFunction* UnitResolver::function(const dwarf::DiePlace& place,
+                                             const dwarf::Unit& skeleton) {
+  const dwarf::DiePlace origin = dwarf::origin_of(place);
+  const SourceFunction*& known = functions_[{origin.file, origin.die.offset}];
+  if (known == nullptr) {
+    const dwarf::FunctionFacts facts = dwarf::describe(place);
+    SourceFunction function;
+    function.name = name(facts);
+    function.line = facts.line;
+    function.is_local = facts.linkage_name == nullptr;
+    if (facts.file_unit != nullptr) {
+      // A split unit's files are numbered by its skeleton's table.
+      const dwarf::Unit& unit = facts.file_unit == place.unit ? skeleton : *facts.file_unit;
+      function.file = file(files_of(unit), facts.file);
     }
-    if (!result.empty()) lines[svma] = std::move(result);
+    known = names_.add(std::move(function));
   }
-  return !found.damaged;
+  return known;
+}
+
+std::string UnitResolver::name(const dwarf::FunctionFacts& facts) {
+  if (facts.linkage_name != nullptr) return names_.demangled(facts.linkage_name);
+  if (facts.name == nullptr) return "";
+  if (names_.linkage_names()) return facts.name;
+  return dwarf::joined(scope_of(facts.declaration), facts.name);
+}
+
+std::string UnitResolver::scope_of(const dwarf::DiePlace& declaration) {
+  const dwarf::Unit& unit = *declaration.unit;
+  if (dwarf::language_of(unit) == dwarf::Language::kC) return "";
+  const dwarf::Scopes& scopes = scopes_.try_emplace(&unit, unit).first->second;
+  return scopes.enclosing(declaration.die.offset, [&](const dwarf::Die& die) -> std::string {
+    const dwarf::FunctionFacts facts = dwarf::describe({declaration.file, &unit, die});
+    return facts.linkage_name != nullptr ? names_.demangled(facts.linkage_name) : "";
+  });
 }
 
 }  // namespace sampan::symbolizer

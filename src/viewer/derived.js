@@ -4,6 +4,7 @@
 import {byThread} from "./data/by_thread.js";
 import {flatTable} from "./data/flat.js";
 import {boundOfAll, errorNs} from "./data/noise.js";
+import {matchingMarkers} from "./data/markers.js";
 import {partOfTree, stackParts} from "./data/parts.js";
 import {compile, matchingFunctions, weightWith} from "./data/search.js";
 import {weightsByStack} from "./data/selection.js";
@@ -38,7 +39,7 @@ export function createDerived(profile, state) {
   const samplesOnCpu = () => once("samples on CPU",
     () => onCpu().samples.reduce((sum, value) => sum + value, 0));
   let pattern = null;
-  let found = {expression: null, error: "", functions: null};
+  let found = {expression: null, error: "", functions: null, markers: null};
 
   const derived = {
     weights: () => once("weights", () => weightsByStack(profile, selection)),
@@ -82,13 +83,14 @@ export function createDerived(profile, state) {
       () => boundOfAll(derived.flat().totalSamples.filter((samples) => samples >= kTellingSamples).length)),
     /** The selection by thread, or by side of the comparison. */
     parts: (by) => once(`parts ${by}`, () => stackParts(profile, selection, by)),
-    /** What is searched for: functions is null without a pattern, or a wrong one. */
+    /** What is searched for: functions and markers are null without a pattern, or a wrong one. */
     found: () => {
       if (state.get().search !== pattern) {
         pattern = state.get().search;
         const {expression, error} = compile(pattern);
         found = {expression, error,
-          functions: expression && matchingFunctions(profile, expression)};
+          functions: expression && matchingFunctions(profile, expression),
+          markers: expression && matchingMarkers(profile.markers, expression)};
       }
       return found;
     },

@@ -102,8 +102,8 @@ function isStep(current, previous) {
   return ["view", "inverted", "zoom", "focus"].some((key) => current[key] !== previous[key]);
 }
 
-/** Keeps the address up to date, and the state when the address is changed. */
-export function followAddress(state, profile, {location, history, addEventListener} = window) {
+/** Keeps the address up to date, and the state when the address is changed, until `signal`. */
+export function followAddress(state, profile, {location, history, addEventListener} = window, signal = undefined) {
   let timer = null;  // while something is to be written
   let step = false;
   let reading = false;
@@ -137,7 +137,8 @@ export function followAddress(state, profile, {location, history, addEventListen
     clearTimeout(timer);
     timer = setTimeout(write, kWrittenAfterMs);
   });
-  addEventListener("popstate", read);
+  addEventListener("popstate", read, {signal});
+  signal?.addEventListener("abort", () => clearTimeout(timer));
   return {
     /** The link to what is shown now. */
     link() {

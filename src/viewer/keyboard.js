@@ -2,8 +2,9 @@
 
 /**
  * @param {Object<string, () => void>} actions by key
+ * @param {AddEventListenerOptions} options
  */
-export function listenToKeys(actions) {
+export function listenToKeys(actions, options = {}) {
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest?.("input, select, textarea, dialog[open]") && event.key !== "Escape") return;
@@ -12,5 +13,5 @@ export function listenToKeys(actions) {
     if (!action) return;
     event.preventDefault();
     action();
-  });
+  }, options);
 }

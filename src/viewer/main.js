@@ -1,10 +1,12 @@
 // Begins the page: reads the profile that it carries and shows it.
 
 import {embeddedProfile} from "./data/decode.js";
+import {followProcess} from "./live.js";
 import {startPage} from "./page.js";
 
 try {
-  startPage(await embeddedProfile(document));
+  const start = document.getElementById("live") ? followProcess : startPage;
+  start(await embeddedProfile(document));
 } catch (error) {
   document.body.textContent = `This page's profile cannot be shown: ${error.message}`;
   throw error;

@@ -25,6 +25,7 @@ import {create as createTreeChart} from "./views/tree_chart.js";
 const kViewModules = {flame: createTreeChart, icicle: createTreeChart, leftheavy: createTreeChart,
   timeorder: createTimeOrder, sunburst: createSunburst, sandwich: createSandwich, table: createTable};
 const kSaidMs = 4000;
+const kParts = ["header", "toolbar", "threads", "timeline", "view", "status", "details"];
 
 // A line that says what was done, and goes away.
 function createSay() {
@@ -77,18 +78,21 @@ function createViews(element, profile, state, context) {
 export function startPage(profile) {
   const part = (id) => document.getElementById(id);
   const state = createState(profile);
-  const address = followAddress(state, profile);
+  const ended = new AbortController();
+  const {signal} = ended;
+  const before = new Set(document.body.children);
+  const address = followAddress(state, profile, window, signal);
   const say = createSay();
   const derived = createDerived(profile, state);
   const names = createNames(profile);
   const actions = createActions({profile, state, address, say, help: createHelp()});
   const context = {derived, names, say, actions, painter: createPainter(profile, derived, state),
-    tooltip: createTooltip()};
+    tooltip: createTooltip(), signal};
   context.status = createStatus(part("status"), profile, state, context);
   const toolbar = createToolbar(part("toolbar"), profile, state, context);
   const details = createDetails(part("details"), profile, state, context);
   const parts = [createHeader(part("header"), profile), toolbar,
-    createThreads(part("threads"), profile, state), createTimeline(part("timeline"), profile, state),
+    createThreads(part("threads"), profile, state), createTimeline(part("timeline"), profile, state, context),
     createViews(part("view"), profile, state, context), context.status, details];
 
   const redraw = () => {
@@ -98,7 +102,7 @@ export function startPage(profile) {
   redraw();
   const soon = beforeNextFrame(redraw);
   state.subscribe(soon);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", soon);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", soon, {signal});
 
   listenToKeys({
     ...Object.fromEntries(kViews.map(([view], i) => [String(i + 1), () => showView(state, view)])),
@@ -111,6 +115,17 @@ export function startPage(profile) {
     "0": actions.unzoom,
     Escape: actions.unzoom,
     Backspace: actions.back,
-  });
-  return {state, derived};
+  }, {signal});
+  return {
+    state,
+    derived,
+    /** Leaves the document as it was, for another profile. */
+    stop() {
+      ended.abort();
+      for (const element of [...document.body.children]) {
+        if (!before.has(element)) element.remove();
+      }
+      for (const id of kParts) part(id).replaceChildren();
+    },
+  };
 }

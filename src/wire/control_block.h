@@ -4,6 +4,8 @@
 //   offset 0               ControlBlock
 //   kProcessRingOffset     the process ring's buffer
 //   kSlotsOffset           slot_count x { ThreadSlot, the thread ring's buffer }
+//   kMarkerNamesOffset     MarkerNames
+//   kLanesOffset           lane_count x { LanePositions, the lane's cells }
 //
 // A slot belongs to one thread at a time and is used again as soon as that thread has ended: the
 // ring tells where one thread ends and the next begins. Untouched slots cost no memory.
@@ -16,12 +18,16 @@
 #include <cstdint>
 
 #include "wire/loss.h"
+#include "wire/marker_lane.h"
 #include "wire/ring.h"
 
 namespace sampan::wire {
 
 // Both sides of a session must be of one build: the shim does not join another version.
-inline constexpr uint32_t kWireVersion = 1;
+inline constexpr uint32_t kWireVersion = 3;
+
+// Samples per second of a thread's CPU time.
+inline constexpr uint32_t kHighestRateHz = 10'000;
 
 inline constexpr size_t kProcessRingSize = size_t{1} << 17;
 inline constexpr size_t kThreadRingSize = size_t{1} << 15;
@@ -35,18 +41,33 @@ struct ControlBlock {
   std::atomic<uint32_t> enabled;
   // 1 when the threads of this process are sampled by perf_event, 0 by CPU timers.
   std::atomic<uint32_t> perf_clock;
+  // Samples per second of a thread's CPU that are asked for; written by the collector, at any time.
+  // A thread follows at its next sample.
+  std::atomic<uint32_t> rate_hz;
+  // Sampling is off for now. Asked for by the program, or by the collector for `sampan ctl`.
+  std::atomic<uint32_t> paused;
   std::atomic<uint64_t> losses[kLossCount];  // by Loss; written by the target
 };
 
 struct ThreadSlot {
   RingPositions ring;
+  std::atomic<uint64_t> left_out_ns;  // CPU that its thread has used while sampling was off
+  std::atomic<uint32_t> rate_hz;      // that its thread's clock has
+  // Of samples, and of all the threads that it had: CPU in the handler, and signals that brought
+  // them there, by the clock.
+  std::atomic<uint64_t> handler_ns, timer_signals, perf_signals;
+  OpenSpans open;
 };
 
 inline constexpr size_t kPage = 4096;
 inline constexpr size_t kProcessRingOffset = kPage;
 inline constexpr size_t kSlotsOffset = kProcessRingOffset + kProcessRingSize;
 inline constexpr size_t kSlotStride = kPage + kThreadRingSize;
-inline constexpr size_t kSharedSize = kSlotsOffset + kSlotCount * kSlotStride;
+inline constexpr size_t kMarkerNamesOffset = kSlotsOffset + kSlotCount * kSlotStride;
+inline constexpr size_t kMarkerNamesSize = (sizeof(MarkerNames) + kPage - 1) / kPage * kPage;
+inline constexpr size_t kLanesOffset = kMarkerNamesOffset + kMarkerNamesSize;
+inline constexpr size_t kLaneStride = kPage + kLaneCells * sizeof(MarkerCell);
+inline constexpr size_t kSharedSize = kLanesOffset + kLaneCount * kLaneStride;
 static_assert(sizeof(ControlBlock) <= kPage && sizeof(ThreadSlot) <= kPage);
 
 inline ControlBlock* control_block(void* base) {
@@ -62,6 +83,18 @@ inline ThreadSlot* thread_slot(void* base, uint32_t index) {
 inline std::span<uint8_t> thread_ring_buffer(void* base, uint32_t index) {
   return {static_cast<uint8_t*>(base) + kSlotsOffset + index * kSlotStride + kPage,
           kThreadRingSize};
+}
+inline MarkerNames* marker_names(void* base) {
+  return reinterpret_cast<MarkerNames*>(static_cast<uint8_t*>(base) + kMarkerNamesOffset);
+}
+inline LanePositions* lane_positions(void* base, uint32_t lane) {
+  return reinterpret_cast<LanePositions*>(static_cast<uint8_t*>(base) + kLanesOffset +
+                                          lane * kLaneStride);
+}
+inline std::span<MarkerCell> lane_cells(void* base, uint32_t lane) {
+  return {reinterpret_cast<MarkerCell*>(static_cast<uint8_t*>(base) + kLanesOffset +
+                                        lane * kLaneStride + kPage),
+          kLaneCells};
 }
 
 }  // namespace sampan::wire

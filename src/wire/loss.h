@@ -23,8 +23,14 @@ enum class Loss : uint8_t {
   kProcessSetuid = 11,      // executed images where the loader drops LD_PRELOAD (setuid)
   kEngineRingFull = 12,     // samples dropped by the kernel: sampan was late (perf)
   kThreadNotAttached = 13,  // threads unsampled: the kernel did not let the engine at them
+  kMarkerFull = 14,         // markers dropped: their lane was full
+  kMarkerNoThread = 15,     // markers of threads without a slot
+  kMarkerDeep = 16,         // spans inside more than kMaxOpenSpans others
+  kMarkerUnmatched = 17,    // ends without a begin, stops without a start
+  kMarkerCounter = 18,      // values of counters: too many different names, NaN
+  kMarkerHole = 19,         // markers that were never completed
 };
-inline constexpr unsigned kLossCount = 14;
+inline constexpr unsigned kLossCount = 20;
 
 // "threads unsampled: ..." for people; never null.
 const char* loss_text(Loss loss);

@@ -19,6 +19,12 @@ const char* loss_text(Loss loss) {
     case Loss::kProcessSetuid: return "processes not sampled, setuid";
     case Loss::kEngineRingFull: return "samples dropped by the kernel, sampan was late";
     case Loss::kThreadNotAttached: return "threads unsampled, the kernel refused";
+    case Loss::kMarkerFull: return "markers dropped, lane full";
+    case Loss::kMarkerNoThread: return "markers dropped, of threads that are not sampled";
+    case Loss::kMarkerDeep: return "spans dropped, nested too deep";
+    case Loss::kMarkerUnmatched: return "ends of spans or sections without a beginning";
+    case Loss::kMarkerCounter: return "counter values dropped, too many counters or no number";
+    case Loss::kMarkerHole: return "markers never completed";
   }
   return "unknown loss";
 }
@@ -39,6 +45,12 @@ const char* loss_key(Loss loss) {
     case Loss::kProcessSetuid: return "process_setuid";
     case Loss::kEngineRingFull: return "engine_ring_full";
     case Loss::kThreadNotAttached: return "thread_not_attached";
+    case Loss::kMarkerFull: return "marker_full";
+    case Loss::kMarkerNoThread: return "marker_no_thread";
+    case Loss::kMarkerDeep: return "marker_deep";
+    case Loss::kMarkerUnmatched: return "marker_unmatched";
+    case Loss::kMarkerCounter: return "marker_counter";
+    case Loss::kMarkerHole: return "marker_hole";
   }
   return "unknown";
 }

@@ -8,13 +8,14 @@
 //                 `cpu` is what the thread had used when sampling began. Forgets the previous
 //                 stack.
 //   kSample       u64 time, u64 cpu, u16 ticks, u8 StopReason, u8 flags,
-//                 uleb shared, uleb fresh, then `fresh` frames as zigzag(frame - frame before),
-//                 the first against 0
-//                 Frames are lookup AVMAs (see base/address.h), leaf first. The stack is the fresh
-//                 frames, then the last `shared` (root-side) frames of the thread's previous stack.
-//                 `cpu` is 0 when the clock could not be read (seccomp): weigh by `ticks` then.
-//                 `shared` is 0 regularly, and in the first sample after a drop.
-//   kThreadEnd    u64 time, u64 cpu (0: not known)
+//                 with kSampleAfterGap u64 left_out, uleb shared, uleb fresh, then `fresh` frames
+//                 as zigzag(frame - frame before), the first against 0 Frames are lookup AVMAs (see
+//                 base/address.h), leaf first. The stack is the fresh frames, then the last
+//                 `shared` (root-side) frames of the thread's previous stack. `cpu` is 0 when the
+//                 clock could not be read (seccomp): weigh by `ticks` then. `left_out` is CPU since
+//                 the thread's previous sample, in which sampling was off. `shared` is 0 regularly,
+//                 and in the first sample after a drop.
+//   kThreadEnd    u64 time, u64 cpu (0: not known), u64 left_out, in all
 //
 // Process ring, written by any thread of the process under a lock, in ordinary context:
 //
@@ -51,6 +52,7 @@ enum class RecordType : uint8_t {
 
 // Sample flags.
 inline constexpr uint8_t kSampleFromPerf = 1;  // taken by the perf clock, not the CPU timer
+inline constexpr uint8_t kSampleAfterGap = 2;  // sampling was off since the one before
 
 // As the kernel's TASK_COMM_LEN: always zero-terminated.
 inline constexpr size_t kThreadNameSize = 16;

@@ -26,13 +26,14 @@ struct Hello {
   uint32_t wire_size;  // kSharedSize
   int32_t parent_pid;  // getppid()
   uint32_t forked;     // 1 after fork, 0 for a new image
+  uint32_t paused;     // 1: sampling was off in the process that forked
 };
 
 struct Welcome {
   uint32_t version;
-  uint32_t accepted;  // 0: not to be profiled (--no-follow, other session); no memfd follows
-  uint32_t rate_hz;   // the rate asked for, per second of a thread's CPU time
-  uint32_t follow;    // 1: children are to be profiled too
+  uint32_t accepted;       // 0: not to be profiled (--no-follow, other session); no memfd follows
+  uint32_t follow;         // 1: children are to be profiled too
+  uint32_t sections_only;  // 1: samples are taken while a section is open
 };
 
 // Names are random, so that a name cannot be guessed: "sampan-" and 32 hexadecimal digits.

@@ -5,15 +5,14 @@
 #include <sys/syscall.h>
 
 #include "attach/child.h"
+#include "base/units.h"
 #include "recording/reader.h"
 #include "support/scratch_directory.h"
 
 namespace sampan::attach {
 namespace {
-
-constexpr uint64_t kSecond = 1'000'000'000;
-constexpr uint64_t kStep = kSecond / 100;
-constexpr uint64_t kStart = 50 * kSecond;  // of the session
+constexpr uint64_t kStep = kNsPerSecond / 100;
+constexpr uint64_t kStart = 50 * kNsPerSecond;  // of the session
 
 class WaitSamplerTest : public testing::Test {
  protected:
@@ -57,8 +56,8 @@ class WaitSamplerTest : public testing::Test {
 };
 
 TEST_F(WaitSamplerTest, AWaitIsOneSampleASecond) {
-  const auto samples = samples_of(10 * kSecond, 0);
-  EXPECT_EQ(waited_ns(), 10 * kSecond);
+  const auto samples = samples_of(10 * kNsPerSecond, 0);
+  EXPECT_EQ(waited_ns(), 10 * kNsPerSecond);
   EXPECT_GE(samples.size(), 8u);
   EXPECT_LE(samples.size(), 11u);
   for (const recording::Sample& sample : samples) {
@@ -67,16 +66,16 @@ TEST_F(WaitSamplerTest, AWaitIsOneSampleASecond) {
     EXPECT_EQ(sample.stack, samples[0].stack);
     EXPECT_NE(sample.stack, recording::kNone);
   }
-  EXPECT_EQ(samples.back().time_ns, 10 * kSecond);
+  EXPECT_EQ(samples.back().time_ns, 10 * kNsPerSecond);
 }
 
 TEST_F(WaitSamplerTest, AThreadThatIsAnnouncedLateLosesNothing) {
-  samples_of(4 * kSecond, 2 * kSecond);
-  EXPECT_EQ(waited_ns(), 4 * kSecond);
+  samples_of(4 * kNsPerSecond, 2 * kNsPerSecond);
+  EXPECT_EQ(waited_ns(), 4 * kNsPerSecond);
 }
 
 TEST_F(WaitSamplerTest, AThreadThatIsNotAnnouncedIsNotSampled) {
-  EXPECT_TRUE(samples_of(kSecond, 2 * kSecond).empty());
+  EXPECT_TRUE(samples_of(kNsPerSecond, 2 * kNsPerSecond).empty());
 }
 
 }  // namespace

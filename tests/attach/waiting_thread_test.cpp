@@ -1,6 +1,7 @@
 // The accounting of a thread's time, fed with made-up schedstat readings: where its waiting goes,
 // and that nothing of it is lost.
 #include "attach/waiting_thread.h"
+#include "base/units.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,89 +11,88 @@
 namespace sampan::attach {
 namespace {
 
-constexpr uint64_t kMs = 1'000'000;
-
 class WaitingThreadTest : public testing::Test {
  protected:
   static std::optional<WaitPlace> in(uint32_t wait) { return WaitPlace{wait, 0, {}}; }
   static RunTimes times(uint64_t cpu_ms, uint64_t queued_ms, uint64_t turns) {
-    return {cpu_ms * kMs, queued_ms * kMs, turns};
+    return {cpu_ms * kNsPerMs, queued_ms * kNsPerMs, turns};
   }
   // The file is not read here.
-  WaitingThread thread_{SchedstatFile(getpid(), getpid()), 100 * kMs, times(5, 5, 1)};
+  WaitingThread thread_{SchedstatFile(getpid(), getpid()), 100 * kNsPerMs, times(5, 5, 1)};
 };
 
 TEST_F(WaitingThreadTest, GathersAWaitUntilTheThreadHasMoved) {
-  thread_.moved(110 * kMs, times(5, 5, 1), in(1));
+  thread_.moved(110 * kNsPerMs, times(5, 5, 1), in(1));
   for (uint64_t ms = 120; ms <= 150; ms += 10) {
     EXPECT_FALSE(thread_.has_moved(times(5, 5, 1)));
-    thread_.stayed(ms * kMs);
+    thread_.stayed(ms * kNsPerMs);
   }
   EXPECT_TRUE(thread_.has_moved(times(5, 5, 2)));
   // 4 ms of CPU, then another wait: of the 6 ms that are left each has half.
-  const Waited waited = thread_.moved(160 * kMs, times(9, 5, 2), in(2));
-  EXPECT_EQ(waited.weight_ns, 53 * kMs);
-  EXPECT_EQ(waited.time_ns, 153 * kMs);
-  EXPECT_EQ(thread_.ended(170 * kMs, times(9, 5, 2)).weight_ns, 13 * kMs);
+  const Waited waited = thread_.moved(160 * kNsPerMs, times(9, 5, 2), in(2));
+  EXPECT_EQ(waited.weight_ns, 53 * kNsPerMs);
+  EXPECT_EQ(waited.time_ns, 153 * kNsPerMs);
+  EXPECT_EQ(thread_.ended(170 * kNsPerMs, times(9, 5, 2)).weight_ns, 13 * kNsPerMs);
 }
 
 TEST_F(WaitingThreadTest, GivesAllToTheWaitThatItMetWhenTheThreadRunsNow) {
-  thread_.moved(100 * kMs, times(5, 5, 1), in(1));
-  EXPECT_EQ(thread_.moved(110 * kMs, times(7, 6, 2), {}).weight_ns, 7 * kMs);
+  thread_.moved(100 * kNsPerMs, times(5, 5, 1), in(1));
+  EXPECT_EQ(thread_.moved(110 * kNsPerMs, times(7, 6, 2), {}).weight_ns, 7 * kNsPerMs);
   EXPECT_EQ(thread_.place(), std::nullopt);
   EXPECT_EQ(thread_.last_place()->wait, 1u);
 }
 
 TEST_F(WaitingThreadTest, KeepsWhatPassedBetweenTwoTurnsForTheNextWait) {
   for (uint64_t i = 1; i <= 5; ++i) {
-    EXPECT_EQ(thread_.moved((100 + 10 * i) * kMs, times(5 + 6 * i, 5, 1 + i), {}).weight_ns, 0u);
+    EXPECT_EQ(thread_.moved((100 + 10 * i) * kNsPerMs, times(5 + 6 * i, 5, 1 + i), {}).weight_ns,
+              0u);
   }
-  thread_.moved(160 * kMs, times(41, 5, 7), in(3));
-  EXPECT_EQ(thread_.take().weight_ns, 24 * kMs);
+  thread_.moved(160 * kNsPerMs, times(41, 5, 7), in(3));
+  EXPECT_EQ(thread_.take().weight_ns, 24 * kNsPerMs);
 }
 
 TEST_F(WaitingThreadTest, BearsCpuThatIsAccountedLate) {
-  thread_.moved(104 * kMs, times(5, 5, 1), {});  // runs; the kernel says nothing yet
-  thread_.moved(108 * kMs, times(13, 5, 1), in(1));
+  thread_.moved(104 * kNsPerMs, times(5, 5, 1), {});  // runs; the kernel says nothing yet
+  thread_.moved(108 * kNsPerMs, times(13, 5, 1), in(1));
   EXPECT_EQ(thread_.take().weight_ns, 0u);
-  thread_.stayed(118 * kMs);
-  EXPECT_EQ(thread_.take().weight_ns, 10 * kMs);
+  thread_.stayed(118 * kNsPerMs);
+  EXPECT_EQ(thread_.take().weight_ns, 10 * kNsPerMs);
 }
 
 TEST_F(WaitingThreadTest, LooksLessAndLessOftenAtAnIdleThread) {
-  thread_.moved(100 * kMs, times(5, 5, 1), in(1));
+  thread_.moved(100 * kNsPerMs, times(5, 5, 1), in(1));
   size_t looks = 0;
   for (uint64_t ms = 100; ms < 10'100; ++ms) {
-    if (!thread_.is_due(ms * kMs)) continue;
-    thread_.stayed(ms * kMs);
+    if (!thread_.is_due(ms * kNsPerMs)) continue;
+    thread_.stayed(ms * kNsPerMs);
     ++looks;
   }
   EXPECT_LT(looks, 80u);  // 4 a second, and some in the beginning
   EXPECT_GT(looks, 36u);
-  EXPECT_GT(thread_.take().weight_ns, 9'650 * kMs);
+  EXPECT_GT(thread_.take().weight_ns, 9'650 * kNsPerMs);
 }
 
 TEST_F(WaitingThreadTest, GathersTimeInTheQueueForACpu) {
-  thread_.moved(110 * kMs, times(5, 8, 2), {});
-  EXPECT_EQ(thread_.take_runnable(5 * kMs), 0u);
-  thread_.moved(120 * kMs, times(5, 10, 3), {});
-  EXPECT_EQ(thread_.take_runnable(5 * kMs), 5 * kMs);
+  thread_.moved(110 * kNsPerMs, times(5, 8, 2), {});
+  EXPECT_EQ(thread_.take_runnable(5 * kNsPerMs), 0u);
+  thread_.moved(120 * kNsPerMs, times(5, 10, 3), {});
+  EXPECT_EQ(thread_.take_runnable(5 * kNsPerMs), 5 * kNsPerMs);
   EXPECT_EQ(thread_.take_runnable(1), 0u);
 }
 
 TEST_F(WaitingThreadTest, OneThatIsGoneHadWaitedOn) {
-  thread_.moved(110 * kMs, times(5, 5, 1), in(1));
+  thread_.moved(110 * kNsPerMs, times(5, 5, 1), in(1));
   thread_.take();
-  EXPECT_EQ(thread_.ended(130 * kMs, {}).weight_ns, 20 * kMs);
+  EXPECT_EQ(thread_.ended(130 * kNsPerMs, {}).weight_ns, 20 * kNsPerMs);
 }
 
 TEST_F(WaitingThreadTest, LosesNothingOfARandomLife) {
   std::mt19937_64 random(1);
-  uint64_t now = 100 * kMs, written = 0, queued = 0;
+  uint64_t now = 100 * kNsPerMs, written = 0, queued = 0;
   RunTimes at = times(5, 5, 1);
   const RunTimes begin = at;
   for (int i = 0; i < 10'000; ++i) {
-    const uint64_t passed = 1 + random() % (20 * kMs);
+    const uint64_t passed = 1 + random() % (20 * kNsPerMs);
     now += passed;
     if (random() % 3 == 0 && thread_.place()) {
       thread_.stayed(now);
@@ -106,12 +106,12 @@ TEST_F(WaitingThreadTest, LosesNothingOfARandomLife) {
             .moved(now, at,
                    random() % 2 == 0 ? in(static_cast<uint32_t>(random() % 3)) : std::nullopt)
             .weight_ns;
-    queued += thread_.take_runnable(5 * kMs);
+    queued += thread_.take_runnable(5 * kNsPerMs);
   }
   written += thread_.ended(now, at).weight_ns;
   queued += thread_.take_runnable(1);
   EXPECT_EQ(queued, at.queued_ns - begin.queued_ns);
-  EXPECT_EQ(written, now - 100 * kMs - queued - (at.cpu_ns - begin.cpu_ns));
+  EXPECT_EQ(written, now - 100 * kNsPerMs - queued - (at.cpu_ns - begin.cpu_ns));
 }
 
 }  // namespace

@@ -185,7 +185,7 @@ class Annotate(Case):
                              r"(?m)^> .* cmpl ")
             program.unlink()
             self.assertIn("file not found",
-                          sampan("annotate", "--asm", "[gone+", result.directory).stdout)
+                          sampan("annotate", "--asm", "gone", result.directory).stdout)
 
     def test_the_nearest_name_is_suggested(self):
         result = sampan("annotate", "spni", self.run_.directory, status=1)

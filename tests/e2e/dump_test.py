@@ -6,6 +6,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import time
 import unittest
 
 import sampan
@@ -152,7 +153,9 @@ class DumpTest(sampan.Case):
                 del counts["spinner"]
                 return counts
 
-            before = switches()
+            before = None
+            while before != (before := switches()):  # until all have come to rest
+                time.sleep(0.1)
             for _ in range(20):
                 dump(program.pid)
             self.assertEqual(switches(), before)

@@ -23,6 +23,7 @@ class Failures(unittest.TestCase):
         cls.run_of_sampan = sampan.run([sampan.TARGETS / "target_shares", "1"])
         cls.recording = cls.run_of_sampan.recording
         os.chmod(cls.run_of_sampan.keep.name, 0o755)
+        cls.run_with_spans = sampan.run([sampan.TARGETS / "target_markers", "thread_ends"])
 
     def setUp(self):
         keep = tempfile.TemporaryDirectory(prefix="sampan-failures-")
@@ -31,9 +32,11 @@ class Failures(unittest.TestCase):
 
     def export(self, *options, formats=FORMATS, prefix=(), **keywords):
         keywords.setdefault("stdout", subprocess.PIPE)
+        # Else there would be nothing to write.
+        recording = self.run_with_spans.recording if formats == ["spans"] else self.recording
         return subprocess.Popen(
             [*prefix, sampan.PROGRAM, "export", "--format", ",".join(formats), *map(str, options),
-             str(self.recording)], stderr=subprocess.PIPE, text=True, **keywords)
+             str(recording)], stderr=subprocess.PIPE, text=True, **keywords)
 
     def assert_fails(self, process, why, what):
         _, errors = process.communicate(timeout=120)

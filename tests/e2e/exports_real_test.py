@@ -6,6 +6,8 @@ node with what they wait for.
 NPM_PACKAGES names the folder for the viewers of npm. What is not installed is skipped.
 """
 import collections
+import csv
+import json
 import pathlib
 import subprocess
 import sys
@@ -18,8 +20,10 @@ import sampan
 import viewers
 
 TOP = 10
+RUNNABLE = ["[waiting for a CPU]"]
 EXACT = 1e-4  # of all: viewers round
-FORMATS = ("pprof", "pstats", "folded", "callgrind", "speedscope", "firefox", "flamegraph", "json")
+FORMATS = ("pprof", "pstats", "folded", "callgrind", "speedscope", "firefox", "flamegraph", "json",
+           "trace", "csv", "csv-threads", "csv-samples")
 
 PYTHON = """
 import threading, time
@@ -57,6 +61,8 @@ class RealExports(sampan.Case):
         subprocess.run([sampan.PROGRAM, "export", f"--format={','.join(FORMATS)}", run.recording],
                        check=True, stdout=subprocess.DEVNULL)
         self.report = run.report
+        with open(run.directory / "profile_csv-samples.csv", newline="", encoding="utf-8") as file:
+            self.samples = list(csv.DictReader(file))
         self.directory = run.directory
         self.self, self.total, functions = (collections.Counter() for _ in range(3))
         for row in run.report["functions"]:
@@ -70,7 +76,8 @@ class RealExports(sampan.Case):
         self.all = self.lived(run.report)
         self.assertGreater(run.report["samples"], 20)
         for name in ("pprof", "pprof_format", "pstats", "pyprof2calltree", "callgrind",
-                     "speedscope", "firefox", "folded", "flamegraph"):
+                     "kcachegrind", "speedscope", "firefox", "folded", "flamegraph", "trace",
+                     "csv"):
             with self.subTest(name):
                 getattr(self, f"check_{name}")()
 
@@ -124,7 +131,50 @@ class RealExports(sampan.Case):
         table = viewers.callgrind_annotate(path)
         self.assert_same(table, totals=False)
         self.assert_same_labels(table.threads)
-        self.assertEqual(viewers.kcachegrind(path)[0], [])
+
+    def check_kcachegrind(self):
+        complaints, _, table = viewers.kcachegrind(self.directory / "profile_overall.callgrind")
+        self.assertEqual(complaints, [])
+        self.assert_near(table.all, self.all, "all")
+        self.assert_same_labels(table.threads)
+        self.assertGreater(len(table.total), TOP)
+        for name in self.alone & table.total.keys():
+            self.assert_near(table.self[name], self.self[name], f"self of {name}")
+            self.assert_near(table.total[name], self.total[name], f"total of {name}")
+
+    def check_trace(self):
+        """A thread that waits for a CPU stays in its slices: they last longer than its CPU. But the
+        slices at the moment of a sample are its stack."""
+        threads = viewers.trace(self.directory / "profile_trace.json").threads
+        self.assertLessEqual(set(threads), set(self.threads))
+        slices = collections.defaultdict(list)
+        for event in json.loads((self.directory / "profile_trace.json").read_text()):
+            if event["ph"] == "X":
+                slices[event["pid"], event["tid"]].append(event)
+        for row in self.samples:
+            time = round(float(row["time_s"]) * 1e6)
+            stack = [event["name"] for event in slices[int(row["pid"]), int(row["tid"])]
+                     if event["ts"] < time <= event["ts"] + event["dur"]]
+            if RUNNABLE not in (stack[-1:], [row["function"]]):  # the sum of many short waits
+                self.assertEqual(stack, row["stack"].split(";"), row)
+
+    def check_csv(self):
+        with open(self.directory / "profile_overall.csv", newline="", encoding="utf-8") as file:
+            functions = list(csv.DictReader(file))
+        with open(self.directory / "profile_csv-threads.csv", newline="", encoding="utf-8") as file:
+            threads = list(csv.DictReader(file))
+        self.assertEqual(len(threads), len(self.report["threads"]))
+        for row in threads:
+            if int(row["samples"]):
+                seconds = sum(float(row[key]) for key in ("sampled_cpu_s", "waiting_s", "runnable_s"))
+                self.assert_near(seconds, self.threads[row["thread"], int(row["tid"])], row)
+        self.assert_near(sum(float(row["weight_s"]) for row in self.samples), self.all, "all samples")
+        table = viewers.Table()
+        for row in functions:
+            table.all += float(row["self_s"])
+            table.self[row["function"]] += float(row["self_s"])
+            table.total[row["function"]] += float(row["total_s"])
+        self.assert_same(table)
 
     def check_speedscope(self):
         threads = npm_viewers.speedscope(self.directory / "profile_overall.speedscope.json")

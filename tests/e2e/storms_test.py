@@ -16,10 +16,12 @@ class Storms(unittest.TestCase):
     def check(self, kind, **options):
         run = profiled("storm", kind, SECONDS, LIBRARY, timeout=SECONDS * 8 + 120, **options)
         self.assertEqual((run.status, run.out), (0, f"{kind} right\n"), run.err)
-        # Sampling goes on through it: a tenth of the samples that are due at the kernel's tick, at
-        # least. Not more, because perf's clock stands still in the kernel, where a fork's CPU goes.
+        # Sampling goes on through it: a third of the samples that are due at the kernel's tick, at least:
+        # signals that come while a thread is in its handlers are one.
+        # perf's clock stands still in the kernel, where a fork's CPU goes: a tenth.
         root = run.report["processes"][0]
-        self.assertGreater(root["samples"], 0.1 * root["cpu_s"] / sampan.KERNEL_TICK_S)
+        share = 1 / 3 if options.get("env") else 0.1
+        self.assertGreater(root["samples"], share * root["cpu_s"] / sampan.KERNEL_TICK_S)
 
 
 for storm in KINDS:

@@ -1,4 +1,5 @@
 """Opens exports with viewers of npm, as viewers.py does with those of Debian."""
+import contextlib
 import json
 import pathlib
 import subprocess
@@ -42,9 +43,9 @@ def speedscope(path):
     return tables
 
 
-def firefox(path, tables=None):
-    """The Firefox Profiler's client. The threads as it lists them, busiest first, each with its
-    `table`; or the first `tables` of them."""
+@contextlib.contextmanager
+def firefox_client(path):
+    """The Firefox Profiler's client with a profile: ask(*words) is what it says."""
     environment = npm_packages.environment()
     client = npm_packages.install() / "@firefox-devtools/profiler-cli/dist/profiler-cli.js"
     # A daemon holds the profile, until it is told to stop.
@@ -56,12 +57,19 @@ def firefox(path, tables=None):
 
         ask("load", pathlib.Path(path).resolve())
         try:
-            threads = json.loads(ask("thread", "list", "--limit", "0", "--json"))["threads"]
-            for thread in threads[:tables]:
-                thread["table"] = firefox_thread(ask, thread["threadHandle"])
-            return threads
+            yield ask
         finally:
             ask("stop", "--all")
+
+
+def firefox(path, tables=None):
+    """The threads as the client lists them, busiest first, each with its `table`; or the first
+    `tables` of them."""
+    with firefox_client(path) as ask:
+        threads = json.loads(ask("thread", "list", "--limit", "0", "--json"))["threads"]
+        for thread in threads[:tables]:
+            thread["table"] = firefox_thread(ask, thread["threadHandle"])
+        return threads
 
 
 def firefox_thread(ask, handle):

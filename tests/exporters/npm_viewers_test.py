@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Opens the exports of a known profile with viewers of npm, some in Chromium: npm_viewers_test.py
 VIEWER."""
+import json
 import pathlib
 import sys
 
@@ -76,6 +77,59 @@ class Firefox(Case):
         self.assert_equal_times(
             {(t["name"], int(t["tid"])): t["table"].all * 1e3 * PERIOD for t in threads},
             self.truth.threads)
+
+
+MARKED = """main;serve 20
+# thread 101 worker
+start;work 20
+! span 101 10 30 handle id=7 text=a\\s"b"
+! span 101 12.5 20 parse id=8 parent=7
+! span 101 20 30 reply id=9 parent=7 closed=1
+! span 100 5 15 request id=10 to=101
+! section all 2 40 phase
+! section 101 12 21 infer_1
+! event 101 12.5 flush text=full
+! counter 101 3 queue 1.5
+! counter 101 9 queue 4
+! counter 100 30 queue 0
+"""
+
+
+class Markers(Case):
+    """What the program said, in viewers that have a place for it."""
+
+    def test_trace_in_speedscope(self):
+        """Spans are of a track of their own, with their arguments; that of samples is as without."""
+        app, worker, markers = npm_viewers.speedscope(
+            self.export(MARKED) / "profile_trace.json").values()
+        self.assert_equal_times(app.self, {"main": 0, "serve": 20 * PERIOD})
+        self.assert_equal_times(worker.self, {"start": 0, "work": 20 * PERIOD})
+        names = {name.split(" ")[0]: seconds for name, seconds in markers.self.items()}
+        self.assert_equal_times(names, {"handle": 0.0025, "parse": 0.0075, "reply": 0.010})
+        self.assertAlmostEqual(markers.all, 0.020)
+
+    def test_firefox(self):
+        path = self.export(MARKED) / "profile_overall.firefox.json.gz"
+        with npm_viewers.firefox_client(path) as ask:
+            found = json.loads(ask("profile", "markers", "--limit", "100", "--json"))["markers"]
+            [counter] = json.loads(ask("counter", "list", "--json"))["counters"]
+        shown = {(m["threadName"], m["markerType"], m["name"], m["start"],
+                  m.get("duration"))
+                 for m in found}
+        self.assertEqual(shown, {
+            ("worker", "span", "handle", 10, 20), ("worker", "span", "parse", 12.5, 7.5),
+            ("worker", "span", "reply", 20, 10), ("app", "span across threads", "request", 5, 10),
+            ("app", "section", "phase", 2, 38), ("worker", "section", "infer_1", 12, 9),
+            ("worker", "event", "flush", 12.5, None)})
+        data = {marker["name"]: marker["data"] for marker in found}
+        self.assertEqual(data["handle"], {"id": f"{7:016x}", "text": 'a "b"'})
+        self.assertEqual(data["reply"],
+                         {"id": f"{9:016x}", "parent": f"{7:016x}", "closed": "by the end of its thread"})
+        self.assertEqual(data["request"], {"id": f"{10:016x}", "end": "worker (101)"})
+        self.assertEqual(data["flush"], {"text": "full"})
+        self.assertEqual((counter["label"], counter["pid"]), ("queue", "100"))
+        self.assertEqual([value for i, value in enumerate(counter["graph"])
+                          if i == 0 or value != counter["graph"][i - 1]], [0, 1.5, 4, 0])
 
 
 class PprofFormat(Case):

@@ -1,4 +1,5 @@
 // Files: complete or absent, and their names.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "exporters/output_file.h"
 #include "exporters/thread_names.h"
 #include "support/scratch_directory.h"
+#include "support/text_markers.h"
 #include "support/text_profile.h"
 
 namespace sampan::exporters {
@@ -177,6 +179,81 @@ TEST(WriteAll, HasFilesOfProcessesAndPools) {
                                              "profile_thread_100_w.folded"}));
   EXPECT_EQ(contents(written[4].path), "w;main 3\n");
   EXPECT_NE(contents(written[0].path).find("w-2"), std::string::npos);
+}
+
+TEST(WriteAll, HasADirectoryForEachSection) {
+  profile::Profile profile = test::profile_of("f 1\ng 1\n# thread 101 w\nh 3\n");
+  test::add_markers(&profile,
+                    "section 101 7 13 infer_1\nsection all 3 9 ../up\nsection all 1 2 short\n");
+  const ScratchDirectory directory;
+  const std::vector<const Format*> formats = {&format("html"), &format("trace"), &format("folded")};
+  const std::vector<Written> written = write_all(select(profile), formats, directory.file("x"),
+                                                 {.per_thread = true, .max_sections = 2});
+  std::vector<std::string> of_sections;
+  for (const Written& file : written) {
+    EXPECT_TRUE(std::filesystem::exists(file.path)) << file.path;
+    if (file.section_directory.empty()) continue;
+    EXPECT_TRUE(file.path.starts_with(file.section_directory)) << file.path;
+    of_sections.push_back(file.path.substr(directory.file("x").size()));
+  }
+  EXPECT_EQ(
+      of_sections,
+      (std::vector<std::string>{
+          "/sections/%2E.%2Fup/profile_trace.json", "/sections/%2E.%2Fup/profile_overall.folded",
+          "/sections/%2E.%2Fup/profile_thread_100_app.folded",
+          "/sections/%2E.%2Fup/profile_thread_101_w.folded", "/sections/infer_1/profile_trace.json",
+          "/sections/infer_1/profile_overall.folded",
+          "/sections/infer_1/profile_thread_101_w.folded"}));
+  const std::string sections = directory.file("x") + "/sections/";
+  EXPECT_EQ(contents(sections + "%2E.%2Fup/profile_overall.folded"), "app;f 1\napp;g 1\nw;h 2\n");
+  EXPECT_EQ(contents(sections + "infer_1/profile_overall.folded"), "w;h 2\n");
+  ASSERT_FALSE(written.back().notes.empty());
+  EXPECT_EQ(written.back().notes.back(),
+            "the 2 longest of 3 sections have a directory: --max-sections is how many");
+  for (const Written& file : write_all(select(profile, {.section = "short"}), formats,
+                                       directory.file("y"), {.max_sections = 9})) {
+    EXPECT_TRUE(file.section_directory.empty()) << file.path;
+  }
+}
+
+TEST(WriteAll, StopsWhereSectionsWouldBeMuchMoreThanTheRun) {
+  profile::Profile profile = test::profile_of("f 100000\n");
+  std::string markers;
+  for (int i = 0; i < 9; ++i) markers += fmt::format("section all 0 {} s{}\n", 500'000 - i, i);
+  test::add_markers(&profile, markers);
+  const ScratchDirectory directory;
+  const std::vector<const Format*> formats = {&format("folded")};
+  const std::vector<Written> written =
+      write_all(select(profile), formats, directory.file("x"), {.max_sections = 50});
+  EXPECT_EQ(written.size(), 1u + 4);
+  EXPECT_EQ(written.back().notes.back(),
+            "the 4 longest of 9 sections have a directory: they overlap, and all would be too "
+            "large. --section writes one");
+}
+
+TEST(WriteAll, HasNoSingleThreadsOfSectionsWithVeryMany) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += fmt::format("# thread {} t\nf 2\n", 100 + i);
+  profile::Profile profile = test::profile_of(text);
+  test::add_markers(&profile, "section all 0 9 all\nsection 110 0 9 one\n");
+  const ScratchDirectory directory;
+  const std::vector<const Format*> formats = {&format("folded")};
+  const std::vector<Written> written = write_all(select(profile), formats, directory.file("x"),
+                                                 {.per_thread = true, .max_sections = 50});
+  EXPECT_EQ(written.size(), 61u + 1 + 2);
+  EXPECT_EQ(written.back().notes.back(),
+            "1 of the sections have more than 50 threads, and no files of single ones");
+}
+
+TEST(WriteAll, BundlesHaveSectionsToo) {
+  profile::Profile profile = test::profile_of("f 1\n");
+  test::add_markers(&profile, "section all 1 9 infer_1\n");
+  const ScratchDirectory directory;
+  const std::vector<const Format*> formats = {&format("folded")};
+  const std::vector<Written> written =
+      write_bundle(select(profile), formats, directory.file("x.tar.gz"), {.max_sections = 2});
+  ASSERT_EQ(written.size(), 2u);
+  EXPECT_EQ(written[1].path, "profile/sections/infer_1/profile_overall.folded");
 }
 
 TEST(OutputFile, IsGoneWhenInterrupted) {

@@ -1,9 +1,11 @@
 // Fewer samples, the same weights.
 #include "exporters/sample_windows.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,6 +13,11 @@
 
 namespace sampan::exporters {
 namespace {
+
+std::string name_of(const profile::Profile& profile, uint32_t location) {
+  const profile::Line& line = profile.lines[profile.locations[location].first_line];
+  return profile.strings[profile.functions[line.function].name];
+}
 
 using test::kSamplePeriod;
 using test::profile_of;
@@ -70,14 +77,44 @@ TEST(SampleWindows, KeepWeightsAndTheOrderOfTime) {
   EXPECT_EQ(waiting, 50u);
 }
 
-TEST(SampleWindows, EndWithOneSamplePerStack) {
-  const profile::Profile profile = profile_of("a 20\nb 10\n 5\n");
+TEST(SampleWindows, LetSomeStandForOthersWhereThereAreTooManyStacks) {
+  std::string text;
+  for (int i = 0; i < 300; ++i) {
+    text += fmt::format("main;hot;leaf_{0} 2\nmain;cold;leaf_{0} 1\nmain;~read pipe:[{0}] 1\n", i);
+  }
+  const profile::Profile profile = profile_of(text);
   const profile::View view = select(profile);
   SampleWindows windows(view);
-  const std::vector<std::string> notes = fit(windows, 1, 1);
+  const std::vector<std::string> notes = fit(windows, 1, 120);
   ASSERT_EQ(notes.size(), 1u);
-  EXPECT_NE(notes[0].find("fewer need fewer stacks"), std::string::npos) << notes[0];
-  EXPECT_EQ(weights(windows, 0).size(), 3u);
+  EXPECT_NE(notes[0].find("one of 8 samples stands for the others"), std::string::npos) << notes[0];
+  const std::vector<WindowSample> samples = windows.samples(0);
+  EXPECT_EQ(samples.size(), 75u + 38u);  // of 600 and 300, which are one of eight
+  profile::Weight cpu, waiting;
+  uint64_t hot_ns = 0;
+  for (const WindowSample& sample : samples) {
+    (sample.waiting ? waiting : cpu) += {sample.weight_ns, sample.samples};
+    const uint32_t caller = profile.stacks[profile.stacks[sample.stack].prefix].location;
+    if (name_of(profile, caller) == "hot") hot_ns += sample.weight_ns;
+  }
+  EXPECT_EQ(cpu, (profile::Weight{900 * kSamplePeriod, 900}));
+  EXPECT_EQ(waiting, (profile::Weight{300 * kSamplePeriod, 300}));
+  // Of 75 parts with a chance of 2/3 each, 50 ± 4.1; three times that, a part being 12 samples.
+  EXPECT_NEAR(static_cast<double>(hot_ns), 600.0 * kSamplePeriod, 3 * 4.1 * 12 * kSamplePeriod);
+  EXPECT_TRUE(std::is_sorted(samples.begin(), samples.end(),
+                             [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; }));
+}
+
+TEST(SampleWindows, KeepOneSampleOfEachThread) {
+  const profile::Profile profile = profile_of("a 20\nb 10\n 5\n# thread 101 w\na 1\n");
+  const profile::View view = select(profile);
+  SampleWindows windows(view);
+  const std::vector<std::string> notes = fit(windows, 2, 1);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("no more than 0.0 MB"), std::string::npos) << notes[0];
+  using Weights = std::vector<std::pair<uint32_t, uint64_t>>;
+  EXPECT_EQ(weights(windows, 0), (Weights{{0, 35}}));
+  EXPECT_EQ(weights(windows, 1), (Weights{{0, 1}}));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Opens the exports of a known profile with the viewers that Debian has: viewers_test.py VIEWER."""
+import collections
 import csv
 import json
 import pathlib
@@ -7,6 +8,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import otlp_reader
 import viewers
 from known_profile import PERIOD, WAITING, WAITING_TIMES, Case, labels, main
 
@@ -51,6 +53,32 @@ class Pprof(Case):
         mappings = [line.split()[2:4] for line in raw.split("Mappings\n")[1].splitlines()]
         self.assertEqual(mappings[0], ["/usr/bin/app", "ab00"])
         self.assertIn(["/lib/libm.so.6", "ab01"], mappings)
+
+
+class Otlp(Case):
+    def test_everything_together(self):
+        table = viewers.otlp(self.path / "profile_overall.otlp")
+        self.assert_same(table)
+        self.assert_same_threads(table)
+
+    def test_waiting_is_a_kind_of_its_own(self):
+        message = otlp_reader.Message((self.export(WAITING) / "profile_overall.otlp").read_bytes())
+        times = collections.Counter()
+        for sample in message.samples:
+            times[sample.kind, sample.frames[0][0]] += sample.nanoseconds / 1e9
+        kinds = {"work": "cpu"}
+        self.assert_equal_times(times, {(kinds.get(name, "off_cpu"), name): seconds
+                                        for name, seconds in WAITING_TIMES.items()})
+
+    def test_processes_lines_and_mappings(self):
+        message = otlp_reader.Message((self.path / "profile_overall.otlp").read_bytes())
+        self.assertEqual([(r["process.pid"], r["process.executable.path"]) for r in message.resources],
+                         [(100, "/usr/bin/app"), (200, "/usr/bin/child of app")])
+        self.assertIn([("is_space", "src/parse.cpp", 4),
+                       ("(anonymous namespace)::parse(char const*, 'é')", "src/parse.cpp", 22),
+                       ("main", "src/main.cpp", 15), ("_start", "start.S", 1)],
+                      [sample.frames for sample in message.samples])
+        self.assertEqual(message.mappings()["/lib/libm.so.6"], {"process.executable.build_id.gnu": "ab01"})
 
 
 class Pstats(Case):
@@ -118,15 +146,21 @@ class CallgrindAnnotate(Case):
 
 
 class Kcachegrind(Case):
-    def test_opens_without_a_complaint(self):
-        complaints, title = viewers.kcachegrind(self.path / "profile_overall.callgrind")
+    def test_everything_together(self):
+        complaints, title, table = viewers.kcachegrind(self.path / "profile_overall.callgrind")
         self.assertEqual(complaints, [])
         self.assertIn("profile_overall.callgrind [app]", title)
+        self.assert_same(table)
+        self.assert_same_labels(table)
+
+    def test_wall_time(self):
+        path = self.export(WAITING) / "profile_overall.callgrind"
+        self.assert_equal_times(viewers.kcachegrind(path)[2].self, WAITING_TIMES)
 
     def test_complains_of_what_is_wrong(self):
         bad = self.path / "bad.callgrind"
-        bad.write_text("events: ns\ncmd: bad\nfn=main\nno such line\n1 5\n")
-        complaints, _ = viewers.kcachegrind(bad)
+        bad.write_text("events: ns\ncmd: bad\nfn=main\n1 5\nno such line\n")
+        complaints = viewers.kcachegrind(bad)[0]
         self.assertIn("Invalid line 'no such line'", complaints[0])
 
 

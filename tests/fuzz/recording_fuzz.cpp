@@ -4,6 +4,7 @@
 //
 //   input  { u8 kind, u16 size, size bytes }...
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -15,7 +16,11 @@
 #include "profile/call_tree.h"
 #include "profile/flat.h"
 #include "recording/block.h"
+#include "recording/join.h"
+#include "recording/marker_rows.h"
+#include "recording/names_codec.h"
 #include "recording/rows.h"
+#include "recording/segment_codec.h"
 #include "recording/session_codec.h"
 
 namespace {
@@ -25,10 +30,14 @@ using recording::BlockType;
 using recording::kNone;
 
 enum Part : uint8_t {
-  kJunk,         // the bytes as they are
-  kBlock,        // u8 type, then the payload
-  kPatchedRows,  // real rows, changed by { u16 offset, u8 value } each
-  kPatchedFile,  // the file so far, changed likewise
+  kJunk,            // the bytes as they are
+  kBlock,           // u8 type, then the payload
+  kPatchedRows,     // real rows, changed by { u16 offset, u8 value } each
+  kPatchedFile,     // the file so far, changed likewise
+  kPatchedMarkers,  // a real block of markers, changed as rows are
+  kPatchedNames,    // the same of names of frames
+  kPatchedJitNames,
+  kPatchedIds,  // a segment block and one of identities, the latter changed as rows are
   kPartCount,
 };
 
@@ -55,6 +64,50 @@ std::vector<uint8_t> real_rows() {
   return {out.bytes().begin(), out.bytes().end()};
 }
 
+// With one row more than there may be of processes and threads: rows of lost blocks.
+std::vector<uint8_t> real_markers() {
+  recording::Markers markers;
+  markers.texts = {"", "parse", "value"};
+  markers.spans = {{10, 20, 7, 0, 1, 2, 1, 0, recording::SpanKind::kAcross, {}},
+                   {12, UINT64_MAX, 8, 7, 1, 0, 0, 0, {}, recording::Closed::kByProcessEnd}};
+  markers.events = {{15, 1, 1, 2}, {16, 0, 2, 0}};
+  markers.counters = {{16, -0.5, 1, 2}};
+  markers.sections = {{1, 2, 0, 1, 1, {}}, {1, 2, 0, kNone, 1, {}}};
+  markers.pauses = {{3, 4, 0}};
+  markers.labels = {{5, 0, 1, 2, -3}, {6, 0, kNone, 0, {}}};
+  recording::ColumnWriter out;
+  encode_markers(markers, 1, 2, &out);
+  return {out.bytes().begin(), out.bytes().end()};
+}
+
+recording::Names example_names() {
+  recording::Names names;
+  names.texts = {"", "main", "/src/main.c", "compiled"};
+  names.functions = {{1, 2, 10, 0}, {3, 0, 0, kNone}};
+  names.frames = {{0, 2}, {2, 1}};
+  names.lines = {{0, 2, 11}, {1, 0, 0}, {1, 2, 12}};
+  names.jit = {{0, 2, 0, 3}, {0, 2, 45, 1}};
+  return names;
+}
+
+std::vector<uint8_t> real_names(void (*encode)(const recording::Names&, recording::ColumnWriter*)) {
+  recording::ColumnWriter out;
+  encode(example_names(), &out);
+  return {out.bytes().begin(), out.bytes().end()};
+}
+
+std::vector<uint8_t> real_segment() {
+  recording::ColumnWriter out;
+  encode(recording::Segment{3, 12, 50}, &out);
+  return {out.bytes().begin(), out.bytes().end()};
+}
+
+std::vector<uint8_t> real_identities() {
+  recording::ColumnWriter out;
+  encode(recording::Identities{{{0, 7, {}}}, {{0, 70}, {1, 71}}}, &out);
+  return {out.bytes().begin(), out.bytes().end()};
+}
+
 template <typename Bytes>
 void patch(ByteCursor patches, Bytes* bytes) {
   while (!patches.at_end() && !bytes->empty()) {
@@ -65,8 +118,15 @@ void patch(ByteCursor patches, Bytes* bytes) {
 
 std::string file_of(std::span<const uint8_t> input) {
   static const std::vector<uint8_t> rows = real_rows();
+  static const std::vector<uint8_t> markers = real_markers();
   static recording::BlockEncoder encoder;
-  std::string file("SAMPAN\2\0", 8);
+  static const std::vector<uint8_t> names = real_names(recording::encode_names);
+  static const std::vector<uint8_t> jit_names = real_names(recording::encode_jit_names);
+  std::string file("SAMPAN\5\0", 8);
+  const auto append_changed = [&](BlockType type, std::vector<uint8_t> changed, ByteCursor part) {
+    patch(part, &changed);
+    encoder.append(type, changed, &file);
+  };
   ByteCursor in(input);
   while (!in.at_end()) {
     const uint8_t kind = in.u8() % kPartCount;
@@ -81,12 +141,14 @@ std::string file_of(std::span<const uint8_t> input) {
         encoder.append(type, part.take(part.remaining()), &file);
         break;
       }
-      case kPatchedRows: {
-        std::vector<uint8_t> changed = rows;
-        patch(part, &changed);
-        encoder.append(BlockType::kRows, changed, &file);
+      case kPatchedRows: append_changed(BlockType::kRows, rows, part); break;
+      case kPatchedMarkers: append_changed(BlockType::kMarkers, markers, part); break;
+      case kPatchedNames: append_changed(BlockType::kNames, names, part); break;
+      case kPatchedJitNames: append_changed(BlockType::kJitNames, jit_names, part); break;
+      case kPatchedIds:
+        encoder.append(BlockType::kSegment, real_segment(), &file);
+        append_changed(BlockType::kIdentities, real_identities(), part);
         break;
-      }
       case kPatchedFile: patch(part, &file); break;
     }
   }
@@ -103,6 +165,9 @@ void check(const recording::Recording& recording) {
   for (const auto& row : recording.losses) {
     require(row.process == kNone || row.process < recording.processes.size());
   }
+  for (const auto& row : recording.earlier_losses) {
+    require(row.process < recording.processes.size());
+  }
   for (const auto& row : recording.frames) {
     require(row.module == kNone || row.module < recording.modules.size());
   }
@@ -118,6 +183,35 @@ void check(const recording::Recording& recording) {
   }
 }
 
+void check(const recording::Recording& recording, const recording::Markers& markers) {
+  const size_t threads = recording.threads.size(), processes = recording.processes.size();
+  const size_t texts = markers.texts.size();
+  require(texts > 0 && markers.texts[0].empty());
+  for (const auto& row : markers.spans) {
+    require(row.begin_ns <= row.end_ns && row.name < texts && row.text < texts);
+    require(row.thread < threads && row.end_thread < threads);
+    require(static_cast<unsigned>(row.kind) < recording::kSpanKindCount);
+    require(static_cast<unsigned>(row.closed) < recording::kClosedCount);
+  }
+  for (const auto& row : markers.events) {
+    require(row.thread < threads && row.name < texts && row.text < texts);
+  }
+  for (const auto& row : markers.counters) {
+    require(row.thread < threads && row.name < texts && std::isfinite(row.value));
+  }
+  for (const auto& row : markers.sections) {
+    require(row.begin_ns <= row.end_ns && row.process < processes && row.name < texts);
+    require(row.thread == kNone || row.thread < threads);
+  }
+  for (const auto& row : markers.pauses) {
+    require(row.begin_ns <= row.end_ns && row.process < processes);
+  }
+  for (const auto& row : markers.labels) {
+    require(row.process < processes && (row.thread == kNone || row.thread < threads));
+    require(row.text < texts);
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -125,6 +219,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     recording::Recording recording = recording::parse(file, "fuzz");
     check(recording);
+    check(recording, recording.markers);
+    // As two segments of a session, of which a part is asked for.
+    recording::Joiner joiner;
+    joiner.add(recording);
+    joiner.add(recording);
+    const recording::Recording joined = joiner.finish();
+    check(joined);
+    check(joined, joined.markers);
+    const recording::Recording part = recording::rebased(recording::cut(joined, 15, 800));
+    check(part);
+    check(part, part.markers);
     const profile::Profile profile = profile::load(std::move(recording));
     const profile::View view = profile::select(profile);
     require(profile::call_tree(view)[0].total == profile::total_weight(view));

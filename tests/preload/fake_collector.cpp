@@ -15,6 +15,7 @@
 #include <memory>
 
 #include "base/byte_cursor.h"
+#include "wire/lane_reader.h"
 #include "wire/session.h"
 
 namespace sampan::preload::test {
@@ -30,6 +31,9 @@ class Joined {
     if (base_ == MAP_FAILED) abort();
     wire::control_block(base_)->enabled.store(1);
     process_ = {&wire::control_block(base_)->process_ring, wire::process_ring_buffer(base_)};
+    for (uint32_t i = 0; i < wire::kLaneCount; ++i) {
+      lanes_.emplace_back().reader = {wire::lane_positions(base_, i), wire::lane_cells(base_, i)};
+    }
     records.pid = peer.pid;
     records.parent_pid = hello.parent_pid;
     records.forked = hello.forked != 0;
@@ -53,10 +57,35 @@ class Joined {
       const uint64_t end = ring.reader.head();
       while (ring.reader.next(end, record)) read_thread_record(ring, record);
     }
+    for (Lane& lane : lanes_) {
+      const uint64_t end = lane.reader.head();
+      drain_lane(lane.reader, end);
+      if (!lane.reader.blocked(end)) lane.blocked = 0;
+      if (++lane.blocked > kPatience) lane.reader.step_over_hole(end, false);
+    }
+  }
+
+  void set_rate(uint32_t rate_hz) { wire::control_block(base_)->rate_hz.store(rate_hz); }
+  bool has_used(uint64_t cpu_ns) const {
+    for (const ThreadRecords& thread : records.threads) {
+      if (!thread.samples.empty() && thread.samples.back().cpu_ns >= cpu_ns) return true;
+    }
+    return false;
   }
 
   ProcessRecords& finish() {
     drain();
+    for (Lane& lane : lanes_) finish_lane(lane.reader);
+    for (uint32_t slot = 0; slot < rings_.size(); ++slot) {
+      records.clock_rates.push_back(wire::thread_slot(base_, slot)->rate_hz.load());
+      records.handler_ns += wire::thread_slot(base_, slot)->handler_ns.load();
+      records.timer_signals += wire::thread_slot(base_, slot)->timer_signals.load();
+      records.perf_signals += wire::thread_slot(base_, slot)->perf_signals.load();
+      for (const wire::OpenSpan& span : wire::thread_slot(base_, slot)->open.spans) {
+        if (span.id.load() != 0) records.open_spans.push_back(span.id.load());
+      }
+    }
+    records.interned_names = wire::marker_names(base_)->count.load();
     const wire::ControlBlock* control = wire::control_block(base_);
     for (unsigned i = 0; i < wire::kLossCount; ++i) records.losses[i] = control->losses[i].load();
     records.perf_clock = control->perf_clock.load() != 0;
@@ -74,6 +103,13 @@ class Joined {
     std::vector<uint64_t> previous;
   };
 
+  // Rounds that a record may take to be completed.
+  static constexpr unsigned kPatience = 4;
+  struct Lane {
+    wire::LaneReader reader;
+    unsigned blocked = 0;
+  };
+
   static std::string rest(ByteCursor& cursor) {
     const auto bytes = cursor.take(cursor.remaining());
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -82,6 +118,39 @@ class Joined {
     const auto bytes = cursor.take(wire::kThreadNameSize);
     const char* text = reinterpret_cast<const char*>(bytes.data());
     return {text, strnlen(text, bytes.size())};
+  }
+
+  void drain_lane(wire::LaneReader& lane, uint64_t limit) {
+    wire::LaneReader::Marker marker;
+    while (lane.next(limit, marker)) {
+      const wire::MarkerRecord& record = marker.record;
+      MarkerSeen seen{static_cast<wire::MarkerType>(record.type),
+                      record.flags,
+                      record.tid,
+                      {marker.name.begin(), marker.name.end()},
+                      {marker.text.begin(), marker.text.end()},
+                      {}};
+      std::copy_n(record.value, 5, seen.value);
+      if (record.name != wire::kInlineName) {
+        const wire::MarkerNames* names = wire::marker_names(base_);
+        if (record.name >= names->count.load()) abort();
+        const auto entry = names->entries[record.name];
+        seen.name.assign(reinterpret_cast<const char*>(names->text) + entry.offset, entry.size);
+      }
+      records.markers.push_back(std::move(seen));
+    }
+  }
+
+  void finish_lane(wire::LaneReader& lane) {
+    const uint64_t limit = lane.head();
+    drain_lane(lane, limit);
+    while (lane.blocked(limit)) {
+      lane.step_over_hole(limit, true);
+      drain_lane(lane, limit);
+    }
+    records.marker_holes += lane.holes();
+    records.markers_dropped += lane.dropped();
+    records.corrupt += lane.corrupt();
   }
 
   void read_process_record(const wire::RingReader::Record& record) {
@@ -144,6 +213,7 @@ class Joined {
     sample.ticks = cursor.u16();
     sample.stop = static_cast<wire::StopReason>(cursor.u8());
     sample.flags = cursor.u8();
+    if ((sample.flags & wire::kSampleAfterGap) != 0) sample.left_out_ns = cursor.u64();
     const uint64_t shared = cursor.uleb();
     const uint64_t fresh = cursor.uleb();
     uint64_t frame = 0;
@@ -164,6 +234,7 @@ class Joined {
   void* base_;
   wire::RingReader process_;
   std::vector<Ring> rings_;
+  std::vector<Lane> lanes_;
 };
 
 int listen_at(const std::string& name) {
@@ -192,7 +263,8 @@ std::unique_ptr<Joined> accept_one(int listener, const RunOptions& options) {
   const int memfd = memfd_create("rings", MFD_CLOEXEC);
   if (ftruncate(memfd, wire::kSharedSize) != 0) abort();
   auto joined = std::make_unique<Joined>(memfd, peer, hello);
-  wire::Welcome welcome{wire::kWireVersion, 1, options.rate_hz, options.follow ? 1u : 0u};
+  joined->set_rate(options.rate_hz);
+  wire::Welcome welcome{wire::kWireVersion, 1, options.follow ? 1u : 0u, 0};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   iovec data{&welcome, sizeof welcome};
   msghdr message{};
@@ -267,7 +339,12 @@ RunResult run_with_shim(const std::vector<std::string>& command, const RunOption
       if (size > 0) result.output.append(buffer, static_cast<size_t>(size));
       open = size > 0;
     }
-    for (auto& process : joined) process->drain();
+    for (auto& process : joined) {
+      process->drain();
+      if (options.later_rate_hz != 0 && process->has_used(options.later_ns)) {
+        process->set_rate(options.later_rate_hz);
+      }
+    }
   }
   waitpid(pid, &result.status, 0);
   for (auto& process : joined) result.processes.push_back(process->finish());

@@ -21,6 +21,7 @@ struct SampleRecord {
   unsigned ticks;
   wire::StopReason stop;
   uint8_t flags;
+  uint64_t left_out_ns = 0;
   std::vector<uint64_t> frames;  // leaf first
 };
 
@@ -44,6 +45,15 @@ struct ModuleRecord {
   std::string path;
 };
 
+// A record of a lane, its name looked up.
+struct MarkerSeen {
+  wire::MarkerType type;
+  uint16_t flags;
+  int32_t tid;
+  std::string name, text;
+  uint64_t value[5];
+};
+
 // One joined process (a forked child is another).
 struct ProcessRecords {
   pid_t pid = 0;
@@ -58,7 +68,14 @@ struct ProcessRecords {
   std::vector<std::string> execs;
   unsigned failed_execs = 0;
   std::vector<int32_t> exits;
+  std::vector<MarkerSeen> markers;  // lane after lane
+  uint64_t markers_dropped = 0;
+  uint64_t marker_holes = 0;
+  uint32_t interned_names = 0;
+  std::vector<uint64_t> open_spans;  // ids, at the end
   uint64_t losses[wire::kLossCount] = {};
+  std::vector<uint32_t> clock_rates;                             // of the slots, at the end
+  uint64_t handler_ns = 0, timer_signals = 0, perf_signals = 0;  // sums of the slots
   uint64_t corrupt = 0;
 
   const ThreadRecords* main_thread() const;
@@ -74,6 +91,9 @@ struct RunResult {
 
 struct RunOptions {
   uint32_t rate_hz = 250;
+  // Asked for as soon as a sample says that its thread has used so much CPU; 0: never.
+  uint32_t later_rate_hz = 0;
+  uint64_t later_ns = 0;
   bool follow = true;
   bool shim = true;                      // false: run bare, to compare with
   std::vector<std::string> environment;  // more of it

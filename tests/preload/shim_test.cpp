@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/units.h"
 #include "fake_collector.h"
 
 namespace sampan::preload::test {
@@ -11,7 +12,6 @@ namespace {
 
 // What is asked of sampled CPU is well below what the target burns: on a busy machine, the tick
 // misses the last milliseconds of a thread.
-constexpr uint64_t kMs = 1'000'000;
 
 RunResult run(std::vector<std::string> words, const RunOptions& options = {}) {
   words.insert(words.begin(), SAMPAN_TARGET);
@@ -35,7 +35,7 @@ TEST(Shim, SamplesTheMainThread) {
   ASSERT_NE(main, nullptr);
   EXPECT_EQ(main->first_name, "shim_target");
   EXPECT_GT(main->samples.size(), 50u);
-  EXPECT_GT(main->sampled_cpu_ns(), 350 * kMs);
+  EXPECT_GT(main->sampled_cpu_ns(), 350 * kNsPerMs);
   size_t complete = 0;
   for (const SampleRecord& sample : main->samples) {
     ASSERT_FALSE(sample.frames.empty());
@@ -74,8 +74,8 @@ TEST(Shim, SamplesNamedThreads) {
                                      [tid = tid](const ThreadRecords& t) { return t.tid == tid; });
     ASSERT_NE(thread, process.threads.end());
     EXPECT_TRUE(thread->ended);
-    EXPECT_GE(thread->end_cpu_ns, 200 * kMs);
-    EXPECT_GE(thread->sampled_cpu_ns(), 150 * kMs);
+    EXPECT_GE(thread->end_cpu_ns, 200 * kNsPerMs);
+    EXPECT_GE(thread->sampled_cpu_ns(), 150 * kNsPerMs);
   }
 }
 
@@ -84,7 +84,7 @@ TEST(Shim, SeesEveryEndOfAThread) {
   ASSERT_EQ(result.processes.size(), 1u);
   unsigned ended = 0;
   for (const ThreadRecords& thread : result.processes[0].threads) {
-    ended += thread.ended && thread.end_cpu_ns >= 60 * kMs;
+    ended += thread.ended && thread.end_cpu_ns >= 60 * kNsPerMs;
   }
   EXPECT_EQ(ended, 2u);
 }
@@ -108,6 +108,64 @@ TEST(Shim, FallsBackToTheCpuTimer) {
   EXPECT_GT(process.samples(), 40u);
   EXPECT_EQ(process.loss(wire::Loss::kPerfRefused), 1u);
   EXPECT_EQ(process.main_thread()->samples[0].flags, 0);
+}
+
+// The rate of the samples in a part of the thread's CPU time.
+double rate_hz(const ThreadRecords& thread, uint64_t from_ns, uint64_t to_ns) {
+  const auto count =
+      std::count_if(thread.samples.begin(), thread.samples.end(),
+                    [&](const SampleRecord& s) { return s.cpu_ns >= from_ns && s.cpu_ns < to_ns; });
+  return static_cast<double>(count) / (static_cast<double>(to_ns - from_ns) * 1e-9);
+}
+
+class ShimRates : public testing::TestWithParam<std::pair<uint32_t, uint32_t>> {};
+
+// From half of its CPU time on the thread is asked for another rate; it may notice one old period
+// later, and the test itself a moment after that.
+TEST_P(ShimRates, AThreadFollowsAnotherRate) {
+  const auto [before, after] = GetParam();
+  constexpr uint64_t kHalf = 600 * kNsPerMs, kLate = 100 * kNsPerMs;
+  const RunResult result =
+      run({"burn", "1200"},
+          {.rate_hz = before, .later_rate_hz = after, .later_ns = kHalf, .environment = {}});
+  ASSERT_EQ(result.processes.size(), 1u);
+  const ProcessRecords& process = result.processes[0];
+  if (process.loss(wire::Loss::kPerfRefused) != 0) {
+    GTEST_SKIP() << "the kernel refuses perf_event_open";
+  }
+  const ThreadRecords& main = *process.main_thread();
+  ASSERT_FALSE(main.samples.empty());
+  const uint64_t used_ns = process.thread_cpu.at(process.pid);
+  const uint64_t end_ns = std::min(used_ns, 1200 * kNsPerMs);
+  const double first = rate_hz(main, 0, kHalf), second = rate_hz(main, kHalf + kLate, end_ns);
+  // A clock is not random: it may be late on a busy machine, but never early. Of so few samples one
+  // more or less counts.
+  const double one_more = 1e9 / static_cast<double>(end_ns - kHalf - kLate);
+  EXPECT_LE(first, before * 1.02 + one_more);
+  EXPECT_GE(first, before * 0.75);
+  EXPECT_LE(second, after * 1.02 + one_more);
+  EXPECT_GE(second, after * 0.75 - one_more);
+  EXPECT_EQ(process.clock_rates.at(0), after);
+  const bool perf = std::max(before, after) > 250;  // the fastest common tick
+  EXPECT_EQ(process.perf_signals > 0, perf);
+  // Whatever the rate, samples carry the thread's CPU but for its last period.
+  EXPECT_GE(main.sampled_cpu_ns() + 1'000'000'000 / after + 20 * kNsPerMs, used_ns);
+}
+
+INSTANTIATE_TEST_SUITE_P(WithinAndAcrossTheTick, ShimRates,
+                         testing::Values(std::pair(200u, 40u), std::pair(20u, 200u),
+                                         std::pair(2000u, 100u), std::pair(100u, 2000u),
+                                         std::pair(1000u, 3000u)));
+
+TEST(Shim, SaysWhatSamplesCost) {
+  const RunResult result = run({"burn", "500"});
+  ASSERT_EQ(result.processes.size(), 1u);
+  const ProcessRecords& process = result.processes[0];
+  EXPECT_EQ(process.timer_signals, process.samples());
+  EXPECT_EQ(process.perf_signals, 0u);
+  // A handler takes microseconds: not less than a tenth of one, nor a tenth of the thread's time.
+  EXPECT_GT(process.handler_ns, process.samples() * 100);
+  EXPECT_LT(process.handler_ns, process.thread_cpu.at(process.pid) / 10);
 }
 
 TEST(Shim, LeavesNoDescriptor) {
@@ -145,12 +203,12 @@ TEST(Shim, GoesOnInAForkedChild) {
   ASSERT_NE(child, nullptr);
   EXPECT_EQ(child->parent_pid, result.processes[0].pid);
   ASSERT_NE(child->main_thread(), nullptr);
-  EXPECT_GE(child->main_thread()->sampled_cpu_ns(), 60 * kMs);
+  EXPECT_GE(child->main_thread()->sampled_cpu_ns(), 60 * kNsPerMs);
   EXPECT_EQ(child->exits, std::vector<int32_t>{3});
   EXPECT_GE(child->modules.size(), 3u);
   EXPECT_EQ(child->corrupt, 0u);
   // The parent's own records are not mixed with the child's.
-  EXPECT_LT(result.processes[0].main_thread()->sampled_cpu_ns(), 110 * kMs);
+  EXPECT_LT(result.processes[0].main_thread()->sampled_cpu_ns(), 110 * kNsPerMs);
 }
 
 TEST(Shim, FindsOutThatItWasForkedByARawCall) {
@@ -158,7 +216,7 @@ TEST(Shim, FindsOutThatItWasForkedByARawCall) {
   const ProcessRecords* child = forked_process(result);
   ASSERT_NE(child, nullptr);
   ASSERT_NE(child->main_thread(), nullptr);
-  EXPECT_GE(child->main_thread()->sampled_cpu_ns(), 60 * kMs);
+  EXPECT_GE(child->main_thread()->sampled_cpu_ns(), 60 * kNsPerMs);
 }
 
 TEST(Shim, FindsThreadsOfRawClone) {
@@ -181,7 +239,7 @@ TEST(Shim, HandsTheSessionOnWhateverTheEnvironment) {
   EXPECT_EQ(result.processes[0].failed_execs, 1u);
   EXPECT_EQ(result.processes[0].pid, result.processes[1].pid);
   EXPECT_FALSE(result.processes[1].forked);
-  EXPECT_GE(result.processes[1].main_thread()->sampled_cpu_ns(), 60 * kMs);
+  EXPECT_GE(result.processes[1].main_thread()->sampled_cpu_ns(), 60 * kNsPerMs);
 }
 
 TEST(Shim, ExecUnderThePerfClock) {
@@ -199,7 +257,7 @@ TEST(Shim, LeavesTheParentAloneInAVforkChild) {
     ASSERT_EQ(result.processes.size(), 2u) << word;
     EXPECT_TRUE(result.processes[0].execs.empty());
     EXPECT_EQ(result.processes[0].exits.size(), 1u);
-    EXPECT_GE(result.processes[1].main_thread()->sampled_cpu_ns(), 60 * kMs);
+    EXPECT_GE(result.processes[1].main_thread()->sampled_cpu_ns(), 60 * kNsPerMs);
   }
 }
 
@@ -213,7 +271,7 @@ TEST(Shim, RecordsTheStatusOfEveryOrdinaryExit) {
     EXPECT_EQ(WEXITSTATUS(result.status), status) << word;
     ASSERT_EQ(result.processes.size(), 1u);
     EXPECT_EQ(result.processes[0].exits, std::vector<int32_t>{status}) << word;
-    EXPECT_GE(result.processes[0].main_thread()->sampled_cpu_ns(), 25 * kMs) << word;
+    EXPECT_GE(result.processes[0].main_thread()->sampled_cpu_ns(), 25 * kNsPerMs) << word;
   }
 }
 

@@ -113,5 +113,22 @@ TEST(CallersTree, GoesFromAFunctionUpToItsCallers) {
             "      main 1/1\n");
 }
 
+TEST(CalleesTree, GoesFromAFunctionsOutermostCallDown) {
+  const Profile profile = profile_of(
+      "main;a;malloc 1\n"
+      "main;b;malloc;brk 2\n"
+      "main;b;malloc;hook;malloc 4\n"
+      "main;b 8\n");
+  const auto is_malloc = [&](uint32_t function) {
+    return function_name(profile, function) == "malloc";
+  };
+  EXPECT_EQ(print(callees_tree(profile, by_stack(select(profile)), is_malloc), profile),
+            "* 7/0\n"
+            "  malloc 7/1\n"
+            "    hook 4/0\n"
+            "      malloc 4/4\n"
+            "    brk 2/2\n");
+}
+
 }  // namespace
 }  // namespace sampan::profile

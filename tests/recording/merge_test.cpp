@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "recording/example.h"
 
 namespace sampan::recording {
 namespace {
+
+using namespace std::string_literals;
 
 // The example, as a file and back, of another host that began `later_ns` later.
 MergeInput input(const std::string& label, uint64_t later_ns = 0, int blocks = 2) {
@@ -57,6 +61,58 @@ TEST(Merge, KeepsWhatEqualsOnceAndAllWeights) {
   EXPECT_EQ(sum_of_weights(two), 2 * sum_of_weights(one));
   EXPECT_EQ(two.samples.back().stack, one.samples.back().stack);
   EXPECT_EQ(two.losses.size(), 2 * one.losses.size());
+}
+
+TEST(Merge, KeepsTheNamesOfFramesOnce) {
+  const TemporaryDirectory directory;
+  std::vector<MergeInput> inputs;
+  for (const char* label : {"a", "b"}) {
+    inputs.push_back(input(label));
+    Names& names = inputs.back().recording.names;
+    names.texts = {"", "function of "s + label, "file.c"};
+    names.functions = {{1, 2, 10, 0}};
+    // All frames, and one that is not there.
+    const size_t frames = inputs.back().recording.frames.size();
+    for (uint32_t frame = 0; frame <= frames; ++frame) {
+      names.frames.push_back({frame, 1});
+      names.lines.push_back({0, 2, frame});
+    }
+  }
+  write(merge(std::move(inputs), Align::kStart), directory.file("out"));
+  const Recording recording = read(directory.file("out"));
+  EXPECT_TRUE(recording.damage.empty());
+  const auto with_module = std::ranges::count_if(
+      recording.frames, [](const Frame& frame) { return frame.module != kNone; });
+  ASSERT_EQ(recording.names.frames.size(), static_cast<size_t>(with_module));
+  for (size_t i = 0; i < recording.names.frames.size(); ++i) {
+    const NamedLine& line = recording.names.lines[i];
+    EXPECT_EQ(line.line, recording.names.frames[i].frame);
+    const NamedFunction& function = recording.names.functions[line.function];
+    EXPECT_EQ(recording.names.texts[function.name], "function of a");
+    EXPECT_EQ(recording.names.texts[line.file], "file.c");
+  }
+}
+
+// Each keeps what its own processes called code without a file.
+TEST(Merge, CodeThatWasMadeAtRunTimeIsNamedByProcess) {
+  std::vector<MergeInput> inputs;
+  for (const char* label : {"a", "b"}) {
+    inputs.push_back(input(label, label[0] == 'b' ? 1000 : 0));
+    Recording& recording = inputs.back().recording;
+    const auto frame = std::ranges::find(recording.frames, kNone, &Frame::module);
+    ASSERT_NE(frame, recording.frames.end());
+    recording.names.texts = {"", "code of "s + label};
+    recording.names.jit = {{0, static_cast<uint32_t>(frame - recording.frames.begin()), 7, 1}};
+  }
+  const Recording merged = merge(std::move(inputs), Align::kClock);
+  const Names& names = merged.names;
+  ASSERT_EQ(names.jit.size(), 2u);
+  EXPECT_EQ(names.texts[names.jit[0].name], "code of a");
+  EXPECT_EQ(names.texts[names.jit[1].name], "code of b");
+  EXPECT_EQ(names.jit[0].process, 0u);
+  EXPECT_EQ(names.jit[1].process, merged.origins[0].processes);
+  EXPECT_EQ(names.jit[0].frame, names.jit[1].frame);
+  EXPECT_EQ(names.jit[1].from_ns, 7u + 1000u);
 }
 
 TEST(Merge, TimesAreThoseOfTheStartOrOfTheClock) {

@@ -119,6 +119,19 @@ TEST(Page, NoLineIsWiderThanTheTerminal) {
   }
 }
 
+TEST(Page, FullNamesWhereAskedFor) {
+  const profile::Profile profile = example();
+  const std::string full =
+      "std::vector<std::pair<int, long>, std::allocator<std::pair<int, long> > >::emplace_back("
+      "int&, long&&)";
+  for (const bool tree : {false, true}) {
+    const std::string brief = page(select(profile), {.tree = tree});
+    EXPECT_EQ(brief.find("allocator"), brief.npos) << brief;
+    const std::string text = page(select(profile), {.tree = tree, .full_names = true});
+    EXPECT_NE(text.find(full), text.npos) << text;
+  }
+}
+
 TEST(Page, Tree) {
   const profile::Profile profile = example();
   expect_golden("page_tree", page(select(profile), {.tree = true}));

@@ -41,6 +41,9 @@ TEST(Shorten, CutsWhatTellsLeastFirst) {
       // Rust.
       {"<alloc::vec::Vec<u8> as core::fmt::Write>::write_str", 20, "…write_str"},
       {"core::ptr::drop_in_place<alloc::vec::Vec<u8>>", 30, "core::ptr::drop_in_place<…>"},
+      // V8's, with a place behind them.
+      {"JS:*sort /srv/node/list.js:7:12", 12, "JS:*sort"},
+      {"JS:~compileFunction node:internal/modules/cjs/loader:1:25", 20, "JS:~compileFunction"},
       // Without a symbol, the offset is what tells.
       {"[libcrypto.so.3+0x123456]", 16, "[libc…+0x123456]"},
       {"[libcrypto.so.3+0x123456]", 10, "[libcrypt…"},

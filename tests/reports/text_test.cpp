@@ -69,5 +69,16 @@ TEST(Text, PathsLoseTheirFirstDirectories) {
   EXPECT_EQ(file_name("b"), "b");
 }
 
+TEST(Text, DurationsHaveThreeDigitsAndAUnit) {
+  EXPECT_EQ(duration(0), "0ns");
+  EXPECT_EQ(duration(999), "999ns");
+  EXPECT_EQ(duration(999.7), "1.00µs");
+  EXPECT_EQ(duration(1250), "1.25µs");
+  EXPECT_EQ(duration(99'949), "99.9µs");
+  EXPECT_EQ(duration(999'600), "1.00ms");
+  EXPECT_EQ(duration(3e9), "3.00s");
+  EXPECT_EQ(duration(12'345e9), "12,345s");
+}
+
 }  // namespace
 }  // namespace sampan::reports

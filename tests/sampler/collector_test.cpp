@@ -30,7 +30,7 @@ void* join(const std::string& name, bool forked, uint32_t version = wire::kWireV
   name.copy(address.sun_path + 1, sizeof address.sun_path - 1);
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   if (connect(fd, reinterpret_cast<sockaddr*>(&address), size) != 0) return nullptr;
-  const wire::Hello hello{version, wire::kSharedSize, getppid(), forked ? 1u : 0u};
+  const wire::Hello hello{version, wire::kSharedSize, getppid(), forked ? 1u : 0u, 0};
   send(fd, &hello, sizeof hello, MSG_NOSIGNAL);
   wire::Welcome welcome{};
   iovec data{&welcome, sizeof welcome};
@@ -67,7 +67,7 @@ class CollectorTest : public testing::Test {
   ~CollectorTest() override { std::filesystem::remove(path_); }
 
   void start(bool follow) {
-    collector_.emplace(loop_, *writer_, Collector::Options{name_, monotonic_ns(), 250, follow});
+    collector_.emplace(loop_, *writer_, Collector::Options{name_, monotonic_ns(), {}, follow});
   }
   // A process that does `what` and exits with its result.
   pid_t process(const std::function<int()>& what) {

@@ -41,13 +41,14 @@ inline Bytes thread_start(int32_t tid, uint64_t time, uint64_t cpu, const std::s
 
 // `fresh`: lookup AVMAs, leaf first.
 inline Bytes sample(uint64_t time, uint64_t cpu, uint16_t ticks, uint64_t shared,
-                    const std::vector<uint64_t>& fresh, uint8_t stop = 0) {
+                    const std::vector<uint64_t>& fresh, uint8_t stop = 0, uint64_t left_out = 0) {
   return payload([&](ByteWriter& out) {
     out.fixed(time);
     out.fixed(cpu);
     out.fixed(ticks);
     out.fixed(stop);
-    out.fixed(uint8_t{0});
+    out.fixed(left_out != 0 ? wire::kSampleAfterGap : uint8_t{0});
+    if (left_out != 0) out.fixed(left_out);
     out.uleb(shared);
     out.uleb(fresh.size());
     uint64_t before = 0;
@@ -58,10 +59,11 @@ inline Bytes sample(uint64_t time, uint64_t cpu, uint16_t ticks, uint64_t shared
   });
 }
 
-inline Bytes thread_end(uint64_t time, uint64_t cpu) {
+inline Bytes thread_end(uint64_t time, uint64_t cpu, uint64_t left_out = 0) {
   return payload([&](ByteWriter& out) {
     out.fixed(time);
     out.fixed(cpu);
+    out.fixed(left_out);
   });
 }
 

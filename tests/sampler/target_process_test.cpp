@@ -13,8 +13,8 @@ namespace {
 using recording::Recording;
 using wire::RecordType;
 
-constexpr uint64_t kStart = 1'000;  // of the session
-constexpr uint64_t kPeriod = 4'000'000;
+constexpr uint64_t kStart = 1'000;     // of the session
+constexpr pid_t kPid = (1 << 22) + 1;  // no process has it, so nobody's clock is read
 
 // One process whose rings the test fills.
 class TargetProcessTest : public testing::Test {
@@ -25,8 +25,7 @@ class TargetProcessTest : public testing::Test {
     SharedMemory memory;
     shim_.emplace(memory.base());
     base_ = memory.base();
-    process_.emplace(*writer_,
-                     TargetProcess::Origin{100, 99, "/bin/prog", kStart, kStart + 5, 0, kPeriod},
+    process_.emplace(*writer_, TargetProcess::Origin{kPid, 99, "/bin/prog", kStart, kStart + 5, 0},
                      std::move(memory));
   }
   ~TargetProcessTest() override { std::filesystem::remove(path_); }
@@ -66,10 +65,59 @@ TEST_F(TargetProcessTest, WeighsSamplesByTheCpuSinceTheOneBefore) {
   EXPECT_TRUE(recording.losses.empty());
 }
 
-TEST_F(TargetProcessTest, WeighsByTicksWhereTheClockIsNotKnown) {
+TEST_F(TargetProcessTest, WeighsByTicksOfTheThreadsClockWhereItsCpuIsNotKnown) {
+  process_->set_rate(1000);  // a thread that may not follow keeps its own
+  wire::thread_slot(base_, 0)->rate_hz.store(250);
   shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 10, 500, "main"));
   shim_->thread(0, RecordType::kSample, sample(kStart + 20, 0, 3, 0, {0x10}));
-  EXPECT_EQ(finish().samples.at(0).weight_ns, 3 * kPeriod);
+  EXPECT_EQ(finish().samples.at(0).weight_ns, 3 * 4'000'000u);
+}
+
+TEST_F(TargetProcessTest, LeavesOutWhatWasUsedWhileSamplingWasOff) {
+  shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 10, 500'000, "main"));
+  shim_->thread(0, RecordType::kSample, sample(kStart + 20'000, 1'500'000, 1, 0, {0x10}));
+  shim_->thread(0, RecordType::kSample, sample(kStart + 30'000, 9'500'000, 1, 1, {}, 0, 6'000'000));
+  shim_->thread(0, RecordType::kThreadEnd, thread_end(kStart + 50, 12'000'000, 7'000'000));
+  shim_->thread(1, RecordType::kThreadStart, thread_start(101, kStart + 10, 0, "killed"));
+  wire::thread_slot(base_, 1)->left_out_ns = 2'000'000;
+  const Recording recording = finish({kStart + 1000, 20'000'000, {}, false});
+  ASSERT_EQ(recording.samples.size(), 2u);
+  EXPECT_EQ(recording.samples[0].weight_ns, 1'000'000u);
+  EXPECT_EQ(recording.samples[1].weight_ns, 2'000'000u);
+  EXPECT_EQ(recording.thread_ends.at(0).cpu_ns, 4'500'000u);
+  EXPECT_EQ(recording.process_ends.at(0).cpu_ns, 11'000'000u);
+}
+
+// The segment has what samples say, and the next one the rest; both know module and stack.
+TEST_F(TargetProcessTest, DividesCpuBetweenSegments) {
+  const std::string second = path_ + "2";
+  std::filesystem::remove(second);
+  shim_->process(RecordType::kModuleLoad, module_load(kStart + 1, 0, 0x2000, 0x3000, "lib"));
+  shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 10, 500'000, "main"));
+  shim_->thread(0, RecordType::kSample, sample(kStart + 20'000, 1'500'000, 1, 0, {0x2100, 0x2200}));
+  process_->drain();
+  process_->end_segment(kStart + 40'000);
+  writer_->rotate(second, 40'000);
+  shim_->thread(0, RecordType::kSample, sample(kStart + 60'000, 4'500'000, 1, 2, {}));
+  shim_->thread(0, RecordType::kThreadEnd, thread_end(kStart + 70'000, 5'000'000));
+  process_->finish({kStart + 100'000, 6'000'000, {}, false});
+  writer_->finish({});
+
+  const Recording before = recording::read(path_), after = recording::read(second);
+  std::filesystem::remove(second);
+  ASSERT_EQ(before.thread_ends.size(), 1u);
+  EXPECT_EQ(before.thread_ends[0].cpu_ns, 1'000'000u);
+  EXPECT_EQ(before.thread_ends[0].time_ns, 40'000u);
+  EXPECT_TRUE(before.process_ends.at(0).lives_on);
+  ASSERT_EQ(after.thread_ends.size(), 1u);
+  EXPECT_EQ(after.thread_ends[0].cpu_ns, 3'500'000u);
+  EXPECT_EQ(*before.process_ends[0].cpu_ns + after.process_ends.at(0).cpu_ns.value(), 6'000'000u);
+  ASSERT_EQ(after.samples.size(), 1u);
+  EXPECT_EQ(after.samples[0].weight_ns, 3'000'000u);
+  const recording::Stack leaf = after.stacks.at(after.samples[0].stack);
+  EXPECT_EQ(after.frames.at(leaf.frame).address, 0x2100u);
+  EXPECT_EQ(after.modules.at(after.frames.at(leaf.frame).module).path, "lib");
+  EXPECT_EQ(after.threads.at(0).id, before.threads.at(0).id);
 }
 
 TEST_F(TargetProcessTest, ReadsModulesBeforeTheSamplesInThem) {

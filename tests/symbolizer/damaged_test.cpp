@@ -1,6 +1,9 @@
 // Files that are cut or changed: names may be missing, but nothing crashes and nothing hangs.
+#include <elf.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>
@@ -66,6 +69,35 @@ TEST_F(Damaged, NoiseForDebugInformation) {
     std::ifstream changed(path, std::ios::binary);
     symbolize_bytes(std::string(std::istreambuf_iterator<char>(changed), {}));
   }
+}
+
+// A section of 10 GB of nothing, which the file system has for free: it is not read through.
+TEST_F(Damaged, SparseSections) {
+  constexpr uint64_t kHuge = uint64_t{10} << 30;
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes_.data(), sizeof header);
+  size_t changed_sections = 0;
+  for (uint16_t i = 1; i < header.e_shnum; ++i) {
+    const size_t place = header.e_shoff + i * sizeof(Elf64_Shdr);
+    Elf64_Shdr section;
+    std::memcpy(&section, bytes_.data() + place, sizeof section);
+    const bool is_wanted = section.sh_type == SHT_SYMTAB || section.sh_type == SHT_PROGBITS ||
+                           section.sh_type == SHT_STRTAB;
+    if (!is_wanted || i == header.e_shstrndx) continue;
+    SCOPED_TRACE(i);
+    std::string changed = bytes_;
+    section.sh_offset = bytes_.size();
+    section.sh_size = kHuge;
+    std::memcpy(changed.data() + place, &section, sizeof section);
+    const std::string path = directory_ / "sparse.so";
+    std::ofstream(path, std::ios::binary) << changed;
+    std::filesystem::resize_file(path, bytes_.size() + kHuge);
+    profile::Profile profile = profile_of(path, svmas_);
+    symbolize(profile);
+    for (size_t k = 0; k < svmas_.size(); ++k) EXPECT_FALSE(lines_of(profile, k).empty());
+    ++changed_sections;
+  }
+  EXPECT_GT(changed_sections, 10u);
 }
 
 template <typename T>

@@ -1,6 +1,9 @@
 #include "symbolizer/demangle.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <string>
 
 namespace sampan::symbolizer {
 namespace {
@@ -22,6 +25,33 @@ TEST(Demangle, GivesRustNamesWithoutTheirHash) {
             "<Test + 'static as foo::Bar<Test>>::bar");
   EXPECT_EQ(demangle("_RNvCs1234_7mycrate3foo"), "mycrate::foo");
   EXPECT_EQ(demangle("_RINvNtC3std3mem8align_ofjE"), "std::mem::align_of::<usize>");
+}
+
+// As gdc-12 writes them.
+TEST(Demangle, GivesDNames) {
+  EXPECT_EQ(demangle("_Dmain"), "D main");
+  EXPECT_EQ(demangle("_D6shapes6circle5outerFiZi"), "shapes.circle.outer(int)");
+  EXPECT_EQ(demangle("_D6shapes6circle5outerFiZ5innerMFNaNbNiNfiZi"),
+            "shapes.circle.outer(int).inner(int)");
+  EXPECT_EQ(demangle("_D6shapes6circle__T6CircleTdZQk4areaMFNaNbNiNfiZd"),
+            "shapes.circle.Circle!(double).Circle.area(int)");
+  EXPECT_EQ(demangle("_D6shapes6circle1C6__dtorMFZv"), "shapes.circle.C.~this()");
+}
+
+TEST(WithoutCloneSuffix, GivesTheFunctionThatPartsAndCopiesAreOf) {
+  for (const char* symbol :
+       {"f.cold", "f.cold.12", "f.part.0", "f.isra.0", "f.constprop.3", "f.llvm.16024377216014",
+        "f.part.0.isra.0.cold", "f.lto_priv.0", "f.localalias", "f.localalias.4", "f"}) {
+    EXPECT_EQ(without_clone_suffix(symbol), "f") << symbol;
+  }
+}
+
+TEST(WithoutCloneSuffix, LeavesOtherFunctions) {
+  for (const char* symbol :
+       {"f._omp_fn.0", "f.avx2", "f.resolver", ".cold", "f.12", "cold", "part.1", "f.colder",
+        "scold", "", "main.func1", ".", "1", "f.isra.x"}) {
+    EXPECT_EQ(without_clone_suffix(symbol), symbol);
+  }
 }
 
 TEST(Demangle, LeavesWhatItDoesNotKnow) {
@@ -47,6 +77,20 @@ TEST(Demangle, SurvivesWhatIsTooDeep) {
   EXPECT_EQ(demangle(deep.c_str()), deep);
   demangle(("_Z1f" + std::string(8000, 'P') + "i").c_str());
   demangle(("_R" + std::string(8000, 'R')).c_str());
+  demangle(("_D1f" + std::string(8000, 'A')).c_str());
+  demangle(("_D1fF" + std::string(1000, 'A')).c_str());
+}
+
+// Each parameter has the one before twice: the last is 2^30 long.
+TEST(Demangle, SurvivesWhatGrows) {
+  std::string cpp = "_Z1fSt4pairIiiE", d = "_D1fFB2ii";
+  for (int i = 0; i < 30; ++i) {
+    const char before = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i];
+    cpp += fmt::format("S_IS{0}_S{0}_E", before);
+    d += i == 0 ? "B2QgQi" : "B2QiQk";
+  }
+  EXPECT_EQ(demangle(cpp.c_str()), cpp);
+  EXPECT_EQ(demangle((d + "Zi").c_str()), d + "Zi");
 }
 
 }  // namespace

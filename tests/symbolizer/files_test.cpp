@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <sstream>
@@ -97,6 +98,20 @@ TEST_F(SeparateFiles, AreNotUsedWithAnotherChecksum) {
   link(debug_);
   EXPECT_TRUE(has_source(innermost(stripped_, not_exported())));
   run("objcopy --remove-section .comment --add-section other=/bin/true " + debug_);
+  EXPECT_FALSE(has_source(innermost(stripped_, not_exported())));
+}
+
+// Nobody writes to the pipe, and the file has no end worth waiting for.
+TEST_F(SeparateFiles, AreNotWaitedForNorReadWithoutEnd) {
+  link(debug_);
+  fs::remove(debug_);
+  ASSERT_EQ(mkfifo(debug_.c_str(), 0600), 0);
+  EXPECT_FALSE(has_source(innermost(stripped_, not_exported())));
+  fs::remove(debug_);
+  run("objcopy --only-keep-debug --remove-section .note.gnu.build-id " + target_path() + " " +
+      debug_);
+  run("objcopy --remove-section .note.gnu.build-id " + stripped_);
+  fs::resize_file(debug_, uint64_t{10} << 30);  // its checksum would be that of all of it
   EXPECT_FALSE(has_source(innermost(stripped_, not_exported())));
 }
 

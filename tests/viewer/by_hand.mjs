@@ -3,6 +3,8 @@
 //   byHand([["main", [[1, 10, "main;work"], ...]], ...]): threads with samples of time, weight and
 //   stack, root first; frames in brackets are waits, an empty stack is unknown.
 
+import {noMarkers} from "../../src/viewer/data/markers.js";
+
 export function byHand(threads) {
   const names = [];
   const handle = (name) => {
@@ -43,7 +45,7 @@ export function byHand(threads) {
       weightNs: column(Float64Array, samples, "weightNs"),
       stack: column(Int32Array, samples, "stack"), waiting: column(Uint8Array, samples, "waiting"),
       taken: new Uint32Array(samples.length).fill(1)},
-    markers: [],
+    markers: noMarkers(),
   };
 }
 

@@ -69,6 +69,11 @@ class ProfilePage {
     }));
   }
 
+  // Scrolls a chart to one of its boxes.
+  reveal(index, selector = CHART) {
+    return this.page.$eval(selector, ({chart}, i) => chart.reveal(chart.boxes()[i]), index);
+  }
+
   chartWidth(selector = CHART) { return this.page.$eval(selector, canvas => canvas.clientWidth); }
 
   async pointAt({x, y}, selector = CHART) {
@@ -90,9 +95,14 @@ class ProfilePage {
     await this.settled();
   }
 
+  // On a busy machine the pointer arrives after the frames that are waited for.
   async tooltip() {
-    await this.settled();
-    return this.page.$$eval('.tooltip:not([hidden]) > div', lines => lines.map(line => line.textContent));
+    let lines = [];
+    for (let tries = 0; lines.length === 0 && tries < 20; ++tries) {
+      await this.settled();
+      lines = await this.page.$$eval('.tooltip:not([hidden]) > div', found => found.map(line => line.textContent));
+    }
+    return lines;
   }
 
   // What a canvas looks like, as a number.

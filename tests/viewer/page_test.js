@@ -30,14 +30,17 @@ beforeEach(async () => {
 });
 after(() => browser.close());
 
-// A frame that is seen, has room for a name, and is not all there is.
+// A frame that has room for a name and is not all there is; the chart is scrolled to it.
 async function someFrame() {
   const width = await page.chartWidth();
   const boxes = await page.boxes();
-  const frame = boxes.filter(box => !box.merged && box.seen && box.row > 1 && box.width < 0.9 * width)
+  const frame = boxes.filter(box => !box.merged && box.row > 1 && box.width < 0.9 * width)
     .sort((a, b) => b.width - a.width)[0];
   assert.ok(frame, 'the recording has such a frame');
-  return {...frame, share: frame.width / width};
+  await page.reveal(boxes.indexOf(frame));
+  const shown = (await page.boxes())[boxes.indexOf(frame)];
+  assert.ok(shown.seen, 'the chart scrolls to it');
+  return {...shown, share: frame.width / width};
 }
 // The same frame, wherever it is drawn now.
 const again = async ({name, row}) => widest(await page.boxes(), row, box => box.name === name);
@@ -49,6 +52,7 @@ test('the header says what was recorded, and how far it can be trusted', async (
   near(parseDuration(await figure('ran')), report.duration_s * 1e9, report.duration_s * kRounding * 1e9, 'ran');
   assert.equal(await figure('samples'), digits(report.samples));
   assert.match(await figure('rate'), new RegExp(`of ${report.rate_hz} Hz$`));
+  near(parseFloat(await figure('cost')), report.cost.share * 100, 0.0051, 'cost');
   near(parseFloat(await figure('coverage')), report.coverage * 100, 0.051, 'coverage');
   near(parseFloat(await figure('complete stacks')), report.complete_stacks * 100, 0.051, 'complete stacks');
   const lost = Object.values(report.lost).reduce((sum, n) => sum + n, 0);

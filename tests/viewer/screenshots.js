@@ -2,6 +2,8 @@
 //
 //   tests/support/npm_packages.py node tests/viewer/screenshots.js profile.html docs/images
 //
+// and page-markers, if that is named behind them, of one of `examples/service --requests 2000`.
+//
 // They are small enough to be kept in the repository, or it says so.
 'use strict';
 const fs = require('node:fs');
@@ -9,7 +11,7 @@ const path = require('node:path');
 const {Browser, ProfilePage} = require('./page_driver.js');
 
 const MOST_BYTES = 150_000;
-const [file, directory] = process.argv.slice(2);
+const [file, directory, wanted] = process.argv.slice(2);
 
 // A frame that people would look at.
 async function chooseFrame(page) {
@@ -19,22 +21,35 @@ async function chooseFrame(page) {
   await page.press('0');
 }
 
+// A span under the pointer.
+async function showSpan(page) {
+  await page.page.$eval('.timeline-rows', rows => { rows.style.height = '330px'; });
+  await page.settled();
+  const place = await page.page.$eval('#timeline canvas', ({timeline}) => {
+    const row = timeline.rows().find(({label, lanes}) => label.startsWith('computer') && lanes);
+    return {x: timeline.xOf(timeline.durationNs * 0.3), y: row.y + 18};
+  });
+  await page.pointAt(place, '#timeline canvas');
+}
+
 const PICTURES = {
   'page-flame': {fragment: 'view=flame&state=cpu', prepare: chooseFrame},
   'page-dark': {fragment: 'view=leftheavy&state=cpu&theme=dark', prepare: chooseFrame},
   'page-timeorder': {fragment: 'view=timeorder&threads=1-3'},
   'page-sunburst': {fragment: 'view=sunburst&state=cpu'},
   'page-sandwich': {fragment: 'view=sandwich&state=cpu', prepare: page => page.click('.sandwich-list tbody tr:nth-child(3)')},
+  'page-markers': {fragment: 'view=flame', prepare: showSpan, named: true},
   'page-table': {fragment: 'view=table&state=cpu', prepare: page => page.click('table.functions tbody tr:nth-child(2)')},
 };
 
 (async () => {
   const browser = await Browser.launch();
   fs.mkdirSync(directory, {recursive: true});
-  for (const [name, {fragment, prepare}] of Object.entries(PICTURES)) {
-    const page = await ProfilePage.open(browser, file, fragment, {viewport: {width: 1060, height: 640}});
+  for (const [name, {fragment, prepare, named = false}] of Object.entries(PICTURES)) {
+    if (wanted ? name !== wanted : named) continue;
+    const page = await ProfilePage.open(browser, file, fragment, {viewport: {width: 1060, height: named ? 760 : 640}});
     await prepare?.(page);
-    await page.page.mouse.move(0, 0);
+    if (!named) await page.page.mouse.move(0, 0);
     await page.page.evaluate(() => document.activeElement.blur());
     await page.settled();
     const to = path.join(directory, `${name}.png`);

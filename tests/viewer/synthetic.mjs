@@ -1,5 +1,7 @@
 // Profiles made up of numbers: of any size, and the same each time.
 
+import {noMarkers} from "../../src/viewer/data/markers.js";
+
 // A generator of numbers in [0, 1), by Marsaglia's xorshift32.
 function random(seed) {
   let state = seed | 0 || 1;
@@ -97,7 +99,8 @@ export function synthetic({threads = 8, processes = 1, samples = 4000, stacks = 
 
   return {
     meta: {program: "program", command: "./program --fast 'a b'", startTime: "2026-11-20T20:00:00Z",
-      durationNs, clock: waits ? "wall" : "cpu", rateHz: 100, achievedRateHz: 97.5, cpuNs,
+      durationNs, clock: waits ? "wall" : "cpu", rateHz: 100, rates: "100 Hz asked", lowestRateHz: 100,
+      cost: "0.012 s of CPU, 0.50 % of the program's: 0.20 % in it, 0.30 % sampan", achievedRateHz: 97.5, cpuNs,
       sampledCpuNs, samples, completeStacks: 0.998, lost: {"ring full": 3}, notes: [], diff: null},
     strings,
     modules: kModules.map((name) => ({name, path: `/usr/lib/${name}`})),
@@ -107,7 +110,7 @@ export function synthetic({threads = 8, processes = 1, samples = 4000, stacks = 
       name: i === 0 ? "program" : `child ${i}`, exit: "status 0"})),
     threads: list,
     samples: columns,
-    markers: [],
+    markers: noMarkers(),
   };
 }
 

@@ -34,13 +34,13 @@ TEST(Names, EveryStopReasonHasATextOfItsOwn) {
 }
 
 // Both sides of a session compute these; another layout needs another kWireVersion.
-TEST(ControlBlock, LayoutIsThatOfWireVersion1) {
-  ASSERT_EQ(kWireVersion, 1u);
+TEST(ControlBlock, LayoutIsThatOfWireVersion3) {
+  ASSERT_EQ(kWireVersion, 3u);
   EXPECT_EQ(sizeof(RingPositions), 128u);
   EXPECT_EQ(kSlotsOffset % kPage, 0u);
   EXPECT_EQ(kSlotStride % kPage, 0u);
   EXPECT_LE(kSharedSize, UINT32_MAX);  // Hello::wire_size
-  EXPECT_EQ(sizeof(Hello), 16u);
+  EXPECT_EQ(sizeof(Hello), 20u);
   EXPECT_EQ(sizeof(Welcome), 16u);
 }
 
@@ -53,7 +53,10 @@ TEST(ControlBlock, SlotsAndTheirBuffersDoNotOverlap) {
   EXPECT_GE(address(thread_slot(base, 1)),
             address(thread_ring_buffer(base, 0).data()) + kThreadRingSize);
   EXPECT_EQ(address(thread_ring_buffer(base, kSlotCount - 1).data()) + kThreadRingSize,
-            kSharedSize);
+            kMarkerNamesOffset);
+  EXPECT_EQ(address(lane_positions(base, 0)), kMarkerNamesOffset + kMarkerNamesSize);
+  EXPECT_EQ(address(lane_cells(base, 0).data() + kLaneCells), address(lane_positions(base, 1)));
+  EXPECT_EQ(address(lane_cells(base, kLaneCount - 1).data() + kLaneCells), kSharedSize);
 }
 
 }  // namespace

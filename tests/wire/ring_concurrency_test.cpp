@@ -18,7 +18,7 @@
 namespace sampan::wire {
 namespace {
 
-constexpr size_t kCapacity = size_t{1} << 14;
+constexpr size_t kLargeRing = size_t{1} << 14;
 
 // A record says its own number in every word, so that a torn one shows.
 size_t words_of(uint64_t number) {
@@ -58,7 +58,7 @@ uint64_t number_in(std::span<const uint8_t> payload) {
 
 TEST(RingConcurrency, TwoThreadsLoseNothingButWhatIsCounted) {
   constexpr uint64_t kRecords = 300'000;
-  TestRing ring(kCapacity);
+  TestRing ring(kLargeRing);
   std::atomic<bool> done = false;
   std::thread producer([&] {
     RingWriter writer = ring.writer();
@@ -91,7 +91,7 @@ TEST(RingConcurrency, TwoThreadsLoseNothingButWhatIsCounted) {
 struct SharedRing {
   RingPositions positions;
   std::atomic<uint64_t> committed;  // the last number that the producer knows to be in the ring
-  uint8_t buffer[kCapacity];
+  uint8_t buffer[kLargeRing];
 };
 
 TEST(RingConcurrency, AKilledProducerLeavesOnlyWholeRecordsAndAllThatItCommitted) {

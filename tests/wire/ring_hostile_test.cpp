@@ -11,12 +11,12 @@
 namespace sampan::wire {
 namespace {
 
-constexpr size_t kCapacity = 4096;
+constexpr size_t kHostileRing = 4096;
 
 TEST(HostileRing, APositionThatMakesNoSenseIsCountedAndSkipped) {
   for (const uint64_t head :
-       {uint64_t{kCapacity + 8}, uint64_t{4}, UINT64_MAX, uint64_t{1} << 63}) {
-    TestRing ring(kCapacity);
+       {uint64_t{kHostileRing + 8}, uint64_t{4}, UINT64_MAX, uint64_t{1} << 63}) {
+    TestRing ring(kHostileRing);
     RingReader reader = ring.reader();
     ring.positions->head = head;
     EXPECT_EQ(drain(reader), "") << head;
@@ -25,7 +25,7 @@ TEST(HostileRing, APositionThatMakesNoSenseIsCountedAndSkipped) {
 }
 
 TEST(HostileRing, AHeadThatGoesBackIsCorrupt) {
-  TestRing ring(kCapacity);
+  TestRing ring(kHostileRing);
   RingWriter writer = ring.writer();
   RingReader reader = ring.reader();
   put(writer, 1, "one");
@@ -54,7 +54,7 @@ TEST(HostileRing, ALengthThatMakesNoSenseIsCountedAndTheRestSkipped) {
       {"padding of eight", [](RecordHeader& h) { h.padding = 8; }},
   };
   for (const Change& change : changes) {
-    TestRing ring(kCapacity);
+    TestRing ring(kHostileRing);
     RingWriter writer = ring.writer();
     RingReader reader = ring.reader();
     put(writer, 1, "victim");
@@ -72,21 +72,21 @@ TEST(HostileRing, ALengthThatMakesNoSenseIsCountedAndTheRestSkipped) {
 }
 
 TEST(HostileRing, ARecordMayNotCrossTheEndOfTheBuffer) {
-  TestRing ring(kCapacity);
+  TestRing ring(kHostileRing);
   RingWriter writer = ring.writer();
   RingReader reader = ring.reader();
-  put(writer, 1, std::string(kCapacity - 24, 'x'));  // 16 bytes are left
+  put(writer, 1, std::string(kHostileRing - 24, 'x'));  // 16 bytes are left
   drain(reader);
   const RecordHeader header{64, 1, 0, 0};
-  std::memcpy(ring.buffer.data() + kCapacity - 16, &header, sizeof header);
+  std::memcpy(ring.buffer.data() + kHostileRing - 16, &header, sizeof header);
   ring.positions->head += 64;
   EXPECT_EQ(drain(reader), "");
   EXPECT_EQ(reader.corrupt(), 1u);
 }
 
 TEST(HostileRing, AWriterTakesATailThatMakesNoSenseForAFullRing) {
-  for (const uint64_t tail : {uint64_t{8}, UINT64_MAX - kCapacity, uint64_t{1} << 40}) {
-    TestRing ring(kCapacity);
+  for (const uint64_t tail : {uint64_t{8}, UINT64_MAX - kHostileRing, uint64_t{1} << 40}) {
+    TestRing ring(kHostileRing);
     RingWriter writer = ring.writer();
     ring.positions->tail = tail;  // ahead of head, or far behind
     EXPECT_FALSE(put(writer, 1, "x")) << tail;
@@ -94,28 +94,28 @@ TEST(HostileRing, AWriterTakesATailThatMakesNoSenseForAFullRing) {
 }
 
 TEST(HostileRing, AWriterTakesAHeadThatMakesNoSenseForAFullRing) {
-  TestRing ring(kCapacity);
+  TestRing ring(kHostileRing);
   RingWriter writer = ring.writer();
-  ring.positions->head = kCapacity - 4;  // the padding's header would cross the end
-  ring.positions->tail = kCapacity - 4;
+  ring.positions->head = kHostileRing - 4;  // the padding's header would cross the end
+  ring.positions->tail = kHostileRing - 4;
   EXPECT_FALSE(put(writer, 1, "12345678"));
 }
 
 TEST(HostileRing, GarbageNeverLeadsOutsideTheBuffer) {
   std::mt19937_64 random(42);
-  TestRing ring(kCapacity);
+  TestRing ring(kHostileRing);
   RingReader reader = ring.reader();
   const uint8_t* const begin = ring.buffer.data();
-  const uint8_t* const end = begin + kCapacity;
+  const uint8_t* const end = begin + kHostileRing;
   for (int round = 0; round < 20'000; ++round) {
     // Mostly plausible headers, so that the reader gets past the first check.
-    for (size_t i = 0; i < kCapacity; i += 8) {
+    for (size_t i = 0; i < kHostileRing; i += 8) {
       const uint64_t word = random();
       const RecordHeader header{static_cast<uint32_t>(word % 200), static_cast<uint8_t>(word >> 60),
                                 static_cast<uint8_t>((word >> 40) % 9), 0};
       std::memcpy(ring.buffer.data() + i, &header, sizeof header);
     }
-    ring.positions->head += (random() % (kCapacity + 64)) & ~(random() % 16 == 0 ? 0u : 7u);
+    ring.positions->head += (random() % (kHostileRing + 64)) & ~(random() % 16 == 0 ? 0u : 7u);
     RingReader::Record record{};
     for (const uint64_t limit = reader.head(); reader.next(limit, record);) {
       ASSERT_NE(record.type, kPadding);

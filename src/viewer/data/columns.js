@@ -24,6 +24,12 @@ export function columnReader(bytes) {
       if (at > bytes.length) throw new Error("the page's data ends too early");
       return into;
     },
+    doubles(into) {
+      const view = new DataView(bytes.buffer, bytes.byteOffset + at, 8 * into.length);
+      for (let i = 0; i < into.length; ++i) into[i] = view.getFloat64(8 * i, true);
+      at += 8 * into.length;
+      return into;
+    },
     flags(into) {
       into.set(bytes.subarray(at, at + into.length));
       at += into.length;

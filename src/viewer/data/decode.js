@@ -18,6 +18,29 @@ const kTypes = {
   "samples.stack": Int32Array,
   "samples.waiting": Uint8Array,
   "samples.taken": Uint32Array,
+  "spans.thread": Int32Array,
+  "spans.endThread": Int32Array,
+  "spans.beginNs": Float64Array,
+  "spans.durationNs": Float64Array,
+  "spans.name": Uint32Array,
+  "spans.text": Uint32Array,
+  "spans.parent": Int32Array,
+  "spans.across": Uint8Array,
+  "spans.closed": Uint8Array,
+  "sections.process": Int32Array,
+  "sections.thread": Int32Array,
+  "sections.beginNs": Float64Array,
+  "sections.durationNs": Float64Array,
+  "sections.name": Uint32Array,
+  "sections.closed": Uint8Array,
+  "events.thread": Int32Array,
+  "events.timeNs": Float64Array,
+  "events.name": Uint32Array,
+  "events.text": Uint32Array,
+  "counters.process": Int32Array,
+  "counters.name": Uint32Array,
+  "counters.timeNs": Float64Array,
+  "counters.value": Float64Array,
 };
 
 async function inflate(base64) {
@@ -34,8 +57,8 @@ async function inflate(base64) {
  */
 export async function decode(data) {
   const [headerBytes, columnBytes] = await Promise.all([inflate(data.header), inflate(data.columns)]);
-  const {columns, ...profile} = JSON.parse(new TextDecoder().decode(headerBytes));
-  const tables = {functions: {}, stacks: {}, samples: {}};
+  const {columns, markerTexts, ...profile} = JSON.parse(new TextDecoder().decode(headerBytes));
+  const tables = {functions: {}, stacks: {}, samples: {}, spans: {}, sections: {}, events: {}, counters: {}};
   const reader = columnReader(columnBytes);
   for (const {name, kind, count} of columns) {
     const [table, column] = name.split(".");
@@ -44,7 +67,9 @@ export async function decode(data) {
   tables.functions.count = tables.functions.name.length;
   tables.stacks.count = tables.stacks.prefix.length;
   tables.samples.count = tables.samples.timeNs.length;
-  return {...profile, ...tables, markers: []};
+  const {functions, stacks, samples, ...markers} = tables;
+  for (const table of Object.values(markers)) table.count = table.name.length;
+  return {...profile, functions, stacks, samples, markers: {texts: markerTexts, ...markers}};
 }
 
 /** The profile that a page carries, in elements made by src/exporters/html.cpp. */

@@ -11,6 +11,9 @@
  * @property {number} durationNs
  * @property {"cpu"|"wall"} clock wall: waiting threads were sampled too
  * @property {number} rateHz what was asked for
+ * @property {string} rates which rates held, as a sentence
+ * @property {number} lowestRateHz of them
+ * @property {string} cost of sampling, as a sentence; "" where it is not known
  * @property {number} achievedRateHz per second of CPU
  * @property {number} cpuNs as the kernel accounted it
  * @property {number} sampledCpuNs what samples carry of it
@@ -85,6 +88,23 @@
  */
 
 /**
+ * What the program said of itself. Names and texts are handles into `texts`, of which the first is
+ * "". Spans and events are by thread and then by time, counters by process and name, and time.
+ * `closed`: 0 by the program, 1 by the end of its thread, 2 of its process.
+ * @typedef {object} Markers
+ * @property {string[]} texts
+ * @property {{count: number, thread: Int32Array, endThread: Int32Array, beginNs: Float64Array,
+ *   durationNs: Float64Array, name: Uint32Array, text: Uint32Array, parent: Int32Array,
+ *   across: Uint8Array, closed: Uint8Array}} spans parent: a row, -1 none; across: of threads, by id
+ * @property {{count: number, process: Int32Array, thread: Int32Array, beginNs: Float64Array,
+ *   durationNs: Float64Array, name: Uint32Array, closed: Uint8Array}} sections thread: -1 all
+ * @property {{count: number, thread: Int32Array, timeNs: Float64Array, name: Uint32Array,
+ *   text: Uint32Array}} events
+ * @property {{count: number, process: Int32Array, name: Uint32Array, timeNs: Float64Array,
+ *   value: Float64Array}} counters what they stand at from that time on
+ */
+
+/**
  * @typedef {object} Profile
  * @property {Meta} meta
  * @property {string[]} strings
@@ -94,7 +114,7 @@
  * @property {Process[]} processes
  * @property {Thread[]} threads by process, main first, then busiest first
  * @property {Samples} samples
- * @property {object[]} markers
+ * @property {Markers} markers
  */
 
 export {};

@@ -9,6 +9,7 @@ const kKeys = [
   ["click", "choose a frame, and zoom to it; in time order and sandwich, a double click zooms or follows"],
   ["Ctrl + wheel", "zoom at the pointer; the wheel alone where nothing scrolls"],
   ["drag, Shift + wheel", "move sideways"],
+  ["click a span", "in the timeline: look at its time; the name of a thread: at that thread"],
   ["← → ↑ ↓", "from frame to frame; Enter zooms to the one that is chosen"],
   ["+ −  or  w s", "zoom; a and d move sideways"],
   ["Backspace", "back to what was shown before"],

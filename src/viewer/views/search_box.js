@@ -26,7 +26,7 @@ export function create(element, profile, state, {derived}) {
     redraw() {
       const {search} = state.get();
       if (document.activeElement !== input) input.value = search;
-      const {functions, error} = derived.found();
+      const {functions, markers, error} = derived.found();
       input.setAttribute("aria-invalid", error === "" ? "false" : "true");
       result.classList.toggle("error", error !== "");
       if (functions === null) {
@@ -35,7 +35,8 @@ export function create(element, profile, state, {derived}) {
       }
       const found = functions.reduce((sum, value) => sum + value, 0);
       const {ns} = derived.foundWeight();
-      result.textContent = `${percent(ns / (derived.all().ns || 1))} in ${counted(found, "function")}`;
+      const said = markers.count === 0 ? "" : ` · ${counted(markers.count, "marker")}`;
+      result.textContent = `${percent(ns / (derived.all().ns || 1))} in ${counted(found, "function")}${said}`;
       result.title = "samples with one of them on the stack, each counted once";
     },
   };

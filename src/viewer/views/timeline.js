@@ -1,17 +1,19 @@
-// What threads did over time, above the views: CPU use of all that are shown, then a row per thread.
-// Dragging over it, or the keyboard, chooses a range of time.
+// What threads did over time, above the views: CPU use of all that are shown, then sections and counters,
+// and a row per thread, with its spans and events. Dragging over it, a click on a span, or the keyboard
+// chooses a range of time.
 
 import {activity} from "../data/activity.js";
 import {beforeNextFrame, h} from "../dom.js";
-import {duration} from "../format.js";
+import {count, duration} from "../format.js";
 import {listenToRange} from "./range_input.js";
 import {isDark} from "./painter.js";
+import {createMarkers} from "./timeline_markers.js";
 import {drawActivity, drawAxis, drawRange, timelineColors} from "./timeline_paint.js";
+import {createRows, kRowHeight, rowAt} from "./timeline_rows.js";
 
 const kLabelWidth = 120;
 const kAxisHeight = 18;
 const kOverviewHeight = 40;
-const kRowHeight = 22;
 const kSlicePixels = 2;
 const kHeadHeight = kAxisHeight + kOverviewHeight;
 
@@ -20,21 +22,23 @@ const kHeadHeight = kAxisHeight + kOverviewHeight;
  * @param {import("../data/profile.js").Profile} profile
  * @param {ReturnType<import("../state.js").createState>} state
  */
-export function create(element, profile, state) {
+export function create(element, profile, state, {derived, tooltip, signal}) {
   const {durationNs} = profile.meta;
+  const allRows = createRows(profile);
   const canvas = h("canvas", {tabindex: 0, role: "application", "aria-roledescription": "timeline",
     "aria-keyshortcuts": "ArrowLeft ArrowRight Shift+ArrowLeft Shift+ArrowRight Home End Escape"});
   const floor = h("div", {class: "timeline-floor"}, canvas);
-  const scroller = h("div", {class: "timeline-rows"}, floor);
+  const scroller = h("div", {class: `timeline-rows${allRows.hasMarkers ? " tall" : ""}`}, floor);
   const said = h("span", {role: "status"});
   const clear = h("button", {type: "button", class: "link", "data-action": "all-time",
     onclick: () => setRange(null)}, "All time");
   element.append(scroller, h("div", {class: "timeline-said"}, said, clear));
   const context = canvas.getContext("2d");
+  const markers = createMarkers(context, profile);
 
   let width = 0;
   let height = 0;
-  let threads = [];         // of the rows
+  let rows = [];
   let shownThreads;         // the selection's, that `overview` is of
   let overview = null;
   let ofThread = new Map(); // activity, of the width that is drawn
@@ -60,32 +64,34 @@ export function create(element, profile, state) {
     return ofThread.get(thread);
   }
 
-  function drawRow(colors, thread, top) {
-    const {name, tid} = profile.threads[thread];
-    context.fillStyle = colors.text;
+  function drawRow(row, top, how) {
+    context.fillStyle = how.colors.text;
     context.save();
     context.beginPath();
-    context.rect(0, top, kLabelWidth - 6, kRowHeight);
+    context.rect(0, top, kLabelWidth - 6, row.height);
     context.clip();
-    context.fillText(name || `tid ${tid}`, 6, top + 15);
+    context.fillText(row.label, 6, top + 15);
     context.restore();
-    drawActivity(context, colors, threadActivity(thread), 1,
-      {left: kLabelWidth, top, height: kRowHeight - 2, step: (width - kLabelWidth) / slices()});
+    markers.draw(row, top, how);
+    if (row.kind !== "thread") return;
+    drawActivity(context, how.colors, threadActivity(row.thread), 1, {left: kLabelWidth,
+      top: top + row.height - kRowHeight, height: kRowHeight - 2, step: (width - kLabelWidth) / slices()});
   }
 
   function draw() {
     if (width === 0) return;
     const ratio = devicePixelRatio || 1;
-    const colors = timelineColors(isDark(state.get()));
+    const dark = isDark(state.get());
+    const colors = timelineColors(dark);
     const offset = scroller.scrollTop;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
     context.font = "12px system-ui, sans-serif";
-    const first = Math.floor(offset / kRowHeight);
-    for (let i = first; i < threads.length; ++i) {
-      const top = kHeadHeight + i * kRowHeight - offset;
+    const how = {colors, dark, xOf, right: width, matches: derived.found().markers?.matches ?? null};
+    for (let i = rows.indexOf(rowAt(rows, offset)); i >= 0 && i < rows.length; ++i) {
+      const top = kHeadHeight + rows[i].top - offset;
       if (top > height) break;
-      drawRow(colors, threads[i], top);
+      drawRow(rows[i], top, how);
     }
     context.fillStyle = colors.background;
     context.fillRect(0, 0, width, kHeadHeight);
@@ -116,19 +122,35 @@ export function create(element, profile, state) {
     draw();
   }
 
+  // The row there, and its marker if there is one.
+  function under(x, y) {
+    const below = y - kHeadHeight + scroller.scrollTop;
+    const row = y < kHeadHeight ? undefined : rowAt(rows, below);
+    if (row === undefined || x < kLabelWidth) return {row, marker: null};
+    return {row, marker: markers.at(row, below - row.top, timeAt(x), durationNs / (width - kLabelWidth))};
+  }
+  canvas.addEventListener("pointermove", (event) => {
+    const marker = event.buttons === 0 ? under(event.offsetX, event.offsetY).marker : null;
+    tooltip.show(marker?.lines ?? null, event);
+  });
+  canvas.addEventListener("pointerleave", () => tooltip.show(null));
+
   const redraw = beforeNextFrame(draw);
   scroller.addEventListener("scroll", redraw);
   new ResizeObserver(beforeNextFrame(layOut)).observe(scroller);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw, {signal});
 
   const timeline = {
     canvas, range, setRange, durationNs, timeAt, xOf,
     isInRows: (x) => x >= kLabelWidth,
-    /** A click that drags nothing: the thread there is chosen. */
+    /** A click that drags nothing: the time of the marker there is chosen, or the thread. */
     choose(x, y) {
-      const thread = y < kHeadHeight ? undefined : threads[Math.floor((y - kHeadHeight + scroller.scrollTop) / kRowHeight)];
-      if (thread !== undefined) state.set({selection: {...state.get().selection, threads: new Set([thread])}});
+      const {row, marker} = under(x, y);
+      if (marker?.range) setRange(marker.range);
+      else if (row?.thread !== undefined) state.set({selection: {...state.get().selection, threads: new Set([row.thread])}});
     },
+    /** Where a row and its markers are: for tests. */
+    rows: () => rows.map((row) => ({...row, y: kHeadHeight + row.top - scroller.scrollTop})),
   };
   canvas.timeline = timeline;  // for tests, and the curious at the console
   listenToRange(timeline);
@@ -138,14 +160,16 @@ export function create(element, profile, state) {
       const {selection} = state.get();
       if (overview === null || selection.threads !== shownThreads) {
         shownThreads = selection.threads;
-        threads = [...(shownThreads ?? profile.threads.keys())].sort((a, b) => a - b);
-        floor.style.height = `${kHeadHeight + threads.length * kRowHeight + 2}px`;
+        const placed = allRows.of([...(shownThreads ?? profile.threads.keys())].sort((a, b) => a - b));
+        rows = placed.rows;
+        floor.style.height = `${kHeadHeight + placed.height + 2}px`;
         overview = null;
       }
       const chosen = range();
       said.textContent = chosen
         ? `${duration(chosen[0])} to ${duration(chosen[1])}: ${duration(chosen[1] - chosen[0])}`
         : `${duration(durationNs)}. Drag to look at a part`;
+      if (allRows.hidden > 0) said.textContent += `. ${count(allRows.hidden)} spans or sections overlap too many others to be drawn`;
       clear.hidden = chosen === null;
       canvas.setAttribute("aria-label", `Timeline. ${said.textContent}`);
       layOut();

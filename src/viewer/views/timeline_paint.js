@@ -7,8 +7,10 @@ export function timelineColors(dark) {
   const {background, muted} = chartColors(dark);
   return dark
     ? {background, muted, text: "#e8eaee", line: "#30353f", cpu: "#7f9bff", waiting: "#4a505c",
+      event: "#e7a24a", counter: "#6f63a8",
       outside: "rgb(18 20 24 / 0.6)", edge: "#8fa8ff"}
     : {background, muted, text: "#1b1d22", line: "#dfe2e8", cpu: "#4f74e3", waiting: "#d3d5da",
+      event: "#b86a00", counter: "#b9aee6",
       outside: "rgb(244 245 247 / 0.7)", edge: "#2f55d4"};
 }
 

@@ -1,0 +1,140 @@
+"""Names for addresses, beside what else can give them: rows of bench/run.py.
+
+20,000 distinct addresses with inlines, each program reading them from a file, counted in addresses
+per CPU second, user and system. The small binary is made of sampan's own sources; the large debug
+file is libjvm's where openjdk-17-dbg is installed, else libc's. Cold: no names are kept of it.
+eu-addr2line is asked for fewer addresses, because it needs minutes.
+"""
+import os
+import pathlib
+import random
+import re
+import resource
+import shutil
+import subprocess
+import time
+
+import workloads
+
+ADDRESSES = 20_000
+FEW = 100
+OTHERS = (("llvm-symbolizer", [], ADDRESSES), ("addr2line", ["-fi"], ADDRESSES), ("eu-addr2line", ["-fi"], 200))
+CLANG_SAMPLES = 10_000
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LIBJVM = pathlib.Path("/usr/lib/jvm/java-17-openjdk-amd64/lib/server/libjvm.so")
+
+
+def addresses_of(path, count):
+    """Random addresses in .text."""
+    sections = subprocess.run(["readelf", "-SW", path], check=True, capture_output=True, text=True).stdout
+    begin, size = re.search(r" \.text +\S+ +(\w+) +\w+ +(\w+)", sections).groups()
+    begin, size = int(begin, 16), int(size, 16)
+    return random.Random(1).sample(range(begin, begin + size), min(count, size))
+
+
+def debug_file_of(path):
+    notes = subprocess.run(["readelf", "-n", path], check=True, capture_output=True, text=True).stdout
+    build_id = re.search(r"Build ID: (\w+)", notes).group(1)
+    return pathlib.Path(f"/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug")
+
+
+def compiled(path, *flags, compiler="g++", sources="[a-f]*.cpp"):
+    """A library of some of sampan's own sources."""
+    files = sorted((ROOT / "src" / "profile").glob(sources))
+    subprocess.run([compiler, "-std=c++20", *flags, "-shared", "-fPIC", "-Wl,--build-id",
+                    f"-I{ROOT / 'src'}", *map(str, files), "-o", str(path)], check=True, cwd=path.parent)
+    return path
+
+
+def small_binary(folder):
+    return compiled(folder / "small.so", "-O2", "-g")
+
+
+def large_file():
+    if LIBJVM.exists() and debug_file_of(LIBJVM).exists():
+        return debug_file_of(LIBJVM)
+    libc = debug_file_of("/lib/x86_64-linux-gnu/libc.so.6")
+    return libc if libc.exists() else None
+
+
+def measure(bench, command, addresses):
+    """CPU seconds, MB of memory and seconds of wall time of one run."""
+    asked = bench.folder / "addresses"
+    asked.write_text("\n".join(map(hex, addresses)) + "\n")
+    bench.table.note(" ".join(map(str, command)) + f" < {len(addresses)} addresses")
+    with asked.open() as questions:
+        begin = time.monotonic()
+        process = subprocess.Popen(list(map(str, command)), stdin=questions, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.monotonic() - begin
+    process.returncode = status
+    assert status == 0, command
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, wall
+
+
+def best(bench, command, addresses, runs=5):
+    return min(measure(bench, command, addresses) for _ in range(runs))
+
+
+def symbols(bench):
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.environ["XDG_CACHE_HOME"] = str(bench.folder / "cache")
+    files = [("small", small_binary(bench.folder), 300_000, 80), ("large", large_file(), 20_000, 500)]
+    for name, path, bound, memory_bound in files:
+        if path is None:
+            continue
+        addresses = addresses_of(path, ADDRESSES)
+        cached = [bench.sampan, "addr2line", "-fi", "-e", path]
+        cold = [*cached, "--no-cache"]
+
+        def judge_rate(what, measured, least):
+            rate = len(addresses) / measured[0]
+            bench.judge(what, rate, least, f"{rate:,.0f} ({measured[1]:.0f} MB)", ">=")
+
+        measured = best(bench, cold, addresses)
+        judge_rate(f"{name} file, {path.stat().st_size / 1e6:.0f} MB: addresses/CPU s, cold", measured, bound)
+        bench.judge("  MB of memory", measured[1], memory_bound, f"{measured[1]:.0f}")
+        measure(bench, cached, addresses)
+        judge_rate("  from the cache", best(bench, cached, addresses, runs=15), 2_000_000)
+        cpu, _, wall = best(bench, cold, addresses[:FEW])
+        bench.judge(f"  {FEW} addresses, s of CPU, cold", cpu, 0.3, f"{cpu:.3f} ({wall:.3f} wall)")
+        for other, options, count in OTHERS:
+            if shutil.which(other) is None:
+                bench.table.row(f"  {other}", "is missing")
+                continue
+            some = addresses[:count]
+            cpu, megabytes, _ = measure(bench, [other, *options, "-e", path], some)
+            bench.table.row(f"  {other}, {len(some):,} addresses",
+                            f"{len(some) / cpu:,.0f} ({megabytes:.0f} MB)")
+
+
+def recording(bench):
+    """All names of a recording, when nothing is known of them yet."""
+    if "clang" not in bench.workloads:
+        return
+    command = workloads.compile_heavy(bench.folder, 20)
+    rate = ["--rate", "1000", "--no-symbolize"]
+    workloads.run("clang", command, bench.folder, bench.capture(*rate))
+    path, report = bench.recording()
+    seconds = []
+    for number in range(3):
+        copy = shutil.copy(path, bench.folder / "copy.sampan")
+        os.environ["XDG_CACHE_HOME"] = str(bench.folder / f"none{number}")
+        names = [bench.sampan, "symbolize", str(copy)]
+        bench.table.note(" ".join(names))
+        begin = time.monotonic()
+        process = subprocess.Popen(names, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        said = process.stdout.read().decode()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = status
+        seconds.append((time.monotonic() - begin, usage.ru_utime + usage.ru_stime))
+    wall, cpu = min(seconds)
+    addresses = re.search(r"of (\d+) addresses", said).group(1)
+    scaled = wall * CLANG_SAMPLES / report["samples"]
+    bench.judge(f"clang, {CLANG_SAMPLES:,} samples: names, s", scaled, 0.5,
+                f"{scaled:.2f} ({report['samples']:,} samples, {addresses} addresses, "
+                f"{wall:.2f} s, {cpu:.2f} of CPU)")
+
+
+ROWS = {"symbols": symbols, "symbols of a recording": recording}

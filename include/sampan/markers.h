@@ -1,0 +1,277 @@
+// Markers: a program says what it is doing, and sampan puts that beside the samples of where its
+// time goes. Header only, C11 and C++17 and later; no library to link. See docs/markers.md.
+//
+//   sampan_span_begin("parse");                       C: what this thread does until the end
+//   sampan_span_end();
+//   sampan::Span span{"parse"};                       C++: until the scope is left
+//   sampan_event("cache full");                       one moment
+//   sampan_counter_set("queue length", 12);           a number that goes up and down
+//   sampan_section_start("request_17");               what gets a profile of its own
+//   sampan_section_stop("request_17");
+//
+// Without sampan, a call is a load and a predicted branch. With it, all of these may be called by
+// any thread and in signal handlers: no lock, no allocation, no errno. Names and texts are UTF-8,
+// copied, cut beyond 512 bytes. Times are CLOCK_MONOTONIC nanoseconds. Ids are never 0, and 0
+// without sampan; they are of one process.
+//
+// How the shim finds a program that links nothing of it: each module (program or library) has one
+// pointer, null, and an ELF note with its place. The shim reads the notes of the modules that are
+// loaded and stores the address of its table of functions in the pointers.
+//
+// SAMPAN_NO_MARKERS, defined before the header is included, makes all calls nothing at all.
+#ifndef SAMPAN_MARKERS_H
+#define SAMPAN_MARKERS_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The shim's functions. What is new is appended, and is a new version: a program works with the
+// shims of its own version and later. For languages without this header, the shim exports
+//   const struct sampan_marker_functions* sampan_find_markers(uint32_t version)
+// which is null when markers are off or the shim is older.
+struct sampan_marker_functions {
+  void (*span_begin)(const char* name, uint64_t parent_id);  // 0: the innermost open span
+  void (*span_end)(void);
+  void (*span_text)(const char* text);
+  uint64_t (*span_current)(void);
+  uint64_t (*span_start)(const char* name, uint64_t parent_id);
+  void (*span_stop)(uint64_t id);
+  void (*event)(const char* name, const char* text, uint64_t time_ns);  // 0: now
+  void (*counter_add)(const char* name, double value);
+  void (*counter_set)(const char* name, double value);
+  void (*section_start)(const char* name, int calling_thread_only);
+  void (*section_stop)(const char* name, int calling_thread_only);
+  void (*pause)(void);
+  void (*resume)(void);
+  void (*thread_label)(const char* text);
+  void (*thread_order)(int order);
+  void (*process_label)(const char* text);
+  void (*process_order)(int order);
+  int (*profiled)(void);
+};
+
+#if defined(__linux__) && defined(__x86_64__) && !defined(__ILP32__) && defined(__GNUC__) && \
+    !defined(SAMPAN_NO_MARKERS)
+
+// The pointer and the note, once in each module, as SystemTap's probes do it: a group that the
+// linker keeps one of, and only where a call refers to it. The note's type is the version.
+__asm__(
+    ".ifndef sampan_markers_1\n"
+    ".pushsection .bss.sampan_markers_1,\"awG\",@nobits,sampan_markers_1,comdat\n"
+    ".balign 8\n"
+    ".weak sampan_markers_1\n"
+    ".hidden sampan_markers_1\n"
+    ".type sampan_markers_1,@object\n"
+    ".size sampan_markers_1,8\n"
+    "sampan_markers_1:\n"
+    ".skip 8\n"
+    ".popsection\n"
+    ".pushsection .note.sampan,\"aG\",@note,sampan_markers_1,comdat\n"
+    ".balign 4\n"
+    ".long 7, 8, 1\n"
+    ".asciz \"sampan\"\n"
+    ".balign 4\n"
+    ".quad sampan_markers_1 - .\n"
+    ".popsection\n"
+    ".endif\n");
+extern __attribute__((visibility("hidden"))) const struct sampan_marker_functions* sampan_markers_1;
+
+#define SAMPAN_MARKERS_FOUND __atomic_load_n(&sampan_markers_1, __ATOMIC_RELAXED)
+#define SAMPAN_MARKERS_RARELY(condition) __builtin_expect(!!(condition), 0)
+#else
+static const struct sampan_marker_functions* const sampan_markers_1 =
+#ifdef __cplusplus
+    nullptr;
+#else
+    0;
+#endif
+#define SAMPAN_MARKERS_FOUND sampan_markers_1
+#define SAMPAN_MARKERS_RARELY(condition) (condition)
+#endif
+
+#define SAMPAN_MARKERS_CALL(...)                                              \
+  const struct sampan_marker_functions* const markers = SAMPAN_MARKERS_FOUND; \
+  if (SAMPAN_MARKERS_RARELY(markers)) __VA_ARGS__
+
+// ---- Spans of one thread, nested ----
+
+// What the calling thread does from now on, inside the span that it has open.
+static inline void sampan_span_begin(const char* name) {
+  SAMPAN_MARKERS_CALL(markers->span_begin(name, 0));
+}
+
+// With a value, such as the request's number.
+static inline void sampan_span_begin_text(const char* name, const char* text) {
+  SAMPAN_MARKERS_CALL(markers->span_begin(name, 0), markers->span_text(text));
+}
+
+// As part of a span elsewhere: of another thread, or one of sampan_span_start.
+static inline void sampan_span_begin_child(const char* name, uint64_t parent_id) {
+  SAMPAN_MARKERS_CALL(markers->span_begin(name, parent_id));
+}
+
+// Ends the calling thread's innermost open span. Spans that are open when their thread ends, or
+// the process dies, end there.
+static inline void sampan_span_end(void) {
+  SAMPAN_MARKERS_CALL(markers->span_end());
+}
+
+// Gives the calling thread's innermost open span a value, in place of what it had.
+static inline void sampan_span_text(const char* text) {
+  SAMPAN_MARKERS_CALL(markers->span_text(text));
+}
+
+// The id of the calling thread's innermost open span; 0: none.
+static inline uint64_t sampan_span_current(void) {
+  SAMPAN_MARKERS_CALL(return markers->span_current());
+  return 0;
+}
+
+// ---- Spans across threads ----
+
+// A span that any thread may end, by its id. Its parent is the calling thread's innermost open
+// span.
+static inline uint64_t sampan_span_start(const char* name) {
+  SAMPAN_MARKERS_CALL(return markers->span_start(name, 0));
+  return 0;
+}
+
+static inline uint64_t sampan_span_start_child(const char* name, uint64_t parent_id) {
+  SAMPAN_MARKERS_CALL(return markers->span_start(name, parent_id));
+  return 0;
+}
+
+// Once for each start. 0 is ignored.
+static inline void sampan_span_stop(uint64_t id) {
+  SAMPAN_MARKERS_CALL(markers->span_stop(id));
+}
+
+// ---- Events and counters ----
+
+static inline void sampan_event(const char* name) {
+  SAMPAN_MARKERS_CALL(markers->event(name, "", 0));
+}
+
+static inline void sampan_event_text(const char* name, const char* text) {
+  SAMPAN_MARKERS_CALL(markers->event(name, text, 0));
+}
+
+// At a time that the program has read itself (CLOCK_MONOTONIC).
+static inline void sampan_event_at(const char* name, uint64_t time_ns) {
+  SAMPAN_MARKERS_CALL(markers->event(name, "", time_ns));
+}
+
+// Counters are of the process, and begin at 0.
+static inline void sampan_counter_add(const char* name, double value) {
+  SAMPAN_MARKERS_CALL(markers->counter_add(name, value));
+}
+
+static inline void sampan_counter_set(const char* name, double value) {
+  SAMPAN_MARKERS_CALL(markers->counter_set(name, value));
+}
+
+// ---- Sections: intervals that get profiles of their own ----
+
+// Over all threads of the process. Any thread may stop it; sections overlap freely.
+static inline void sampan_section_start(const char* name) {
+  SAMPAN_MARKERS_CALL(markers->section_start(name, 0));
+}
+
+static inline void sampan_section_stop(const char* name) {
+  SAMPAN_MARKERS_CALL(markers->section_stop(name, 0));
+}
+
+// Of the calling thread alone, which has to stop it too.
+static inline void sampan_thread_section_start(const char* name) {
+  SAMPAN_MARKERS_CALL(markers->section_start(name, 1));
+}
+
+static inline void sampan_thread_section_stop(const char* name) {
+  SAMPAN_MARKERS_CALL(markers->section_stop(name, 1));
+}
+
+// ---- Sampling ----
+
+// No samples of the process until the next resume. Markers are still recorded.
+static inline void sampan_pause(void) {
+  SAMPAN_MARKERS_CALL(markers->pause());
+}
+
+static inline void sampan_resume(void) {
+  SAMPAN_MARKERS_CALL(markers->resume());
+}
+
+// Whether the process is profiled, for what is costly to say.
+static inline int sampan_profiled(void) {
+  SAMPAN_MARKERS_CALL(return markers->profiled());
+  return 0;
+}
+
+// ---- Names and order of threads and processes in the outputs ----
+
+static inline void sampan_thread_label(const char* text) {
+  SAMPAN_MARKERS_CALL(markers->thread_label(text));
+}
+
+// Lower ones stand first; those without an order behind all others.
+static inline void sampan_thread_order(int order) {
+  SAMPAN_MARKERS_CALL(markers->thread_order(order));
+}
+
+static inline void sampan_process_label(const char* text) {
+  SAMPAN_MARKERS_CALL(markers->process_label(text));
+}
+
+static inline void sampan_process_order(int order) {
+  SAMPAN_MARKERS_CALL(markers->process_order(order));
+}
+
+#ifdef __cplusplus
+}  // extern "C"
+
+namespace sampan {
+
+// A span from here to the end of the scope.
+class Span {
+ public:
+  explicit Span(const char* name) { sampan_span_begin(name); }
+  Span(const char* name, const char* text) { sampan_span_begin_text(name, text); }
+  ~Span() { sampan_span_end(); }
+  Span(const Span&) = delete;
+  Span& operator=(const Span&) = delete;
+};
+
+// A section of all threads from here to the end of the scope. The name is not copied.
+class Section {
+ public:
+  explicit Section(const char* name) : name_(name) { sampan_section_start(name); }
+  ~Section() { sampan_section_stop(name_); }
+  Section(const Section&) = delete;
+  Section& operator=(const Section&) = delete;
+
+ private:
+  const char* name_;
+};
+
+// The same, of the calling thread alone.
+class ThreadSection {
+ public:
+  explicit ThreadSection(const char* name) : name_(name) { sampan_thread_section_start(name); }
+  ~ThreadSection() { sampan_thread_section_stop(name_); }
+  ThreadSection(const ThreadSection&) = delete;
+  ThreadSection& operator=(const ThreadSection&) = delete;
+
+ private:
+  const char* name_;
+};
+
+}  // namespace sampan
+#endif
+
+#undef SAMPAN_MARKERS_CALL
+#undef SAMPAN_MARKERS_FOUND
+#undef SAMPAN_MARKERS_RARELY
+#endif  // SAMPAN_MARKERS_H

@@ -1,0 +1,53 @@
+// sampan metrics: events and counters that the program marked, as tables and pictures.
+#include "exporters/metrics.h"
+
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "cli/command.h"
+#include "cli/interruptible_writing.h"
+#include "cli/recorded_profile.h"
+#include "cli/recording_options.h"
+#include "profile/view.h"
+
+namespace sampan::cli {
+namespace {
+
+struct MetricsOptions {
+  RecordingOptions recording;
+  std::string output;
+};
+
+int metrics(const MetricsOptions& options) {
+  const profile::Profile profile = profile::load(read_recording(options.recording.path()));
+  const profile::View view = select(profile, options.recording.selection);
+  const std::string directory =
+      options.output.empty() ? options.recording.directory() + "/metrics" : options.output;
+  const InterruptibleWriting interruptible;
+  const exporters::WrittenMetrics written = exporters::write_metrics(view, directory);
+  for (const std::string& note : written.notes) fmt::print(stderr, "sampan: {}\n", note);
+  if (written.metrics == 0) {
+    fmt::print(stderr, "sampan: the program marks no events and counters, or none in this part\n");
+  }
+  fmt::print("{}/metrics.csv\n{}/metrics_comparison.svg\n", directory, directory);
+  return 0;
+}
+
+}  // namespace
+
+void add_metrics(CLI::App& app, Commands& commands) {
+  CLI::App* const command = app.add_subcommand(
+      "metrics", "Events and counters that the program marked, as tables and plots");
+  const auto options = std::make_shared<MetricsOptions>();
+  add_recording_options(*command, options->recording);
+  command
+      ->add_option("-o,--output", options->output,
+                   "Directory for the files (metrics/ beside the recording)")
+      ->type_name("DIR");
+  commands.actions[command] = [options] { return metrics(*options); };
+}
+
+}  // namespace sampan::cli

@@ -1,0 +1,73 @@
+// sampan push --to URL [RECORDING...]
+#include <filesystem>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/continuous_options.h"
+#include "cli/push_options.h"
+#include "cli/recording_options.h"
+#include "recording/reader.h"
+#include "recording/segment_files.h"
+
+namespace sampan::cli {
+namespace {
+
+struct PushCommandOptions {
+  PushCommandOptions() { push.prefix = "--"; }
+  PushOptions push;
+  std::vector<std::string> recordings;
+  std::string timeout = "60s";
+  bool again = false;
+};
+
+// The files of a recording, each a piece of its own. Throws Error where there is none.
+std::vector<std::string> files_of(const std::string& recording) {
+  const std::string path = recording_path(recording);
+  if (!std::filesystem::is_directory(path)) {
+    recording::read(path);  // what is none is said now
+    return {path};
+  }
+  std::vector<std::string> files = recording::segment_files(path);
+  if (files.empty()) throw Error("{}: there is no recording in it", recording);
+  return files;
+}
+
+int push_recordings(const PushCommandOptions& options) {
+  if (!options.push.wanted()) throw UsageError("push: --to: where to? as http://HOST:4040");
+  const sampler::Limit timeout = parse_limit("--timeout", options.timeout);
+  if (timeout.ns == 0) throw UsageError("--timeout {}: a duration, as 60s", options.timeout);
+  const push::PushOptions asked = push_options(options.push, -1);
+  std::vector<std::string> files;
+  for (const std::string& recording : options.recordings) {
+    const std::vector<std::string> more = files_of(recording);
+    files.insert(files.end(), more.begin(), more.end());
+  }
+  push::Pusher pusher(asked);
+  if (options.again) pusher.restore();
+  for (const std::string& file : files) pusher.add(file);
+  const push::Summary summary = pusher.finish(std::chrono::nanoseconds(timeout.ns));
+  say_pushed(summary, options.push, pusher.directory(), false);
+  const push::Counts& counts = summary.counts;
+  const bool all = counts.refused == 0 && counts.dropped == 0 && summary.left.items == 0;
+  return all ? 0 : kExitFailure;
+}
+
+}  // namespace
+
+void add_push(CLI::App& app, Commands& commands) {
+  CLI::App* const command =
+      app.add_subcommand("push", "Push recordings to a profile store: Pyroscope, OTLP");
+  const auto options = std::make_shared<PushCommandOptions>();
+  command->add_option("RECORDING", options->recordings,
+                      "Each a recording.sampan or its directory; none: what the spool has");
+  add_push_options(*command, options->push);
+  command
+      ->add_option("--timeout", options->timeout,
+                   "How long to try; what has not arrived then stays in the spool")
+      ->type_name("TIME")
+      ->capture_default_str();
+  command->add_flag("--again", options->again, "What the store refused before, too");
+  commands.actions[command] = [options] { return push_recordings(*options); };
+}
+
+}  // namespace sampan::cli

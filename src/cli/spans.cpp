@@ -1,0 +1,99 @@
+// sampan spans: how long what the program marked took, and what was done in it.
+#include "reports/spans.h"
+
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/recorded_profile.h"
+#include "cli/recording_options.h"
+#include "profile/sampled_spans.h"
+#include "profile/view.h"
+
+namespace sampan::cli {
+namespace {
+
+struct SpansOptions {
+  RecordingOptions recording;
+  unsigned top = 20;
+  bool tree = false;
+  bool cpu = false;
+  bool csv = false;
+  bool json = false;
+  bool full_names = false;
+  std::string explain;
+};
+
+reports::SpanReport report_of(const profile::View& view, const SpansOptions& options) {
+  reports::SpanReport report{.view = view, .tree = options.tree};
+  if (!options.cpu) {
+    report.table = options.tree ? span_tree(view, span_parents(*view.profile)) : span_ranking(view);
+    return report;
+  }
+  profile::SampledSpans sampled(*view.profile);
+  report.table = options.tree ? span_tree(view, sampled.parents()) : span_ranking(view);
+  report.times = span_times(view, report.table, sampled);
+  return report;
+}
+
+int explain(const SpansOptions& options) {
+  profile::Profile profile = profile::load(read_recording(options.recording.path()));
+  reports::PageOptions page_options = reports::page_options_for(stdout);
+  page_options.top = options.top;
+  page_options.full_names = options.full_names;
+  {
+    Progress progress;
+    page_options.notes = find_names(profile, progress);
+  }
+  const profile::View view = select(profile, options.recording.selection);
+  profile::SampledSpans sampled(profile);
+  const profile::SpanExplanation explanation = explain_span(view, options.explain, sampled);
+  fmt::print("{}", options.json ? reports::explanation_json(view, explanation, page_options.notes)
+                                : reports::explanation_page(view, explanation, page_options));
+  return 0;
+}
+
+int spans(const SpansOptions& options) {
+  if (options.csv && options.json) throw UsageError("spans: either --csv or --json");
+  if (!options.explain.empty()) {
+    if (options.csv || options.tree)
+      throw UsageError("spans: --explain has no --csv and no --tree");
+    return explain(options);
+  }
+  const profile::Profile profile = profile::load(read_recording(options.recording.path()));
+  const profile::View view = select(profile, options.recording.selection);
+  const reports::SpanReport report = report_of(view, options);
+  reports::PageOptions page_options = reports::page_options_for(stdout);
+  page_options.top = options.top;
+  fmt::print("{}", options.json  ? spans_json(report)
+                   : options.csv ? spans_csv(report)
+                                 : spans_page(report, page_options));
+  return 0;
+}
+
+}  // namespace
+
+void add_spans(CLI::App& app, Commands& commands) {
+  CLI::App* const command =
+      app.add_subcommand("spans", "How long what the program marked as spans took");
+  const auto options = std::make_shared<SpansOptions>();
+  add_recording_options(*command, options->recording);
+  command->add_flag("--tree", options->tree, "Spans below the spans around them");
+  command->add_flag("--cpu", options->cpu,
+                    "What threads did in them, from the samples: on CPU, waiting");
+  command
+      ->add_option("--explain", options->explain,
+                   "What the slowest 1 % of the spans of this name do differently")
+      ->type_name("NAME");
+  command->add_option("--top", options->top, "Rows of the table (0: all)")->type_name("N");
+  add_full_names_option(*command, options->full_names);
+  command->add_flag("--csv", options->csv, "All rows as comma-separated values");
+  command->add_flag("--json", options->json, "The same as data: see docs/spans-json.md");
+  commands.actions[command] = [options] { return spans(*options); };
+}
+
+}  // namespace sampan::cli

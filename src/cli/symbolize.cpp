@@ -1,0 +1,62 @@
+// sampan symbolize: writes the names of functions into a recording, so that it can be read where
+// the binaries and their debug files are not.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/recorded_profile.h"
+#include "cli/recording_options.h"
+#include "profile/profile.h"
+#include "profile/recorded_names.h"
+#include "recording/segment_files.h"
+
+namespace sampan::cli {
+namespace {
+
+void symbolize(const std::string& path) {
+  profile::Profile profile = profile::load(read_recording(path));
+  const auto is_known = [&](const profile::Location& location) {
+    return has_all_names(profile, location);
+  };
+  const auto before = std::ranges::count_if(profile.locations, is_known);
+  const std::vector<profile::JitName> jit_before = profile.jit_names;
+  std::vector<std::string> problems;
+  {
+    Progress progress;
+    problems = find_names(profile, progress);
+  }
+  const auto now = std::ranges::count_if(profile.locations, is_known);
+  if (now != before || profile.jit_names != jit_before) record_names(path, profile);
+  fmt::print("{} of {} addresses have functions, files and lines, {} of them new\n", now,
+             profile.locations.size(), now - before);
+  print_without_symbols(problems);
+}
+
+// Of segments each is a file by itself.
+int symbolize_all(const std::string& path) {
+  if (!std::filesystem::is_directory(path)) {
+    symbolize(path);
+  } else {
+    for (const std::string& file : recording::segment_files(path)) symbolize(file);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_symbolize(CLI::App& app, Commands& commands) {
+  CLI::App* const command =
+      app.add_subcommand("symbolize", "Write names into a recording, to read it elsewhere");
+  const auto recording = std::make_shared<std::string>();
+  command->add_option("RECORDING", *recording, "A run's directory, or its recording.sampan")
+      ->required();
+  commands.actions[command] = [recording] { return symbolize_all(recording_path(*recording)); };
+}
+
+}  // namespace sampan::cli

@@ -1,0 +1,271 @@
+// sampan top [options] PID | URL | -- COMMAND: what a program does, while it does it.
+#include <fmt/core.h>
+#include <locale.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "attach/permission.h"
+#include "attach/proc_task.h"
+#include "cli/attach_options.h"
+#include "cli/browser.h"
+#include "cli/command.h"
+#include "cli/output_directory.h"
+#include "cli/sampling_options.h"
+#include "cli/stop_signals.h"
+#include "exporters/exporter.h"
+#include "profile/view.h"
+#include "recording/join.h"
+#include "recording/write.h"
+#include "sampler/control_token.h"
+#include "symbolizer/name_cache.h"
+#include "symbolizer/symbolizer.h"
+#include "top/json.h"
+#include "top/loop.h"
+
+namespace sampan::cli {
+namespace {
+
+struct TopOptions {
+  std::string target;  // a pid, a program's name, or a URL
+  std::string token_file;
+  SamplingOptions sampling = {.rate_hz = 100, .clock = "wall"};
+  std::string engine = "auto";
+  std::optional<bool> follow = {};  // absent: as run and attach do
+  double delay_s = 1;
+  double window_s = 5;
+  std::string look = "threads";
+  std::string output = "sampan-profiles";
+  bool once = false;
+  bool json = false;
+};
+
+const std::vector<std::string> kLooks = {"threads", "functions", "tree"};
+
+uint64_t nanoseconds(double seconds) {
+  return static_cast<uint64_t>(seconds * 1e9);
+}
+
+// One of these.
+struct Target {
+  std::string url = {};  // of a sampan that serves
+  pid_t pid = 0;
+  std::vector<std::string> command = {};
+};
+
+bool is_url(const std::string& word) {
+  return word.starts_with("http://") || word.starts_with("https://");
+}
+
+// What is served, or a capture, as `attach` or `run` is told to make it.
+std::unique_ptr<top::Source> source_of(const TopOptions& options, const Target& target) {
+  if (!target.url.empty()) {
+    const std::string token =
+        options.token_file.empty() ? "" : sampler::read_token(options.token_file, "--token-file");
+    return top::remote_source(target.url, token);
+  }
+  const bool attaches = target.pid != 0;
+  std::vector<std::string> words = as_words(options.sampling);
+  words.insert(words.begin(), attaches ? "attach" : "run");
+  words.emplace_back(options.follow.value_or(!attaches) ? "--follow" : "--no-follow");
+  if (attaches) {
+    words.insert(words.end(), {"--engine", options.engine, std::to_string(target.pid)});
+  } else {
+    words.emplace_back("--");
+    words.insert(words.end(), target.command.begin(), target.command.end());
+  }
+  return top::capture_source({words, true}, !attaches);
+}
+
+void find_names(profile::Profile& profile) {
+  symbolizer::Options options;
+  options.cache_directory = symbolizer::default_cache_directory();
+  symbolizer::symbolize(profile, options);
+}
+
+void save(const recording::Recording& recording, const std::string& path) {
+  recording::write(recording::rebased(recording), path);
+}
+
+// Beside the recording, as a run leaves it.
+std::string open_page(recording::Recording recording, const std::string& output) {
+  const OutputDirectory directory(output, recording.session.program);
+  recording = recording::rebased(std::move(recording));
+  recording::write(recording, directory.recording());
+  profile::Profile profile = profile::load(std::move(recording));
+  find_names(profile);
+  const std::string path = directory.path() + "/profile.html";
+  const exporters::Format& format = exporters::format("html");
+  format.write(profile::select(profile), path, format.max_size);
+  const std::string problem = open_in_browser(std::filesystem::absolute(path).string());
+  return problem.empty() ? path : fmt::format("{} ({})", path, problem);
+}
+
+// What COLUMNS and LINES say, else the terminal's size, else 80x24.
+top::Size size_of_stdout() {
+  top::Size size;
+  if (winsize window{}; ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col != 0) {
+    size = {window.ws_col, window.ws_row};
+  }
+  const auto asked = [](const char* variable, size_t& number) {
+    const char* const value = std::getenv(variable);
+    if (value != nullptr && std::atoi(value) > 0) {
+      number = static_cast<size_t>(std::min(std::atoi(value), 10'000));
+    }
+  };
+  asked("COLUMNS", size.width);
+  asked("LINES", size.height);
+  return size;
+}
+
+top::Screen first_screen(const TopOptions& options, const Target& target) {
+  top::Screen screen;
+  top::Status& status = screen.status;
+  if (!target.url.empty()) {
+    status.target = target.url;  // at which rate, the recording says
+  } else {
+    const std::vector<std::string> words =
+        target.pid != 0 ? attach::command_line_of(target.pid) : target.command;
+    const std::string program = words.empty() ? "" : words.front();
+    status.target = program.substr(program.rfind('/') + 1);
+    if (target.pid != 0) status.target += fmt::format(" ({})", target.pid);
+    if (target.pid == 0) status.note = "its output goes to /dev/null";
+    status.rate_hz = options.sampling.rate_hz;
+  }
+  screen.choices.look = static_cast<top::Look>(
+      std::find(kLooks.begin(), kLooks.end(), options.look) - kLooks.begin());
+  return screen;
+}
+
+// The exit status, which is the command's where that has ended by itself.
+int end(top::Source& source) {
+  const bool ended = source.over();
+  const std::optional<int> status = source.finish();
+  return ended ? status.value_or(0) : 0;
+}
+
+int print_once(const TopOptions& options, const Target& target) {
+  const std::unique_ptr<top::Source> source = source_of(options, target);
+  top::Screen screen = first_screen(options, target);
+  screen.status.window_ns = nanoseconds(options.delay_s);
+  top::History history(screen.status.window_ns);
+  top::Refresher refresher(*source, history, find_names);
+  {
+    StopSignals stop;
+    refresher.refresh();  // what was before the delay is not shown
+    stop.wait(static_cast<int>(options.delay_s * 1000));
+    refresher.refresh();
+    stop.take();
+  }
+  screen.refresh(history);
+  if (options.json) {
+    fmt::print("{}", top::json(history, screen.choices, screen.status));
+  } else {
+    const top::Picture picture =
+        top::render_once(screen.content(), screen.choices, screen.status, size_of_stdout());
+    for (const top::Line& line : picture.lines) fmt::print("{}\n", top::plain_text(line));
+  }
+  return end(*source);
+}
+
+int watch(const TopOptions& options, const Target& target) {
+  auto terminal = std::make_unique<top::Terminal>();
+  const std::unique_ptr<top::Source> source = source_of(options, target);
+  top::Screen screen = first_screen(options, target);
+  screen.status.window_ns = nanoseconds(options.window_s);
+  top::History history(screen.status.window_ns);
+  top::Refresher refresher(*source, history, find_names);
+  std::string last_words;
+  {
+    StopSignals stop;
+    last_words = top::watch(*terminal, *source, history, refresher, screen,
+                            {.delay_ns = nanoseconds(options.delay_s),
+                             .stop_fd = stop.fd(),
+                             .save = save,
+                             .open_page = [&](recording::Recording recording) {
+                               return open_page(std::move(recording), options.output);
+                             }});
+    stop.take();
+  }
+  terminal.reset();
+  if (!last_words.empty()) fmt::print(stderr, "sampan: {}\n", last_words);
+  return end(*source);
+}
+
+int run_top(const TopOptions& options, const std::vector<std::string>& command) {
+  rate_options(options.sampling, true);
+  if (options.target.empty() == command.empty()) {
+    throw UsageError(
+        "top: either a PID, a URL or a command\nsampan top [options] PID | URL | -- COMMAND");
+  }
+  setlocale(LC_CTYPE, "");
+  const bool prints = options.once || options.json;
+  if (!prints && (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0)) {
+    throw UsageError("top: this is no terminal: --once and --json need none");
+  }
+  Target target{.command = command};
+  if (is_url(options.target)) {
+    target.url = options.target;
+  } else if (command.empty()) {
+    target.pid = attach::find_process(options.target);
+    const std::string why = attach::why_not_profilable(target.pid);
+    if (!why.empty()) throw Error("{}", why);
+  }
+  return prints ? print_once(options, target) : watch(options, target);
+}
+
+void add_options(CLI::App& command, TopOptions& options) {
+  add_sampling_options(command, options.sampling);
+  command.add_option("--engine", options.engine, "Of a process that runs already: see attach")
+      ->envname("SAMPAN_ENGINE")
+      ->type_name("auto|perf|ptrace|poll")
+      ->check(CLI::IsMember({"auto", "perf", "ptrace", "poll"}).description(""));
+  command.add_flag("--follow,!--no-follow", options.follow, "Its children too")
+      ->envname("SAMPAN_FOLLOW");
+  command.add_option("--token-file", options.token_file, "With the token that the URL asks for")
+      ->envname("SAMPAN_TOKEN_FILE")
+      ->type_name("FILE");
+  command.add_option("-d,--delay", options.delay_s, "Seconds between two pictures")
+      ->envname("SAMPAN_DELAY")
+      ->type_name("S")
+      ->capture_default_str()
+      ->check(CLI::Range(0.1, 3600.0).description(""));
+  command.add_option("--window", options.window_s, "Seconds that the picture is of")
+      ->envname("SAMPAN_WINDOW")
+      ->type_name("S")
+      ->capture_default_str()
+      ->check(CLI::Range(0.1, 86400.0).description(""));
+  command.add_option("--look", options.look, "What is shown first")
+      ->envname("SAMPAN_LOOK")
+      ->type_name("threads|functions|tree")
+      ->check(CLI::IsMember(kLooks).description(""));
+  command.add_option("--output", options.output, "Where the key o puts the page")
+      ->envname("SAMPAN_OUTPUT")
+      ->type_name("DIR")
+      ->capture_default_str();
+  command.add_flag("--once", options.once, "Print one picture after the delay, and end")
+      ->envname("SAMPAN_ONCE");
+  command.add_flag("--json", options.json, "The same as data: see docs/top-json.md")
+      ->envname("SAMPAN_JSON");
+}
+
+}  // namespace
+
+void add_top(CLI::App& app, Commands& commands) {
+  CLI::App* const command =
+      app.add_subcommand("top", "Watch what the threads of a program do, in the terminal");
+  command->footer("sampan top [OPTIONS] PID | URL | -- COMMAND [ARG...]");
+  const auto options = std::make_shared<TopOptions>();
+  command->add_option("PID", options->target,
+                      "A process, the name of the only one that has it, or http://HOST:PORT of a "
+                      "sampan that serves");
+  add_options(*command, *options);
+  commands.actions[command] = [options, &commands] { return run_top(*options, commands.program); };
+}
+
+}  // namespace sampan::cli

@@ -1,0 +1,130 @@
+#include "dwarf/forms.h"
+
+#include <dwarf.h>
+
+#include <cstring>
+
+namespace sampan::dwarf {
+
+namespace {
+
+const char* read_text(ByteCursor& cursor) {
+  ByteCursor rest = cursor;
+  const auto bytes = rest.take(rest.remaining());
+  const void* end = bytes.empty() ? nullptr : memchr(bytes.data(), 0, bytes.size());
+  if (end == nullptr) {
+    cursor.fail();
+    return nullptr;
+  }
+  cursor.skip(static_cast<size_t>(static_cast<const uint8_t*>(end) - bytes.data()) + 1);
+  return reinterpret_cast<const char*>(bytes.data());
+}
+
+uint64_t read_fixed(ByteCursor& cursor, uint32_t size) {
+  switch (size) {
+    case 0: return 1;  // DW_FORM_flag_present
+    case 1: return cursor.u8();
+    case 2: return cursor.u16();
+    case 3: {
+      const uint64_t low = cursor.u16();
+      return low | uint64_t{cursor.u8()} << 16;
+    }
+    case 4: return cursor.u32();
+    case 8: return cursor.u64();
+    default: cursor.skip(size); return 0;
+  }
+}
+
+uint64_t skip_block(ByteCursor& cursor, uint64_t size) {
+  cursor.skip(size);
+  return size;
+}
+
+uint8_t fixed_size(uint16_t form, const Encoding& encoding) {
+  switch (form) {
+    case DW_FORM_flag_present:
+    case DW_FORM_implicit_const: return 0;
+    case DW_FORM_data1:
+    case DW_FORM_ref1:
+    case DW_FORM_flag:
+    case DW_FORM_strx1:
+    case DW_FORM_addrx1: return 1;
+    case DW_FORM_data2:
+    case DW_FORM_ref2:
+    case DW_FORM_strx2:
+    case DW_FORM_addrx2: return 2;
+    case DW_FORM_strx3:
+    case DW_FORM_addrx3: return 3;
+    case DW_FORM_data4:
+    case DW_FORM_ref4:
+    case DW_FORM_strx4:
+    case DW_FORM_addrx4:
+    case DW_FORM_ref_sup4: return 4;
+    case DW_FORM_data8:
+    case DW_FORM_ref8:
+    case DW_FORM_ref_sig8:
+    case DW_FORM_ref_sup8: return 8;
+    case DW_FORM_data16: return 16;
+    case DW_FORM_addr: return encoding.address_size;
+    case DW_FORM_ref_addr:
+      return encoding.version <= 2 ? encoding.address_size : encoding.offset_size;
+    case DW_FORM_strp:
+    case DW_FORM_line_strp:
+    case DW_FORM_sec_offset:
+    case DW_FORM_strp_sup:
+    case DW_FORM_GNU_ref_alt:
+    case DW_FORM_GNU_strp_alt: return encoding.offset_size;
+    default: return AttributeSpec::kNoSize;
+  }
+}
+
+}  // namespace
+
+AttributeSpec::AttributeSpec(uint64_t name_number, uint64_t form_number, const Encoding& encoding)
+    : name(static_cast<uint16_t>(name_number)),
+      form(static_cast<uint16_t>(form_number)),
+      size(fixed_size(form, encoding)) {}
+
+uint64_t read_offset(ByteCursor& cursor, const Encoding& encoding) {
+  return encoding.offset_size == 8 ? cursor.u64() : cursor.u32();
+}
+
+uint64_t read_address(ByteCursor& cursor, const Encoding& encoding) {
+  return encoding.address_size == 8 ? cursor.u64() : cursor.u32();
+}
+
+Value read_value(ByteCursor& cursor, const Encoding& encoding, const AttributeSpec& spec) {
+  Value value{spec.form};
+  if (spec.size != AttributeSpec::kNoSize) {
+    value.number = spec.form == DW_FORM_implicit_const ? static_cast<uint64_t>(spec.implicit)
+                                                       : read_fixed(cursor, spec.size);
+    return value;
+  }
+  switch (spec.form) {
+    case DW_FORM_udata:
+    case DW_FORM_ref_udata:
+    case DW_FORM_strx:
+    case DW_FORM_addrx:
+    case DW_FORM_loclistx:
+    case DW_FORM_rnglistx:
+    case DW_FORM_GNU_addr_index:
+    case DW_FORM_GNU_str_index: value.number = cursor.uleb(); break;
+    case DW_FORM_sdata: value.number = static_cast<uint64_t>(cursor.sleb()); break;
+    case DW_FORM_string: value.text = read_text(cursor); break;
+    case DW_FORM_block1: value.number = skip_block(cursor, cursor.u8()); break;
+    case DW_FORM_block2: value.number = skip_block(cursor, cursor.u16()); break;
+    case DW_FORM_block4: value.number = skip_block(cursor, cursor.u32()); break;
+    case DW_FORM_block:
+    case DW_FORM_exprloc: value.number = skip_block(cursor, cursor.uleb()); break;
+    case DW_FORM_indirect: {
+      const uint64_t form = cursor.uleb();
+      // A form of its own kind, or one whose value is elsewhere, makes no sense here.
+      if (form == DW_FORM_indirect || form == DW_FORM_implicit_const || form > UINT16_MAX) break;
+      return read_value(cursor, encoding, {spec.name, form, encoding});
+    }
+    default: cursor.fail(); break;
+  }
+  return value;
+}
+
+}  // namespace sampan::dwarf

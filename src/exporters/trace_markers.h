@@ -1,0 +1,55 @@
+// Markers as Chrome trace events.
+//
+// - Nested spans are begin and end events (ph B, E): samples end where they were taken, not where a
+//   span ends, and slices of one track must nest. So spans are on a track of their own, a thread as
+//   the format has it, just before the thread's. Ends are no durations: what ends together does so
+//   in every viewer, whatever its numbers are.
+// - Spans that do not nest (begun and ended by id, or damaged) and sections are asynchronous events
+//   (ph b, e) with an id of their process; events are instants (ph i) of the track of spans.
+// - Counters are counters (ph C) of the process.
+// - Times are microseconds with three digits. What reaches out of the view's time is cut there, and
+//   its argument "duration_ms" says how long it was.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exporters/fitting_markers.h"
+
+namespace sampan::exporters {
+
+// Above every tid that Linux has.
+inline constexpr int64_t kMarkerTrack = int64_t{1} << 30;
+
+class TraceMarkers {
+ public:
+  // Of those of the view that fit into `max_size` bytes.
+  TraceMarkers(const profile::View& view, uint64_t max_size);
+
+  bool has_track(uint32_t thread) const {
+    return !spans_[thread].empty() || !events_[thread].empty();
+  }
+  void write(const std::function<void(std::string_view)>& event) const;
+  const std::vector<std::string>& notes() const { return markers_.notes; }
+
+ private:
+  using Write = std::function<void(std::string_view)>;
+  void write_track(uint32_t thread, const Write& write) const;
+  void write_async_span(const profile::Span& span, const Write& write) const;
+  void write_sections(const Write& write) const;
+  void write_counters(const Write& write) const;
+  void write_pauses(const Write& write) const;
+  std::string arguments(const profile::Span& span) const;
+  std::string cut_argument(uint64_t begin_ns, uint64_t end_ns) const;
+
+  const profile::View& view_;
+  const profile::Profile& profile_;
+  FittingMarkers markers_;
+  // By thread of the profile: rows of its track.
+  std::vector<std::vector<uint32_t>> spans_, events_;
+};
+
+}  // namespace sampan::exporters

@@ -1,0 +1,142 @@
+#include "recording/combiner.h"
+
+#include <utility>
+
+namespace sampan::recording {
+namespace {
+
+// The index of the row in `rows` that is known by `key`; `row`, where there is none yet.
+template <typename Row, typename Map>
+uint32_t once(const typename Map::key_type& key, const Row& row, Map* known,
+              std::vector<Row>* rows) {
+  const auto next = static_cast<uint32_t>(rows->size());
+  const auto [place, is_new] = known->try_emplace(key, next);
+  if (is_new) rows->push_back(row);
+  return place->second;
+}
+
+}  // namespace
+
+uint32_t Combiner::add(Process row) {
+  combined_.processes.push_back(std::move(row));
+  return static_cast<uint32_t>(combined_.processes.size() - 1);
+}
+
+uint32_t Combiner::add(Thread row) {
+  combined_.threads.push_back(std::move(row));
+  return static_cast<uint32_t>(combined_.threads.size() - 1);
+}
+
+void Combiner::add_rows(const Recording& from, const Places& places, uint64_t later_ns) {
+  add_lives(from, places, later_ns);
+  add_samples(from, places, later_ns);
+  add_markers(from.markers, places, later_ns);
+}
+
+void Combiner::add_lives(const Recording& from, const Places& places, uint64_t later_ns) {
+  for (ProcessEnd row : from.process_ends) {
+    row.process = places.processes[row.process];
+    row.time_ns += later_ns;
+    if (row.process != kNone) combined_.process_ends.push_back(row);
+  }
+  for (ThreadName row : from.thread_names) {
+    row.thread = places.threads[row.thread];
+    row.time_ns += later_ns;
+    if (row.thread != kNone) combined_.thread_names.push_back(std::move(row));
+  }
+  for (ThreadEnd row : from.thread_ends) {
+    row.thread = places.threads[row.thread];
+    row.time_ns += later_ns;
+    if (row.thread != kNone) combined_.thread_ends.push_back(row);
+  }
+}
+
+void Combiner::add_samples(const Recording& from, const Places& places, uint64_t later_ns) {
+  std::vector<uint32_t> modules, frames, stacks, waits;
+  for (const Module& row : from.modules) {
+    modules.push_back(once({row.path, row.build_id}, row, &modules_, &combined_.modules));
+  }
+  for (const Frame& row : from.frames) {
+    const Frame frame{mapped(row.module, modules), row.address};
+    frames.push_back(once({frame.module, frame.address}, frame, &frames_, &combined_.frames));
+  }
+  for (const Stack& row : from.stacks) {
+    const Stack stack{mapped(row.prefix, stacks), frames[row.frame]};
+    stacks.push_back(once({stack.prefix, stack.frame}, stack, &stacks_, &combined_.stacks));
+  }
+  for (const Wait& row : from.waits) {
+    waits.push_back(once({row.call, row.object}, row, &waits_, &combined_.waits));
+  }
+  for (Sample row : from.samples) {
+    row.thread = places.threads[row.thread];
+    row.stack = mapped(row.stack, stacks);
+    row.wait = mapped(row.wait, waits);
+    row.time_ns += later_ns;
+    if (row.thread != kNone) combined_.samples.push_back(row);
+  }
+  add_jit_names(from, frames, places, later_ns);
+  add_names(from, std::move(frames), modules);
+}
+
+void Combiner::add_jit_names(const Recording& from, const std::vector<uint32_t>& frames,
+                             const Places& places, uint64_t later_ns) {
+  Names names;
+  names.texts = from.names.texts;
+  for (JitName row : from.names.jit) {
+    if (row.process >= places.processes.size()) continue;
+    row.process = places.processes[row.process];
+    row.from_ns += later_ns;
+    if (row.process != kNone) names.jit.push_back(row);
+  }
+  if (!names.jit.empty()) join(renumbered(std::move(names), frames, {}), &combined_.names);
+}
+
+// Of a frame without a module nothing: another process has other code at that address.
+void Combiner::add_names(const Recording& from, std::vector<uint32_t> frames,
+                         const std::vector<uint32_t>& modules) {
+  named_.resize(combined_.frames.size());
+  for (uint32_t& frame : frames) {
+    if (combined_.frames[frame].module == kNone || named_[frame]) frame = kNone;
+  }
+  const size_t first = combined_.names.frames.size();
+  join(renumbered(from.names, frames, modules), &combined_.names);
+  for (size_t i = first; i < combined_.names.frames.size(); ++i) {
+    named_[combined_.names.frames[i].frame] = true;
+  }
+}
+
+void Combiner::add_markers(const Markers& from, const Places& places, uint64_t later_ns) {
+  std::vector<uint32_t> texts;
+  for (const std::string& text : from.texts) texts.push_back(texts_.index(text));
+  const auto add = [&](const auto& rows, auto* to) {
+    for (const auto& each : rows) {
+      auto row = with_texts(each, [&](uint32_t index) { return texts[index]; });
+      if constexpr (requires { row.time_ns; }) row.time_ns += later_ns;
+      if constexpr (requires { row.begin_ns; }) row.begin_ns += later_ns;
+      if constexpr (requires { row.end_ns; }) row.end_ns += later_ns;
+      if constexpr (requires { row.process; }) {
+        row.process = places.processes[row.process];
+        if (row.process == kNone) continue;
+      }
+      if constexpr (requires { row.thread; }) {
+        const bool of_thread = row.thread != kNone;
+        row.thread = mapped(row.thread, places.threads);
+        if (of_thread && row.thread == kNone) continue;
+      }
+      if constexpr (requires { row.end_thread; }) {
+        row.end_thread = places.threads[row.end_thread];
+        if (row.end_thread == kNone) row.end_thread = row.thread;
+      }
+      to->push_back(row);
+    }
+  };
+  Markers& to = combined_.markers;
+  add(from.spans, &to.spans);
+  add(from.events, &to.events);
+  add(from.counters, &to.counters);
+  add(from.sections, &to.sections);
+  add(from.pauses, &to.pauses);
+  add(from.labels, &to.labels);
+}
+
+}  // namespace sampan::recording

@@ -1,0 +1,210 @@
+// Parts of a recording by time.
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "recording/combiner.h"
+#include "recording/join.h"
+
+namespace sampan::recording {
+namespace {
+
+struct Window {
+  uint64_t from_ns, to_ns;
+
+  bool has(uint64_t time_ns) const { return from_ns <= time_ns && time_ns < to_ns; }
+  bool covers(const Recording& recording) const {
+    if (from_ns > recording.segment.value_or(Segment()).begin_ns) return false;
+    return to_ns == UINT64_MAX || (recording.end && recording.end->time_ns < to_ns);
+  }
+};
+
+template <typename Rows>
+void keep_moments(const Window& window, Rows* rows) {
+  std::erase_if(*rows, [&](const auto& row) { return !window.has(row.time_ns); });
+}
+
+template <typename Rows>
+void drop_later(const Window& window, Rows* rows) {
+  std::erase_if(*rows, [&](const auto& row) { return row.time_ns >= window.to_ns; });
+}
+
+template <typename Rows>
+void clip(const Window& window, Rows* rows) {
+  std::erase_if(*rows, [&](const auto& row) {
+    return row.begin_ns >= window.to_ns || row.end_ns < window.from_ns;
+  });
+  for (auto& row : *rows) {
+    row.begin_ns = std::max(row.begin_ns, window.from_ns);
+    row.end_ns = std::clamp(row.end_ns, row.begin_ns, window.to_ns);
+  }
+}
+
+// With the one that held when the window began.
+template <typename Rows>
+void keep_states(const Window& window, Rows* rows) {
+  drop_later(window, rows);
+  while (rows->size() > 1 && (*rows)[1].time_ns <= window.from_ns) rows->erase(rows->begin());
+}
+
+void cut_rows(const Window& window, Recording* recording) {
+  keep_moments(window, &recording->samples);
+  keep_moments(window, &recording->markers.events);
+  keep_moments(window, &recording->markers.counters);
+  std::erase_if(recording->markers.spans,
+                [&](const Span& span) { return !window.has(span.end_ns); });
+  clip(window, &recording->markers.sections);
+  clip(window, &recording->markers.pauses);
+  drop_later(window, &recording->markers.labels);
+  drop_later(window, &recording->thread_names);
+  keep_states(window, &recording->rates.changes);
+  keep_states(window, &recording->rates.costs);
+}
+
+// Those that lived in the window, by what is said of their ends, and those that something else is
+// said of.
+template <typename Row, typename End, typename Index>
+std::vector<bool> lived(const Window& window, const std::vector<Row>& rows,
+                        const std::vector<End>& ends, Index index) {
+  std::vector<bool> lived;
+  for (const Row& row : rows) lived.push_back(row.start_ns < window.to_ns);
+  for (const End& end : ends) {
+    if (end.time_ns < window.from_ns) lived[end.*index] = false;
+  }
+  return lived;
+}
+
+std::vector<bool> threads_in(const Window& window, const Recording& recording) {
+  std::vector<bool> kept =
+      lived(window, recording.threads, recording.thread_ends, &ThreadEnd::thread);
+  const auto keep = [&](uint32_t thread) {
+    if (thread != kNone) kept[thread] = true;
+  };
+  for (const Sample& row : recording.samples) keep(row.thread);
+  for (const Span& row : recording.markers.spans) {
+    keep(row.thread);
+    keep(row.end_thread);
+  }
+  for (const Event& row : recording.markers.events) keep(row.thread);
+  for (const CounterValue& row : recording.markers.counters) keep(row.thread);
+  for (const Section& row : recording.markers.sections) keep(row.thread);
+  return kept;
+}
+
+template <typename Ends>
+void cut_ends(const Window& window, Ends* ends) {
+  drop_later(window, ends);
+  for (auto& end : *ends) end.cpu_ns.reset();
+}
+
+void take_away_earlier_losses(Recording* recording) {
+  for (const Losses& earlier : std::exchange(recording->earlier_losses, {})) {
+    for (Losses& row : recording->losses) {
+      if (row.process != earlier.process) continue;
+      for (size_t i = 0; i < wire::kLossCount; ++i) {
+        row.count[i] -= std::min(row.count[i], earlier.count[i]);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Recording cut(Recording from, uint64_t from_ns, uint64_t to_ns) {
+  const Window window{from_ns, to_ns};
+  if (window.covers(from)) return from;
+  cut_rows(window, &from);
+  const std::vector<bool> threads = threads_in(window, from);
+  std::vector<bool> processes =
+      lived(window, from.processes, from.process_ends, &ProcessEnd::process);
+  for (size_t i = 0; i < threads.size(); ++i) {
+    if (threads[i]) processes[from.threads[i].process] = true;
+  }
+  cut_ends(window, &from.thread_ends);
+  cut_ends(window, &from.process_ends);
+
+  Combiner combiner;
+  Combiner::Places places;
+  for (size_t i = 0; i < processes.size(); ++i) {
+    places.processes.push_back(processes[i] ? combiner.add(std::move(from.processes[i])) : kNone);
+  }
+  for (size_t i = 0; i < threads.size(); ++i) {
+    Thread& row = from.threads[i];
+    row.process = places.processes[row.process];
+    places.threads.push_back(threads[i] ? combiner.add(std::move(row)) : kNone);
+  }
+  for (Losses row : from.losses) {
+    const bool of_process = row.process != kNone;
+    row.process = mapped(row.process, places.processes);
+    if (!of_process || row.process != kNone) combiner.add(row);
+  }
+  for (Losses row : from.earlier_losses) {
+    row.process = places.processes[row.process];
+    if (row.process != kNone) combiner.combined().earlier_losses.push_back(row);
+  }
+  combiner.add_rows(from, places, 0);
+
+  Recording part = std::move(combiner.combined());
+  part.session = std::move(from.session);
+  part.rates = std::move(from.rates);
+  part.damage = std::move(from.damage);
+  part.segment = from.segment.value_or(Segment());
+  part.segment->begin_ns = std::max(part.segment->begin_ns, from_ns);
+  part.segment->earlier_cpu_ns = 0;
+  if (from.end && from.end->time_ns < to_ns) {
+    part.end = std::move(from.end);
+    part.end->user_cpu_ns = part.end->system_cpu_ns = 0;
+  } else if (to_ns != UINT64_MAX) {
+    part.end.emplace().time_ns = to_ns;
+  }
+  return part;
+}
+
+Recording rebased(Recording recording) {
+  const Segment segment = recording.segment.value_or(Segment());
+  recording.segment.reset();
+  take_away_earlier_losses(&recording);
+  if (segment.begin_ns == 0) return recording;
+  const auto move = [&](auto* rows) {
+    for (auto& row : *rows) {
+      const auto back = [&](uint64_t* time_ns) {
+        *time_ns -= std::min(*time_ns, segment.begin_ns);
+      };
+      if constexpr (requires { row.from_ns; }) back(&row.from_ns);
+      if constexpr (requires { row.time_ns; }) back(&row.time_ns);
+      if constexpr (requires { row.start_ns; }) back(&row.start_ns);
+      if constexpr (requires { row.begin_ns; }) back(&row.begin_ns);
+      if constexpr (requires { row.end_ns; }) back(&row.end_ns);
+    }
+  };
+  recording.session.start_unix_ns += segment.begin_ns;
+  if (recording.session.start_monotonic_ns != 0) {
+    recording.session.start_monotonic_ns += segment.begin_ns;
+  }
+  move(&recording.names.jit);
+  move(&recording.processes);
+  move(&recording.process_ends);
+  move(&recording.threads);
+  move(&recording.thread_names);
+  move(&recording.thread_ends);
+  move(&recording.samples);
+  move(&recording.rates.changes);
+  move(&recording.rates.costs);
+  move(&recording.markers.spans);
+  move(&recording.markers.events);
+  move(&recording.markers.counters);
+  move(&recording.markers.sections);
+  move(&recording.markers.pauses);
+  move(&recording.markers.labels);
+  if (recording.end) {
+    SessionEnd& end = *recording.end;
+    end.time_ns -= std::min(end.time_ns, segment.begin_ns);
+    const uint64_t of_user_ns = std::min(segment.earlier_cpu_ns, end.user_cpu_ns);
+    end.user_cpu_ns -= of_user_ns;
+    end.system_cpu_ns -= std::min(segment.earlier_cpu_ns - of_user_ns, end.system_cpu_ns);
+  }
+  return recording;
+}
+
+}  // namespace sampan::recording

@@ -1,0 +1,191 @@
+#include "recording/row_file.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "recording/format.h"
+#include "recording/marker_rows.h"
+#include "recording/session_codec.h"
+
+namespace sampan::recording {
+
+RowFile::RowFile(const std::string& path, const Session& session, std::span<const Origin> origins,
+                 const std::optional<Segment>& segment)
+    : file_(path) {
+  const FileHeader header{.magic = {'S', 'A', 'M', 'P', 'A', 'N'}, .version = kVersion};
+  bytes_.assign(reinterpret_cast<const char*>(&header), sizeof(header));
+  encode(session, &payload_);
+  append(BlockType::kSession);
+  if (segment) {
+    payload_.clear();
+    encode(*segment, &payload_);
+    append(BlockType::kSegment);
+  }
+  if (!origins.empty()) {
+    payload_.clear();
+    encode(origins, &payload_);
+    append(BlockType::kOrigins);
+  }
+}
+
+uint32_t RowFile::add(const Process& row, std::optional<uint32_t> id, const Losses& earlier) {
+  const auto index = static_cast<uint32_t>(before_.processes + pending_.processes.size());
+  pending_.processes.push_back(row);
+  if (id) identities_.processes.push_back({index, *id, earlier});
+  return index;
+}
+
+uint32_t RowFile::add(const Thread& row, std::optional<uint32_t> id) {
+  const auto index = static_cast<uint32_t>(before_.threads + pending_.threads.size());
+  pending_.threads.push_back(row);
+  if (id) identities_.threads.emplace_back(index, *id);
+  return index;
+}
+
+uint32_t RowFile::add(const Module& row) {
+  pending_.modules.push_back(row);
+  return static_cast<uint32_t>(before_.modules + pending_.modules.size() - 1);
+}
+
+uint32_t RowFile::lost_process() {
+  if (lost_process_ == kNone) lost_process_ = add(Process{.name = kLostName});
+  return lost_process_;
+}
+
+uint32_t RowFile::lost_thread() {
+  if (lost_thread_ == kNone)
+    lost_thread_ = add(Thread{.process = lost_process(), .name = kLostName});
+  return lost_thread_;
+}
+
+uint32_t RowFile::wait(const Wait& wait) {
+  const auto known = waits_.find(wait.call + '\0' + wait.object);
+  if (known != waits_.end()) return known->second;
+  const bool full = waits_.size() >= kMaxWaits;
+  if (full && !wait.object.empty()) return this->wait({wait.call, ""});
+  const auto index = static_cast<uint32_t>(before_.waits + pending_.waits.size());
+  waits_.emplace(wait.call + '\0' + wait.object, index);
+  pending_.waits.push_back(wait);
+  return index;
+}
+
+uint32_t RowFile::frame(const Frame& frame) {
+  bool is_new;
+  const auto next = static_cast<uint32_t>(before_.frames + pending_.frames.size());
+  const FrameKey key{frame.module, static_cast<uint32_t>(frame.address),
+                     static_cast<uint32_t>(frame.address >> 32)};
+  const uint32_t index = frames_.intern(key, next, &is_new);
+  if (is_new) pending_.frames.push_back(frame);
+  return index;
+}
+
+uint32_t RowFile::stack(uint32_t prefix, uint32_t frame) {
+  bool is_new;
+  const auto next = static_cast<uint32_t>(before_.stacks + pending_.stacks.size());
+  const uint32_t index = stacks_.intern({prefix, frame}, next, &is_new);
+  if (is_new) pending_.stacks.push_back({prefix, frame});
+  return index;
+}
+
+uint32_t RowFile::stack(std::span<const Frame> frames) {
+  const auto shared = static_cast<size_t>(
+      std::mismatch(last_frames_.begin(), last_frames_.end(), frames.rbegin(), frames.rend())
+          .first -
+      last_frames_.begin());
+  last_frames_.assign(frames.rbegin(), frames.rend());
+  last_stacks_.resize(shared);
+  uint32_t at = shared == 0 ? kNone : last_stacks_.back();
+  for (size_t i = shared; i < last_frames_.size(); ++i) {
+    at = stack(at, frame(last_frames_[i]));
+    last_stacks_.push_back(at);
+  }
+  return at;
+}
+
+void RowFile::flush() {
+  flush_rows();
+  flush_identities();
+  flush_rates();
+  flush_markers();
+}
+
+void RowFile::flush_rows() {
+  if (rows() == 0) return;
+  payload_.clear();
+  encode_rows(pending_, before_, &payload_);
+  before_.processes += pending_.processes.size();
+  before_.threads += pending_.threads.size();
+  before_.modules += pending_.modules.size();
+  before_.frames += pending_.frames.size();
+  before_.stacks += pending_.stacks.size();
+  before_.waits += pending_.waits.size();
+  samples_ += pending_.samples.size();
+  clear();
+  append(BlockType::kRows);
+}
+
+void RowFile::flush_identities() {
+  if (identities_.processes.empty() && identities_.threads.empty()) return;
+  payload_.clear();
+  encode(std::exchange(identities_, {}), &payload_);
+  append(BlockType::kIdentities);
+}
+
+void RowFile::flush_rates() {
+  if (pending_.rates.changes.empty() && pending_.rates.costs.empty()) return;
+  payload_.clear();
+  encode(std::exchange(pending_.rates, {}), &payload_);
+  append(BlockType::kRates);
+}
+
+void RowFile::flush_markers() {
+  if (markers_ == 0) return;
+  payload_.clear();
+  encode_markers(pending_.markers, before_.processes, before_.threads, &payload_);
+  pending_.markers.spans.clear();
+  pending_.markers.events.clear();
+  pending_.markers.counters.clear();
+  pending_.markers.sections.clear();
+  pending_.markers.pauses.clear();
+  pending_.markers.labels.clear();
+  texts_.clear();
+  markers_ = 0;
+  append(BlockType::kMarkers);
+}
+
+// Appends `payload_` as a block, with the file's header in front of the first one.
+void RowFile::append(BlockType type) {
+  blocks_.append(type, payload_.bytes(), &bytes_);
+  file_.append(std::exchange(bytes_, {}));
+}
+
+size_t RowFile::rows() const {
+  return pending_.processes.size() + pending_.process_ends.size() + pending_.threads.size() +
+         pending_.thread_names.size() + pending_.thread_ends.size() + pending_.modules.size() +
+         pending_.frames.size() + pending_.stacks.size() + pending_.waits.size() +
+         pending_.samples.size() + pending_.losses.size();
+}
+
+void RowFile::clear() {
+  pending_.processes.clear();
+  pending_.process_ends.clear();
+  pending_.threads.clear();
+  pending_.thread_names.clear();
+  pending_.thread_ends.clear();
+  pending_.modules.clear();
+  pending_.frames.clear();
+  pending_.stacks.clear();
+  pending_.waits.clear();
+  pending_.samples.clear();
+  pending_.losses.clear();
+}
+
+void RowFile::finish(const SessionEnd& end) {
+  flush();
+  payload_.clear();
+  encode(end, &payload_);
+  append(BlockType::kEnd);
+  file_.close();
+}
+
+}  // namespace sampan::recording

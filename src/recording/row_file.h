@@ -1,0 +1,119 @@
+// One file of a Writer, and the rows that are on their way into it: interned, gathered, written in
+// blocks. Indexes are those of rows in this file.
+//
+// Errors: throws Error (base/error.h) with the file's name, e.g. when the disk is full.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "recording/block.h"
+#include "recording/columns.h"
+#include "recording/intern_table.h"
+#include "recording/output_file.h"
+#include "recording/rate_codec.h"
+#include "recording/reader.h"
+#include "recording/rows.h"
+#include "recording/segment_codec.h"
+#include "recording/text_table.h"
+
+namespace sampan::recording {
+
+class RowFile {
+ public:
+  RowFile(const std::string& path, const Session& session, std::span<const Origin> origins,
+          const std::optional<Segment>& segment);
+
+  // `id`: which of the session's it is, where that is not the index of its row; `earlier`: its
+  // losses when this file began.
+  uint32_t add(const Process& row, std::optional<uint32_t> id = {}, const Losses& earlier = {});
+  uint32_t add(const Thread& row, std::optional<uint32_t> id = {});
+  uint32_t add(const Module& row);
+  void add(const ThreadName& row) { pending_.thread_names.push_back(row); }
+  void add(const ThreadEnd& row) { pending_.thread_ends.push_back(row); }
+  void add(const ProcessEnd& row) { pending_.process_ends.push_back(row); }
+  void add(const Losses& row) { pending_.losses.push_back(row); }
+  void add(const RateChange& row) { pending_.rates.changes.push_back(row); }
+  void add(const Cost& row) { pending_.rates.costs.push_back(row); }
+  void add(const Sample& row) { pending_.samples.push_back(row); }
+  // Of a process that nothing is known of, and of its thread.
+  uint32_t lost_process();
+  uint32_t lost_thread();
+
+  // Interned, see Writer.
+  uint32_t frame(const Frame& frame);
+  uint32_t stack(uint32_t prefix, uint32_t frame);
+  uint32_t stack(std::span<const Frame> frames);
+  uint32_t wait(const Wait& wait);
+
+  uint32_t text(std::string_view text) { return texts_.index(text); }
+  template <typename Row>
+  void add_marker(std::vector<Row> Markers::*rows, const Row& row) {
+    (pending_.markers.*rows).push_back(row);
+    ++markers_;
+    if (markers_ >= kMaxPendingRows || texts_.bytes() >= kMaxPendingText) flush();
+  }
+
+  // So many rows that they should be written soon.
+  bool is_full() const { return rows() >= kMaxPendingRows; }
+  void flush();
+  // Flushes, writes the end block, closes.
+  void finish(const SessionEnd& end);
+
+  uint64_t samples() const { return samples_ + pending_.samples.size(); }
+  uint64_t bytes() const { return file_.size(); }  // written
+  const std::string& path() const { return file_.path(); }
+
+ private:
+  static constexpr size_t kMaxPendingRows = 1 << 17;
+  static constexpr size_t kMaxPendingText = size_t{1} << 24;  // bytes, of markers
+  static constexpr size_t kMaxStacks = size_t{1} << 22;       // 48 MB of them are remembered
+  static constexpr size_t kMaxFrames = size_t{1} << 20;       // 16 MB
+  static constexpr size_t kMaxWaits = 1 << 16;                // then without their objects
+
+  struct StackKey {
+    uint32_t prefix, frame;
+    bool operator==(const StackKey&) const = default;
+    uint64_t hash() const { return mix_bits(uint64_t{prefix} << 32 | frame); }
+  };
+  struct FrameKey {
+    uint32_t module, address_low, address_high;  // 4-byte aligned: 16 bytes per entry
+    bool operator==(const FrameKey&) const = default;
+    uint64_t hash() const {
+      return mix_bits((uint64_t{address_high} << 32 | address_low) ^ uint64_t{module} << 40);
+    }
+  };
+
+  size_t rows() const;
+  void flush_rows();
+  void flush_identities();
+  void flush_rates();
+  void flush_markers();
+  void clear();
+  void append(BlockType type);
+
+  OutputFile file_;
+  BlockEncoder blocks_;
+  ColumnWriter payload_;
+  std::string bytes_;
+  Recording pending_;  // new rows
+  Identities identities_;
+  TextTable texts_{&pending_.markers.texts};
+  size_t markers_ = 0;    // rows of pending_.markers
+  RowCounts before_;      // rows that are written
+  uint64_t samples_ = 0;  // written
+  uint32_t lost_process_ = kNone, lost_thread_ = kNone;
+  std::unordered_map<std::string, uint32_t> waits_;  // by call and object
+  InternTable<FrameKey> frames_{kMaxFrames};
+  InternTable<StackKey> stacks_{kMaxStacks};
+  // The stack that was looked up last, root first: the next one mostly shares its root side.
+  std::vector<Frame> last_frames_;
+  std::vector<uint32_t> last_stacks_;
+};
+
+}  // namespace sampan::recording

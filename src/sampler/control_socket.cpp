@@ -1,0 +1,144 @@
+#include "sampler/control_socket.h"
+
+#include <fmt/core.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "sampler/control_token.h"
+
+namespace sampan::sampler {
+namespace {
+
+constexpr int kBacklog = 16;
+constexpr size_t kMaxGuests = 16;  // who connects and says nothing keeps out nobody else
+
+std::string random_name() {
+  uint64_t random = 0;
+  if (getrandom(&random, sizeof random, 0) != sizeof random) {
+    throw Error("naming the control socket: getrandom: {}", std::strerror(errno));
+  }
+  return fmt::format("{}{:016x}", kControlPrefix, random);
+}
+
+// Up to the next space, which is taken away too.
+std::string_view take_word(std::string_view& text) {
+  const std::string_view word = text.substr(0, text.find(' '));
+  text.remove_prefix(std::min(text.size(), word.size() + 1));
+  return word;
+}
+
+uint32_t rate_of(std::string_view digits) {
+  uint32_t rate_hz = 0;
+  const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), rate_hz);
+  if (error != std::errc() || rest != digits.data() + digits.size()) {
+    throw Error("'{}' is no rate", digits);
+  }
+  return rate_hz;
+}
+
+bool is_trusted(int connection) {
+  ucred who{};
+  socklen_t size = sizeof who;
+  return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 &&
+         (who.uid == geteuid() || who.uid == 0);
+}
+
+}  // namespace
+
+ControlSocket::ControlSocket(EventLoop& loop, Controlled controlled, std::string token)
+    : loop_(loop),
+      controlled_(std::move(controlled)),
+      token_(std::move(token)),
+      socket_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+  const std::string name = random_name();
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, name.data(), name.size());  // abstract
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  if (!socket_ || bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      listen(socket_.get(), kBacklog) != 0) {
+    throw Error("opening the control socket: {}", std::strerror(errno));
+  }
+  loop_.watch(socket_.get(), [this] { accept_all(); });
+}
+
+ControlSocket::~ControlSocket() {
+  for (const auto& [fd, guest] : guests_) loop_.forget(fd);
+  loop_.forget(socket_.get());
+}
+
+void ControlSocket::accept_all() {
+  while (true) {
+    FileDescriptor guest(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!guest) return;
+    if (!is_trusted(guest.get())) continue;
+    if (guests_.size() >= kMaxGuests) {
+      loop_.forget(guests_.begin()->first);
+      guests_.erase(guests_.begin());
+    }
+    const int connection = guest.get();
+    guests_.emplace(connection, std::move(guest));
+    loop_.watch(connection, [this, connection] { answer(connection); });
+  }
+}
+
+void ControlSocket::answer(int connection) {
+  char request[kMaxControlMessage];
+  const ssize_t size = recv(connection, request, sizeof request, MSG_TRUNC);
+  if (size > 0 && static_cast<size_t>(size) <= sizeof request) {
+    const std::string reply = reply_to({request, static_cast<size_t>(size)});
+    send(connection, reply.data(), reply.size(), MSG_NOSIGNAL);
+  }
+  loop_.forget(connection);
+  guests_.erase(connection);
+}
+
+std::string ControlSocket::reply_to(std::string_view request) {
+  const std::string_view command = take_word(request);
+  const std::string_view argument = command == "rate" ? take_word(request) : "";
+  const std::string_view digits = take_word(request);
+  pid_t pid = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), pid);
+  if (pid != getpid() && !controlled_.records(pid)) return "other";
+  if (!token_.empty() && request.empty()) {
+    return "refused the recording asks for a token: name its file in SAMPAN_TOKEN_FILE";
+  }
+  if (!token_.empty() && !same_token(token_, request)) {
+    return "refused the token is not that of the recording: SAMPAN_TOKEN_FILE names another file, "
+           "or the file has changed since the recording began";
+  }
+  try {
+    return "done " + perform(command, argument);
+  } catch (const std::exception& error) {
+    return std::string("refused ") + error.what();
+  }
+}
+
+std::string ControlSocket::perform(std::string_view command, std::string_view argument) {
+  if (command == "status") return controlled_.status();
+  if (command == "rate") {
+    controlled_.set_rate(rate_of(argument));
+    return controlled_.status();
+  }
+  if (command == "flush") {
+    return fmt::format("what was recorded so far is in {}", controlled_.flush());
+  }
+  if (command == "sync") {
+    return controlled_.sync();
+  }
+  if (command != "pause" && command != "resume") throw Error("unknown command '{}'", command);
+  controlled_.set_paused(command == "pause");
+  return command == "pause" ? "sampling is paused" : "sampling goes on";
+}
+
+}  // namespace sampan::sampler

@@ -1,0 +1,125 @@
+#include "sampler/governor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/units.h"
+
+namespace sampan::sampler {
+namespace {
+
+constexpr uint64_t kFirstWindow = kNsPerSecond / 4;
+constexpr uint64_t kShortWindow = kNsPerSecond;
+constexpr uint64_t kLongWindow = 4 * kNsPerSecond;
+// A target that hardly runs is judged when it has used so much, or after so long.
+constexpr uint64_t kLeastCpu = kNsPerSecond / 20;
+constexpr uint64_t kLongestWindow = 10 * kNsPerSecond;
+// Of the limit: where a new rate aims at, and below what there is room for more.
+constexpr double kAim = 0.8, kRoom = 0.7;
+// Of the limit: so much is too much, however short the window.
+constexpr double kFarMore = 2;
+constexpr double kLargestStep = 4;
+// Of the whole cost, what can be seen. Of clang, whose caches are full, it was 0.4; of a program
+// with little memory all of it.
+constexpr double kSeen = 0.5;
+// A smaller step up is not worth a change.
+constexpr double kSmallestRaise = 1.15;
+// Of a rate that was too much: as far as it is approached again.
+constexpr double kBelowCeiling = 0.75;
+constexpr uint64_t kShortPatience = 20 * kNsPerSecond, kLongPatience = 600 * kNsPerSecond;
+
+uint64_t difference(uint64_t now, uint64_t before) {
+  return now - std::min(now, before);
+}
+
+// Two digits are enough: a rate that people read.
+uint32_t rounded(double rate_hz) {
+  double unit = 1;
+  while (rate_hz / unit >= 100) unit *= 10;
+  return static_cast<uint32_t>(std::floor(rate_hz / unit) * unit);
+}
+
+}  // namespace
+
+Usage operator-(const Usage& now, const Usage& before) {
+  return {difference(now.time_ns, before.time_ns), difference(now.target_ns, before.target_ns),
+          difference(now.in_target_ns, before.in_target_ns),
+          difference(now.recorder_ns, before.recorder_ns)};
+}
+
+Governor::Governor(double limit, uint32_t asked_hz)
+    : limit_(limit),
+      asked_hz_(asked_hz),
+      rate_hz_(std::min(asked_hz, kFirstHz)),
+      window_ns_(kFirstWindow),
+      patience_ns_(kShortPatience) {}
+
+uint32_t Governor::floor_hz() const {
+  return std::min(kFloorHz, asked_hz_);
+}
+
+void Governor::ask(uint32_t asked_hz) {
+  asked_hz_ = asked_hz;
+  rate_hz_ = std::clamp(rate_hz_, floor_hz(), asked_hz_);
+}
+
+bool Governor::observe(const Usage& so_far) {
+  if (!begun_) {
+    begun_ = true;
+    begin_ = so_far;
+    return false;
+  }
+  const Usage used = so_far - begin_;
+  const bool judged = used.time_ns >= kLongestWindow || used.own_ns() >= kLeastCpu;
+  if (!judged) return false;
+  const auto cost = static_cast<double>(used.cost_ns()), own = static_cast<double>(used.own_ns());
+  share_ = own > 0 ? cost / kSeen / own : std::numeric_limits<double>::infinity();
+  const bool is_short = used.time_ns < std::min(window_ns_, kShortWindow);
+  if (share_ > (is_short ? kFarMore : 1) * limit_) return lower(so_far);
+  if (is_short) return false;
+  floor_costs_more_ = false;
+  if (used.time_ns < window_ns_) return false;
+  return raise(so_far);
+}
+
+bool Governor::lower(const Usage& so_far) {
+  if (raised_) {
+    ceiling_hz_ = rate_hz_;
+    ceiling_end_ns_ = so_far.time_ns + patience_ns_;
+    patience_ns_ = std::min(2 * patience_ns_, kLongPatience);
+    raised_ = false;
+  }
+  floor_costs_more_ = rate_hz_ <= floor_hz();
+  const double step = std::max(kAim * limit_ / share_, 1 / kLargestStep);
+  return set(rate_hz_ * step, so_far);
+}
+
+bool Governor::raise(const Usage& so_far) {
+  double highest = asked_hz_;
+  if (ceiling_hz_ != 0 && so_far.time_ns < ceiling_end_ns_) {
+    highest = std::min(highest, kBelowCeiling * ceiling_hz_);
+  }
+  const double step = share_ > 0 ? std::min(kAim * limit_ / share_, kLargestStep) : kLargestStep;
+  const double wanted = std::min(rate_hz_ * step, highest);
+  const bool worth_it =
+      wanted >= kSmallestRaise * rate_hz_ || (wanted == asked_hz_ && wanted > rate_hz_);
+  if (share_ >= kRoom * limit_ || !worth_it) {
+    window_ns_ = std::min(2 * window_ns_, kLongWindow);
+    begin_ = so_far;
+    return false;
+  }
+  raised_ = true;
+  return set(wanted, so_far);
+}
+
+bool Governor::set(double rate_hz, const Usage& so_far) {
+  begin_ = so_far;
+  const uint32_t before = rate_hz_;
+  rate_hz_ = rate_hz >= asked_hz_ ? asked_hz_ : std::max(rounded(rate_hz), floor_hz());
+  // What was lowered is raised after a longer look: noise alone must not move it to and fro.
+  window_ns_ = rate_hz_ < before ? kLongWindow : kShortWindow;
+  return rate_hz_ != before;
+}
+
+}  // namespace sampan::sampler

@@ -1,0 +1,75 @@
+// Holds what sampling costs under a share of the target's CPU, by the rate. Pure arithmetic: it is
+// told what was used, and says the rate.
+//
+// The cost is the CPU of the sampan that records and what samples take inside the target; both are
+// nearly proportional to the rate. As much again is allowed for what cannot be seen from within:
+// the caches that a sample leaves cold (bench/governor.py sees it). It is judged over windows of a
+// second and more, from when it is told first: what starting costs is not in them. The rate begins
+// low, and rises to what there is room for. It is lowered when a window cost more than the limit,
+// and raised after one that cost much less; in between it stays. A rate that was too much is not
+// tried again for a while, each time longer.
+#pragma once
+
+#include <cstdint>
+
+namespace sampan::sampler {
+
+// CPU that was used so far, and when that was so; nanoseconds.
+struct Usage {
+  uint64_t time_ns = 0;       // CLOCK_MONOTONIC
+  uint64_t target_ns = 0;     // of the target's processes, with in_target_ns
+  uint64_t in_target_ns = 0;  // of it, for samples
+  uint64_t recorder_ns = 0;   // of this process
+
+  uint64_t cost_ns() const { return in_target_ns + recorder_ns; }
+  // What the target would have used alone.
+  uint64_t own_ns() const { return target_ns > in_target_ns ? target_ns - in_target_ns : 0; }
+};
+Usage operator-(const Usage& now, const Usage& before);
+
+class Governor {
+ public:
+  static constexpr uint32_t kFloorHz = 10;   // never below, unless asked for less
+  static constexpr uint32_t kFirstHz = 100;  // until the cost is known
+
+  // `limit`: 0.01 for one percent.
+  Governor(double limit, uint32_t asked_hz);
+
+  uint32_t rate_hz() const { return rate_hz_; }
+  // The person asks for another rate: the rate will go no higher.
+  void ask(uint32_t asked_hz);
+
+  // The rate could not be changed: it is this one.
+  void stay(uint32_t rate_hz) { rate_hz_ = rate_hz; }
+
+  // Call it a few times a second. Returns whether the rate has changed.
+  bool observe(const Usage& so_far);
+
+  double limit() const { return limit_; }
+  // Of the latest window that was judged: cost by the target's own CPU, with what cannot be seen.
+  // Infinite for a target that used none.
+  double latest_share() const { return share_; }
+  // The lowest rate costs more than the limit.
+  bool floor_costs_more() const { return floor_costs_more_; }
+
+ private:
+  uint32_t floor_hz() const;
+  bool lower(const Usage& so_far);
+  bool raise(const Usage& so_far);
+  bool set(double rate_hz, const Usage& so_far);
+
+  const double limit_;
+  uint32_t asked_hz_;
+  uint32_t rate_hz_;
+  bool begun_ = false;
+  Usage begin_;         // of the present window
+  uint64_t window_ns_;  // how long it is to be
+  double share_ = 0;
+  bool floor_costs_more_ = false;
+  bool raised_ = false;          // since it was lowered last
+  uint32_t ceiling_hz_ = 0;      // was too much; 0: none is known
+  uint64_t ceiling_end_ns_ = 0;  // until then it is not tried again
+  uint64_t patience_ns_;         // how long the next ceiling will hold
+};
+
+}  // namespace sampan::sampler

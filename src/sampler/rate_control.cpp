@@ -1,0 +1,139 @@
+#include "sampler/rate_control.h"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/units.h"
+#include "wire/control_block.h"
+
+namespace sampan::sampler {
+namespace {
+
+constexpr uint64_t kInterval = kNsPerSecond, kGovernedInterval = kNsPerSecond / 4;
+constexpr uint64_t kCostInterval = 10 * kNsPerSecond;
+// A change is said when the rate is so many times what was said last, and not more often than that.
+constexpr double kMuch = 2;
+constexpr uint64_t kSayInterval = 60 * kNsPerSecond;
+
+double share(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+}  // namespace
+
+void check_rate(uint32_t rate_hz) {
+  if (rate_hz >= 1 && rate_hz <= wire::kHighestRateHz) return;
+  throw Error("a rate of {} Hz: it may be 1 to {}", rate_hz, wire::kHighestRateHz);
+}
+
+RateControl::RateControl(recording::Writer& writer, uint64_t start_ns, RateOptions options)
+    : writer_(writer),
+      start_ns_(start_ns),
+      options_(std::move(options)),
+      rate_hz_(std::max(options_.asked_hz, 1u)),
+      recorder_start_ns_(read_clock_ns(CLOCK_PROCESS_CPUTIME_ID)),
+      said_hz_(rate_hz_) {
+  writer_.add(recording::Cost{});
+  if (!options_.max_overhead) return;
+  governor_.emplace(*options_.max_overhead, rate_hz_);
+  follow(start_ns_);
+}
+
+void RateControl::follow(uint64_t time_ns) {
+  if (governor_) rate_hz_ = governor_->rate_hz();
+  writer_.add(recording::RateChange{time_ns - std::min(time_ns, start_ns_), rate_hz_,
+                                    governor_ && rate_hz_ < options_.asked_hz});
+}
+
+void RateControl::ask(uint32_t rate_hz) {
+  check_rate(rate_hz);
+  options_.asked_hz = rate_hz;
+  if (governor_) {
+    governor_->ask(rate_hz);
+  } else {
+    rate_hz_ = rate_hz;
+  }
+  follow(monotonic_ns());
+  said_hz_ = rate_hz_;
+}
+
+void RateControl::stay(uint32_t rate_hz, const std::string& why) {
+  if (governor_) {
+    governor_->stay(rate_hz);
+  } else {
+    rate_hz_ = options_.asked_hz = rate_hz;
+  }
+  follow(monotonic_ns());
+  if (options_.say && monotonic_ns() >= say_again_ns_) {
+    say_again_ns_ = monotonic_ns() + kSayInterval;
+    options_.say(why);
+  }
+}
+
+bool RateControl::observe(uint64_t target_ns, uint64_t in_target_ns) {
+  const uint64_t now_ns = monotonic_ns();
+  next_ns_ = now_ns + (governor_ ? kGovernedInterval : kInterval);
+  // What a target says of itself may be anything.
+  used_ = {now_ns, target_ns, std::min(in_target_ns, target_ns),
+           read_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - recorder_start_ns_};
+  if (now_ns >= next_cost_ns_) write_cost();
+  if (!governor_) return false;
+  const bool changed = governor_->observe(used_);
+  if (changed) follow(now_ns);
+  say_what_changed();
+  return changed;
+}
+
+void RateControl::write_cost() {
+  if (used_.time_ns == 0) return;  // nothing is known yet
+  next_cost_ns_ = used_.time_ns + kCostInterval;
+  writer_.add(recording::Cost{used_.time_ns - std::min(used_.time_ns, start_ns_), used_.target_ns,
+                              used_.in_target_ns, used_.recorder_ns});
+}
+
+void RateControl::say_what_changed() {
+  if (!options_.say) return;
+  const std::string limit = fmt::format("{:.3g} % of the program's CPU", 100 * governor_->limit());
+  if (governor_->floor_costs_more() != said_floor_) {
+    said_floor_ = governor_->floor_costs_more();
+    if (said_floor_) {
+      options_.say(fmt::format("even {} Hz cost more than {}: {:.3g} %", rate_hz_, limit,
+                               100 * governor_->latest_share()));
+    }
+  }
+  // While it rises from where it begins, there is nothing to say.
+  const bool settled = used_.time_ns >= start_ns_ + 5 * kNsPerSecond;
+  const double ratio = static_cast<double>(rate_hz_) / said_hz_;
+  const bool much = ratio >= kMuch || ratio <= 1 / kMuch ||
+                    (rate_hz_ == options_.asked_hz && rate_hz_ != said_hz_);
+  if (!settled || !much || used_.time_ns < say_again_ns_) return;
+  said_hz_ = rate_hz_;
+  say_again_ns_ = used_.time_ns + kSayInterval;
+  options_.say(rate_hz_ == options_.asked_hz
+                   ? fmt::format("sampling at the {} Hz that were asked for again", rate_hz_)
+                   : fmt::format("sampling at {} Hz: the {} Hz that were asked for would cost more "
+                                 "than {}; what samples weigh is corrected",
+                                 rate_hz_, options_.asked_hz, limit));
+}
+
+std::string RateControl::status() const {
+  std::string text = fmt::format("sampling at {} Hz", rate_hz_);
+  if (rate_hz_ < options_.asked_hz) {
+    text += fmt::format(" of the {} that were asked for, to cost no more than {:.3g} %",
+                        options_.asked_hz, 100 * governor_->limit());
+  }
+  const uint64_t own_ns = used_.own_ns();
+  if (own_ns == 0) return text + "; the program has used no CPU yet";
+  return text + fmt::format(
+                    "; it costs {:.2g} % of the program's CPU so far: {:.2g} % in it, "
+                    "{:.2g} % of it sampan",
+                    share(used_.cost_ns(), own_ns), share(used_.in_target_ns, own_ns),
+                    share(used_.recorder_ns, own_ns));
+}
+
+}  // namespace sampan::sampler

@@ -1,0 +1,193 @@
+#include "serve/metrics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "recording/tables.h"
+
+namespace sampan::serve {
+namespace {
+
+using recording::kNone;
+
+// Of threads and of spans. A program that invents names for ever has the rest under this one.
+constexpr size_t kMostNames = 1000;
+constexpr const char* kOthers = "(others)";
+
+double seconds(uint64_t ns) {
+  return static_cast<double>(ns) / 1e9;
+}
+
+std::string file_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// By thread, the last name that it had.
+std::vector<std::string> thread_names(const recording::Recording& recording) {
+  std::vector<std::string> names;
+  for (const recording::Thread& thread : recording.threads) names.push_back(thread.name);
+  for (const recording::ThreadName& row : recording.thread_names) names[row.thread] = row.name;
+  return names;
+}
+
+class Text {
+ public:
+  void metric(std::string_view name, std::string_view type, std::string_view help) {
+    name_ = name;
+    text_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
+  }
+  // `labels`: `state="cpu"`, or nothing.
+  template <typename Number>
+  void value(const std::string& labels, Number number) {
+    const std::string braces = labels.empty() ? "" : "{" + labels + "}";
+    text_ += fmt::format("{}{} {}\n", name_, braces, number);
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string name_;
+  std::string text_;
+};
+
+std::string label(std::string_view name, std::string_view value) {
+  return fmt::format("{}=\"{}\"", name, escape_label(value));
+}
+
+}  // namespace
+
+std::string escape_label(std::string_view text) {
+  std::string escaped;
+  for (const char c : valid_utf8(text)) {
+    if (c == '\\' || c == '"') escaped += '\\';
+    if (c == '\n') {
+      escaped += "\\n";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string Metrics::look(Source& source) {
+  const std::lock_guard lock(mutex_);
+  const uint64_t now_ns = source.now_ns();
+  const recording::Recording recording = source.read(seen_ns_, now_ns);
+  add(recording, seen_ns_, now_ns);
+  seen_ns_ = now_ns;
+  return text(source.cost());
+}
+
+void Metrics::add(const recording::Recording& recording, uint64_t from_ns, uint64_t to_ns) {
+  asked_hz_ = recording.session.rate_hz;
+  const recording::Rates& rates = recording.rates;
+  if (rate_hz_ == 0) rate_hz_ = asked_hz_;
+  if (!rates.changes.empty()) rate_hz_ = rates.changes.back().rate_hz;
+  if (!rates.costs.empty())
+    in_target_ns_ = std::max(in_target_ns_, rates.costs.back().in_target_ns);
+  const std::vector<std::string> names = thread_names(recording);
+  const auto thread_of = [&](uint32_t thread) -> Thread& {
+    const uint32_t process = recording.threads[thread].process;
+    const std::pair name(file_name(recording.processes[process].name), names[thread]);
+    const bool has_room = threads_.size() < kMostNames || threads_.contains(name);
+    return threads_[has_room ? name : std::pair<std::string, std::string>(kOthers, kOthers)];
+  };
+  for (const recording::Sample& sample : recording.samples) {
+    Thread& thread = thread_of(sample.thread);
+    incomplete_stacks_ += sample.stop != wire::StopReason::kRoot;
+    const bool waits = sample.wait != kNone;
+    (waits ? samples_waiting_ : samples_cpu_) += 1;
+    const bool runnable = waits && recording.waits[sample.wait].call == recording::kRunnable;
+    (runnable ? thread.runnable_ns : waits ? thread.waiting_ns : thread.cpu_ns) += sample.weight_ns;
+  }
+  for (const recording::Span& span : recording.markers.spans) {
+    if (span.end_ns < from_ns || span.end_ns >= to_ns) continue;
+    const std::string& name = recording.markers.texts[span.name];
+    const bool has_room = spans_.size() < kMostNames || spans_.contains(name);
+    Spans& row = spans_[has_room ? name : kOthers];
+    ++row.count;
+    row.ns += span.end_ns - std::min(span.begin_ns, span.end_ns);
+  }
+  threads_now_ =
+      recording.threads.size() - std::min(recording.thread_ends.size(), recording.threads.size());
+  add_losses(recording);
+}
+
+void Metrics::add_losses(const recording::Recording& recording) {
+  for (const recording::Losses& row : recording.losses) {
+    const recording::Process& process = recording.processes[row.process];
+    auto& of_process = losses_[{process.pid, process.start_ns}];
+    for (size_t i = 0; i < wire::kLossCount; ++i) {
+      uint64_t& count = of_process[static_cast<wire::Loss>(i)];
+      count = std::max(count, row.count[i]);
+    }
+  }
+}
+
+std::string Metrics::text(const Cost& cost) const {
+  Text text;
+  uint64_t sampled_ns = 0;
+  for (const auto& [name, thread] : threads_) sampled_ns += thread.cpu_ns;
+
+  text.metric(
+      "sampan_rate_hertz", "gauge",
+      "Samples a second of CPU that hold now: what was asked for, or less by --max-overhead.");
+  text.value("", rate_hz_);
+  text.metric("sampan_asked_rate_hertz", "gauge",
+              "Samples a second of CPU that were asked for at the beginning.");
+  text.value("", asked_hz_);
+  text.metric("sampan_samples_total", "counter", "Samples taken.");
+  text.value(label("state", "cpu"), samples_cpu_);
+  text.value(label("state", "waiting"), samples_waiting_);
+  text.metric("sampan_incomplete_stacks_total", "counter",
+              "Samples of which the stack does not reach the thread's first frame.");
+  text.value("", incomplete_stacks_);
+  text.metric("sampan_lost_total", "counter", "What could not be recorded, by reason.");
+  for (size_t i = 0; i < wire::kLossCount; ++i) {
+    const auto loss = static_cast<wire::Loss>(i);
+    uint64_t count = 0;
+    for (const auto& [process, counts] : losses_) {
+      const auto found = counts.find(loss);
+      count += found != counts.end() ? found->second : 0;
+    }
+    text.value(label("reason", wire::loss_key(loss)), count);
+  }
+  text.metric("sampan_sampled_cpu_seconds_total", "counter", "CPU that samples carry.");
+  text.value("", seconds(sampled_ns));
+  if (cost.target > 0) {
+    text.metric("sampan_target_cpu_seconds_total", "counter",
+                "CPU that the kernel accounted to the program since it is captured.");
+    text.value("", cost.target);
+    text.metric("sampan_coverage_ratio", "gauge", "Sampled CPU divided by true CPU.");
+    text.value("", seconds(sampled_ns) / cost.target);
+  }
+  text.metric(
+      "sampan_overhead_cpu_seconds_total", "counter",
+      "CPU that sampan used, by the process that it was used in. In the target it is also in "
+      "sampan_target_cpu_seconds_total; measured in part, in part estimated.");
+  text.value(label("process", "recorder"), cost.recorder);
+  text.value(label("process", "target"), seconds(in_target_ns_));
+  text.value(label("process", "server"), seconds(read_clock_ns(CLOCK_PROCESS_CPUTIME_ID)));
+
+  text.metric("sampan_threads", "gauge", "Threads that are sampled now.");
+  text.value("", threads_now_);
+  text.metric("sampan_thread_seconds_total", "counter",
+              "What threads of a name did: sampled CPU, waiting, waiting for a CPU.");
+  for (const auto& [name, thread] : threads_) {
+    const std::string labels = label("process", name.first) + "," + label("thread", name.second);
+    text.value(labels + ",state=\"cpu\"", seconds(thread.cpu_ns));
+    if (samples_waiting_ == 0) continue;
+    text.value(labels + ",state=\"waiting\"", seconds(thread.waiting_ns));
+    text.value(labels + ",state=\"runnable\"", seconds(thread.runnable_ns));
+  }
+  text.metric("sampan_spans_total", "counter", "Spans that have ended, by name.");
+  for (const auto& [name, row] : spans_) text.value(label("span", name), row.count);
+  text.metric("sampan_span_seconds_total", "counter", "How long they took together.");
+  for (const auto& [name, row] : spans_) text.value(label("span", name), seconds(row.ns));
+  return text.take();
+}
+
+}  // namespace sampan::serve

@@ -1,0 +1,48 @@
+// Figures of a capture for Prometheus: its text format, version 0.0.4. Counters only grow, also
+// when the beginning of a capture is not kept: each look adds what has happened since the last.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "serve/source.h"
+#include "wire/loss.h"
+
+namespace sampan::serve {
+
+class Metrics {
+ public:
+  // All up to now, as text.
+  std::string look(Source& source);
+
+ private:
+  struct Thread {
+    uint64_t cpu_ns = 0, waiting_ns = 0, runnable_ns = 0;
+  };
+  struct Spans {
+    uint64_t count = 0, ns = 0;
+  };
+
+  void add(const recording::Recording& recording, uint64_t from_ns, uint64_t to_ns);
+  void add_losses(const recording::Recording& recording);
+  std::string text(const Cost& cost) const;
+
+  std::mutex mutex_;
+  uint64_t seen_ns_ = 0;
+  uint32_t rate_hz_ = 0, asked_hz_ = 0;
+  uint64_t in_target_ns_ = 0;
+  size_t threads_now_ = 0;
+  uint64_t samples_cpu_ = 0, samples_waiting_ = 0, incomplete_stacks_ = 0;
+  std::map<std::pair<std::string, std::string>, Thread> threads_;  // by process and name
+  std::map<std::string, Spans> spans_;
+  // By pid and start of a process: its counters only grow.
+  std::map<std::pair<int32_t, uint64_t>, std::map<wire::Loss, uint64_t>> losses_;
+};
+
+// A label's value as the format wants it between quotes.
+std::string escape_label(std::string_view text);
+
+}  // namespace sampan::serve

@@ -1,0 +1,108 @@
+#include "symbolizer/debug_file.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <span>
+#include <utility>
+
+#include "base/error.h"
+#include "dwarf/split_package.h"
+#include "symbolizer/module_files.h"
+
+namespace sampan::symbolizer {
+
+namespace fs = std::filesystem;
+
+DebugFile::DebugFile(const ElfFile& elf, std::string beside,
+                     const std::vector<std::string>& debug_directories)
+    : elf_(elf), beside_(std::move(beside)), sections_(elf) {
+  open_supplementary(debug_directories);
+  file_.emplace(sections_.sections, supplementary_file_ ? &*supplementary_file_ : nullptr);
+}
+
+// By .gnu_debugaltlink, which has a path and the build-id of what has to be there.
+void DebugFile::open_supplementary(const std::vector<std::string>& debug_directories) {
+  const dwarf::Bytes link = sections_.alt_link;
+  const auto end = std::ranges::find(link, 0);
+  if (end == link.end() || std::next(end) == link.end()) return;
+  const std::string name(link.begin(), end);
+  const dwarf::Bytes wanted(std::next(end), link.end());
+  std::vector<fs::path> places = {fs::path(elf_.path()).parent_path() / name};
+  for (const std::string& directory : debug_directories) {
+    places.push_back(fs::path(directory) / build_id_path(wanted));
+  }
+  for (const fs::path& place : places) {
+    try {
+      supplementary_.emplace(place);
+      if (std::ranges::equal(supplementary_->elf.build_id(), wanted)) {
+        supplementary_file_.emplace(supplementary_->debug.sections);
+        return;
+      }
+    } catch (const Error&) {
+      // Not there, or not readable: perhaps at the next place.
+    }
+    supplementary_.reset();
+  }
+}
+
+DebugFile::Functions DebugFile::functions_of(const dwarf::Unit& unit) const {
+  if (unit.dwo_name() == nullptr) return {&*file_, &unit};
+  const std::scoped_lock lock(mutex_);
+  const auto [known, is_new] = splits_.try_emplace(&unit);
+  if (is_new) known->second = open_split(unit);
+  return known->second;
+}
+
+size_t DebugFile::missing_splits() const {
+  const std::scoped_lock lock(mutex_);
+  return missing_splits_;
+}
+
+DebugFile::Functions DebugFile::open_split(const dwarf::Unit& unit) const {
+  try {
+    const dwarf::Unit* split = find_in_package(unit);
+    if (split == nullptr) split = open_split_file(unit);
+    if (split != nullptr) return {split_units_.back().get(), split};
+  } catch (const Error&) {
+    // Damaged is as good as missing.
+  }
+  ++missing_splits_;
+  return {&*file_, &unit};
+}
+
+const dwarf::Unit* DebugFile::find_in_package(const dwarf::Unit& unit) const {
+  if (!package_tried_) {
+    package_tried_ = true;
+    try {
+      package_.emplace(beside_ + ".dwp");
+    } catch (const Error&) {
+      return nullptr;
+    }
+  }
+  if (!package_) return nullptr;
+  const auto sections =
+      sections_in_package(package_->debug.sections, package_->debug.cu_index, unit.dwo_id());
+  if (!sections) return nullptr;
+  split_units_.push_back(std::make_unique<dwarf::File>(*sections, nullptr, &unit));
+  return split_units_.back()->split_unit(unit.dwo_id());
+}
+
+// Where the compiler put it, else beside the program.
+const dwarf::Unit* DebugFile::open_split_file(const dwarf::Unit& unit) const {
+  const fs::path name = unit.dwo_name();
+  const fs::path compiled = unit.directory() != nullptr ? unit.directory() / name : name;
+  for (const fs::path& place : {compiled, fs::path(beside_).parent_path() / name.filename()}) {
+    try {
+      auto loaded = std::make_unique<Loaded>(place);
+      split_files_.push_back(std::move(loaded));
+    } catch (const Error&) {
+      continue;
+    }
+    const dwarf::Sections& sections = split_files_.back()->debug.sections;
+    split_units_.push_back(std::make_unique<dwarf::File>(sections, nullptr, &unit));
+    if (const dwarf::Unit* split = split_units_.back()->split_unit(unit.dwo_id())) return split;
+  }
+  return nullptr;
+}
+
+}  // namespace sampan::symbolizer

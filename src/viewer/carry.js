@@ -1,0 +1,39 @@
+// What is shown of one profile, in another of the same program: its handles are other numbers. What
+// the other profile does not have is not shown of it.
+
+/** @param {import("./data/profile.js").Profile} profile */
+function keysOf({threads, processes, functions, modules, strings}) {
+  const thread = ({process, tid}) => `${processes[process].pid} ${tid}`;
+  const func = (i) => JSON.stringify([strings[functions.name[i]], strings[functions.file[i]],
+    modules[functions.module[i]]?.path]);
+  return {threads: threads.map(thread), functions: Array.from({length: functions.count}, (_, i) => func(i))};
+}
+
+const placesOf = (keys) => new Map(keys.map((key, place) => [key, place]));
+
+/**
+ * @param {import("./state.js").Shown} shown of `from`
+ * @param {import("./data/profile.js").Profile} from
+ * @param {import("./data/profile.js").Profile} to
+ * @returns {import("./state.js").Shown}
+ */
+export function carry(shown, from, to) {
+  const [old, now] = [keysOf(from), keysOf(to)];
+  const threadPlaces = placesOf(now.threads);
+  const functionPlaces = placesOf(now.functions);
+  const func = (handle) => handle < 0 ? handle : functionPlaces.get(old.functions[handle]);
+  const path = (handles) => {
+    const there = handles.map(func);
+    return there.includes(undefined) ? [] : there;
+  };
+  const {selection} = shown;
+  const threads = selection.threads &&
+    new Set([...selection.threads].map((thread) => threadPlaces.get(old.threads[thread])).filter((place) => place !== undefined));
+  return {
+    ...shown,
+    selection: {...selection, threads: threads?.size ? threads : null},
+    focus: shown.focus === null ? null : func(shown.focus) ?? null,
+    frame: path(shown.frame),
+    zoom: path(shown.zoom),
+  };
+}

@@ -1,0 +1,78 @@
+// A page that is served (sampan serve) follows its process: it asks for newer data every few
+// seconds, and goes on showing what was chosen. It holds still while somebody types or drags.
+
+import {carry} from "./carry.js";
+import {decode} from "./data/decode.js";
+import {h} from "./dom.js";
+import {fragmentOf} from "./fragment.js";
+import {startPage} from "./page.js";
+
+const kEveryS = 5;
+const kScrollers = "#threads *, #view *, #timeline *";
+
+function secondsBetween(search) {
+  const asked = Number.parseFloat(new URLSearchParams(search).get("every") ?? "");
+  return asked >= 1 ? asked : kEveryS;
+}
+
+// Places of what was scrolled, in the order of the document: the page is made anew the same way.
+function scrolled() {
+  return Array.from(document.querySelectorAll(kScrollers)).map(({scrollTop, scrollLeft}) => [scrollTop, scrollLeft]);
+}
+
+function scrollTo(places) {
+  document.querySelectorAll(kScrollers).forEach((element, i) => {
+    const [top, left] = places[i] ?? [0, 0];
+    if (top) element.scrollTop = top;
+    if (left) element.scrollLeft = left;
+  });
+}
+
+/** @param {import("./data/profile.js").Profile} first what the page carries */
+export function followProcess(first) {
+  let profile = first;
+  let page = startPage(profile);
+  let isFollowing = true;
+  let isDragging = false;
+  const button = h("button", {"data-action": "live", class: "toggle", onclick() {
+    isFollowing = !isFollowing;
+    draw();
+  }});
+  const draw = (text = "Live") => {
+    button.textContent = text;
+    button.title = isFollowing ? "shows what is new; click to hold still" : "holds still; click to follow the process";
+    button.setAttribute("aria-pressed", isFollowing);
+    document.querySelector("#toolbar .tools").prepend(button);
+  };
+  const isBusy = () => document.hidden || isDragging || document.activeElement?.matches("input, select") ||
+    document.querySelector("dialog[open]") !== null;
+
+  const show = (newer) => {
+    const shown = carry(page.state.get(), profile, newer);
+    const places = scrolled();
+    page.stop();
+    history.replaceState(history.state, "", `#${fragmentOf(shown, newer)}`);
+    profile = newer;
+    page = startPage(profile);
+    draw();
+    scrollTo(places);
+  };
+  const ask = async () => {
+    if (isFollowing && !isBusy()) {
+      try {
+        const answer = await fetch(`page-data${location.search}`);
+        if (!answer.ok) throw new Error((await answer.text()).trim());
+        const newer = await decode(await answer.json());
+        if (isFollowing && !isBusy()) show(newer);
+      } catch (error) {
+        isFollowing = false;
+        draw(`Not live: ${error.message}`);
+      }
+    }
+    setTimeout(ask, 1000 * secondsBetween(location.search));
+  };
+  addEventListener("pointerdown", () => { isDragging = true; }, true);
+  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => { isDragging = false; }, true);
+  draw();
+  setTimeout(ask, 1000 * secondsBetween(location.search));
+}

@@ -1,0 +1,125 @@
+"""--black-box: after a death by a signal there are the last seconds of every thread, and nothing
+older; else there is nothing. What a thread did when is known: clockwork computes in step<0>,
+step<1>, … for half a second each."""
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import time
+import unittest
+
+import sampan
+from continuous_test import Clockwork, STEP_S, steps_of
+
+BOX_S = 3
+DEATH_S = 4.2
+OPTIONS = ["--black-box", f"{BOX_S}s", "--format", "none"]
+
+
+class BlackBox(sampan.Case):
+    def check(self, box, program, death):
+        """Of each thread it has the steps of the last BOX_S seconds before `death`, and no others. A
+        step may be cut by the begin of the box, and one of half a second with a quarter of CPU that
+        was just begun may lack a sample, so those at both ends may be there or not."""
+        first = (death - BOX_S - program.begin) / STEP_S
+        last = (death - program.begin) / STEP_S
+        must = set(range(int(first) + 1, int(last)))
+        may = must | {int(first), int(last)}
+        self.assertGreaterEqual(len(must), BOX_S / STEP_S - 1)
+        report = sampan.report(box)
+        for pid, tid, _ in program.threads:
+            steps = set(steps_of(box, tid))
+            self.assertLessEqual(must, steps, (pid, tid, first, last))
+            self.assertLessEqual(steps, may, (pid, tid, first, last))
+        # Up to the death, and for what it takes to notice it after that.
+        self.assertGreater(report["duration_s"], BOX_S - STEP_S)
+        self.assertLess(report["duration_s"], BOX_S + 2)
+        self.assertEqual(report["damage"], [])
+        return report
+
+    def only(self, program, *names):
+        self.assertEqual(sorted(path.name for path in program.directory.iterdir()), sorted(names))
+
+    def test_kill(self):
+        program = Clockwork(OPTIONS, [2, 3, STEP_S, "wait"])
+        time.sleep(max(0, program.begin + DEATH_S - time.monotonic()))
+        death = time.monotonic()
+        for pid in program.pids:
+            os.kill(pid, signal.SIGKILL)
+        self.assertEqual(program.finish(), -signal.SIGKILL)
+        self.only(program, "recording.sampan")
+        report = self.check(program.directory, program, death)
+        self.assertEqual({process.get("exit_signal") for process in report["processes"]} - {None}, {9})
+        self.assertIn("recording.sampan", program.stderr)
+
+    def test_abort_of_one_process_while_another_goes_on(self):
+        program = Clockwork([*OPTIONS, "--quiet"], [2, 2, STEP_S, "abort", DEATH_S])
+        self.assertEqual(program.finish(), -signal.SIGABRT)
+        self.check(program.directory / "recording.sampan", program, program.begin + DEATH_S)
+
+    def limited(self):
+        """A cgroup of 200 MB, of either version, where one can be made."""
+        for parent, limit in ("/sys/fs/cgroup", "memory.max"), ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"):
+            if not (pathlib.Path(parent) / "cgroup.procs").exists():
+                continue
+            group = pathlib.Path(parent) / f"sampan-test-{os.getpid()}"
+            try:
+                group.mkdir()
+            except OSError:
+                continue
+            self.addCleanup(group.rmdir)
+            try:
+                (group / limit).write_text(str(200 << 20))
+                return group
+            except OSError:
+                continue
+        return None
+
+    def test_out_of_memory(self):
+        group = self.limited()
+        arguments = [1, 3, STEP_S, "memory", DEATH_S]
+        if group:
+            program = Clockwork(OPTIONS, arguments)
+            (group / "cgroup.procs").write_text(str(program.pids[0]))
+            expected = -signal.SIGKILL
+        else:
+            program = Clockwork(OPTIONS, arguments)
+            # Beyond what it has mapped: malloc fails, and it aborts.
+            mapped = int(pathlib.Path(f"/proc/{program.pids[0]}/statm").read_text().split()[0]) * 4096
+            most = mapped + (200 << 20)
+            resource.prlimit(program.pids[0], resource.RLIMIT_AS, (most, most))
+            expected = -signal.SIGABRT
+        print(f"memory ends by {'a cgroup' if group else 'RLIMIT_AS: no cgroup of memory is writable here'}")
+        self.assertEqual(program.finish(), expected)
+        report = sampan.report(program.directory)
+        death = program.begin + DEATH_S
+        # It takes memory for a while before it dies.
+        for pid, tid, _ in program.threads:
+            steps = steps_of(program.directory, tid)
+            self.assertGreaterEqual(steps[0], int((death - BOX_S - program.begin) / STEP_S), steps)
+            self.assertIn(int(DEATH_S / STEP_S) - 1, steps)
+        self.assertTrue(any("take_memory" in function["name"] for function in report["functions"]),
+                        [function["name"] for function in report["functions"]])
+
+    def test_nothing_is_left_of_a_program_that_ends_by_itself(self):
+        program = Clockwork(OPTIONS, [1, 2, STEP_S, "exit", 2.5])
+        self.assertEqual(program.finish(), 0)
+        self.assertEqual(list(pathlib.Path(program.folder.name).rglob("*.sampan")), [])
+        self.assertIn("no process died by a signal, nothing was written", program.stderr)
+
+    def test_on_request(self):
+        program = Clockwork([*OPTIONS, "--quiet"], [1, 2, STEP_S, "exit", 4.5])
+        program.sleep_until_step(7.5)
+        asked = time.monotonic()
+        done = subprocess.run([sampan.PROGRAM, "ctl", str(program.pids[0]), "flush"], check=True, text=True,
+                              stdout=subprocess.PIPE).stdout
+        box = next(program.directory.glob("recording-*.sampan"))
+        self.assertIn(str(box), done)
+        self.check(box, program, asked)
+        self.assertEqual(program.finish(), 0)
+        self.only(program, box.name)
+
+
+if __name__ == "__main__":
+    unittest.main()

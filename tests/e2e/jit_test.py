@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Names of code that was made at run time, and of what is not there any more as it was."""
+import math
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+
+import sampan
+
+HOT = """
+function hot(n) { let x = 1; for (let i = 0; i < n; ++i) x = (x * 31 + i) | 0; return x; }
+let sum = 0;
+for (let i = 0; i < 1500; ++i) sum += hot(300000);
+console.log(sum);
+"""
+
+OLD = "__attribute__((noinline)) double work(long n) { volatile double x = 0; while (n--) x += n; return x; }"
+NEW = """
+__attribute__((noinline)) double padded(long n) { volatile double x = 1; while (n--) x *= n; return x; }
+__attribute__((noinline)) double unlike(long n) { volatile double x = 0; while (n--) x += n * x; return x; }
+double work(long n) { return unlike(n) + padded(n); }
+"""
+# Puts the new library in the old one's place, then works in the old one.
+PROGRAM = """
+#include <stdio.h>
+double work(long n);
+int main(int argc, char** argv) { return rename(argv[1], argv[2]) != 0 || work(100000000) < 0; }
+"""
+
+
+def shares(run):
+    """Of the samples, by function."""
+    functions = run.report["functions"]
+    samples = sum(row["self_samples"] for row in functions)
+    return {row["name"]: row["self_samples"] / samples for row in functions}, samples
+
+
+class Jit(sampan.Case):
+    def run_here(self, command, *options):
+        return sampan.run(command, options, cwd=self.path)
+
+    def test_code_that_takes_the_place_of_other_code(self):
+        run = self.run_here([sampan.TARGETS / "target_jit", "2"], "--no-symbolize")
+        subprocess.run([sampan.PROGRAM, "symbolize", run.recording], cwd=self.path, check=True,
+                       stdout=subprocess.DEVNULL)
+        for dump in self.path.glob("jit-*.dump"):
+            dump.unlink()  # the names are in the recording
+        share, samples = shares(run)
+        # A sample falls into the last quarter by chance: three standard deviations, and a tick or
+        # two at the border.
+        margin = 3 * math.sqrt(0.25 * 0.75 / samples) + 2 / samples + 0.02
+        self.assertAlmostEqual(share.get("first", 0), 0.25, delta=margin, msg=share)
+        self.assertAlmostEqual(share.get("second", 0), 0.75, delta=margin, msg=share)
+
+    def hot_of_node(self, option):
+        self.need("node")
+        script = self.path / "hot.js"
+        script.write_text(HOT)
+        run = self.run_here(["node", option, script])
+        report = subprocess.run([sampan.PROGRAM, "report", "--json", run.recording], cwd=self.path, check=True,
+                                stdout=subprocess.PIPE).stdout
+        functions = sampan.json.loads(report)["functions"]
+        hot = [row for row in functions if re.search(r"\bhot\b", row["name"])]
+        samples = sum(row["self_samples"] for row in functions)
+        self.assertGreater(sum(row["self_samples"] for row in hot) / samples, 0.5, functions[:5])
+
+    def test_node_with_a_map(self):
+        self.hot_of_node("--perf-basic-prof")
+
+    def test_node_with_a_dump(self):
+        self.hot_of_node("--perf-prof")
+
+
+class Replaced(sampan.Case):
+    def replaced(self, *linker):
+        folder = self.path / ("with" if not linker else "without")
+        folder.mkdir()
+        for name, source in (("work", OLD), ("new", NEW)):
+            (folder / f"{name}.c").write_text(source)
+            subprocess.run(["gcc", "-O1", "-g", "-shared", "-fPIC", *linker, f"-o{folder}/lib{name}.so",
+                            folder / f"{name}.c"], check=True)
+        (folder / "main.c").write_text(PROGRAM)
+        subprocess.run(["gcc", "-O1", f"-o{folder}/main", folder / "main.c", f"-L{folder}", "-lwork",
+                        f"-Wl,-rpath,{folder}"], check=True)
+        run = sampan.run([folder / "main", folder / "libnew.so", folder / "libwork.so"],
+                         env={"XDG_CACHE_HOME": str(folder)})
+        self.assertEqual(run.returncode, 0)
+        page = subprocess.run([sampan.PROGRAM, "report", run.recording], check=True, text=True,
+                              env={**os.environ, "XDG_CACHE_HOME": str(folder)},
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+        return run.report["functions"], " ".join(page.split())
+
+    def assert_not_named(self, functions):
+        of_library = [row["name"] for row in functions if pathlib.Path(row["module"] or "").name == "libwork.so"]
+        self.assertTrue(of_library)
+        for name in of_library:
+            self.assertTrue(name.startswith("[libwork.so+"), of_library)
+
+    def test_by_a_file_with_another_build_id(self):
+        functions, said = self.replaced()
+        self.assert_not_named(functions)
+        self.assertIn("another file than the one that ran", said)
+
+    def test_by_a_file_where_none_has_a_build_id(self):
+        functions, said = self.replaced("-Wl,--build-id=none")
+        self.assert_not_named(functions)
+        self.assertIn("changed since the recording began", said)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,187 @@
+"""Rates that change while a recording runs: by `sampan ctl`, and by the governor of --max-overhead.
+The programs compute for a known time in functions that the test names."""
+import json
+import re
+import subprocess
+import time
+import unittest
+import urllib.request
+
+import ctl_test
+import sampan
+
+BEFORE_HZ, AFTER_HZ = 50, 200
+STEPS = 2  # of ctl_test.STEP_S, in each function
+WATCHED = sampan.TARGETS / "target_watched"
+SHARES = {"ten_percent": 0.1, "twenty_percent": 0.2, "thirty_percent": 0.3, "forty_percent": 0.4}
+
+
+def samples_in(report, name):
+    return sum(function["total_samples"] for function in report["functions"] if function["name"] == name)
+
+
+def assert_sampled(case, report):
+    """Of each of the two threads that compute the last period is in no sample; all else is, but for 1 %."""
+    lowest = min(rate["rate_hz"] for rate in report["rates"])
+    unsampled = report["cpu_s"] - report["sampled_cpu_s"] - 2 / lowest - sampan.LOADER_S
+    case.assertLessEqual(unsampled, 0.01 * report["cpu_s"], report)
+
+
+class Rate(sampan.Case):
+    def changed(self, program):
+        """The program computes at one rate in `first`, at another in `second`."""
+        program.say(*["first"] * STEPS)
+        done = program.ctl(f"rate {AFTER_HZ}")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, rf"^sampling at {AFTER_HZ} Hz")
+        program.say(*["second"] * STEPS)
+        status = program.ctl("status").stdout
+        self.assertRegex(status, rf"sampling at {AFTER_HZ} Hz; it costs [\d.]+ % of the program's CPU so far")
+        return program.finish()
+
+    def check(self, run):
+        report = run.report
+        cpu_s = ctl_test.STEP_S * STEPS
+        for name, rate_hz in (("first", BEFORE_HZ), ("second", AFTER_HZ)):
+            # A clock is no lottery: one sample for each period. It may be late on a busy machine, so that
+            # two of its ticks are one, but not early; one more sample comes when it is set.
+            samples, due = samples_in(report, name), cpu_s * rate_hz
+            self.assertLessEqual(samples, 1.05 * due + 2, (name, report["functions"]))
+            self.assertGreaterEqual(samples, 0.7 * due - 2, (name, report["functions"]))
+            # What a sample weighs is right at both: off by a period at each end of what it did.
+            seconds = ctl_test.seconds_in(report)[name]
+            self.assertLess(abs(seconds - cpu_s), 1 / BEFORE_HZ + 1 / AFTER_HZ + 0.1 * cpu_s)
+        # Nothing but the loader's part is without samples.
+        unsampled = report["cpu_s"] - report["sampled_cpu_s"] - sampan.LOADER_S
+        self.assertLessEqual(unsampled, 0.01 * report["cpu_s"], report)
+        self.assertEqual(report["lost"], {})
+        self.assertEqual([rate["rate_hz"] for rate in report["rates"]], [AFTER_HZ])
+        self.assertEqual(report["rate_hz"], BEFORE_HZ)
+        self.assertGreater(report["cost"]["in_target_s"], 0)
+        self.assertLess(report["cost"]["share"], 0.5)
+        page = subprocess.run([sampan.PROGRAM, "report", run.recording], stdout=subprocess.PIPE, check=True,
+                              text=True).stdout
+        self.assertIn(f"{BEFORE_HZ} Hz asked, {BEFORE_HZ} to {AFTER_HZ} Hz held, {AFTER_HZ} Hz last", page)
+        self.assertRegex(page, r"\n  cost      0\.\d+ s of CPU")
+
+    def test_preloaded(self):
+        self.check(self.changed(ctl_test.Switched(["--rate", str(BEFORE_HZ)])))
+
+    def test_attached_by_perf(self):
+        self.check(self.changed(ctl_test.Switched(["--rate", BEFORE_HZ], attach="perf")))
+
+    def test_attached_by_ptrace(self):
+        self.check(self.changed(ctl_test.Switched(["--rate", BEFORE_HZ], attach="ptrace")))
+
+    def test_attached_by_poll(self):
+        self.check(self.changed(ctl_test.Switched(["--rate", BEFORE_HZ], attach="poll")))
+
+    def test_what_is_no_rate_is_refused(self):
+        program = ctl_test.Switched()
+        for command in ("rate", "rate 0", "rate 10001", "rate fast", "pause 100"):
+            self.assertEqual(program.ctl(command).returncode, 2, command)
+        self.assertIn("sampling at 250 Hz", program.ctl("status").stdout)
+        program.finish()
+
+
+class Governor(sampan.Case):
+    """Of a program of two threads that compute all the time, asked for 4,000 Hz."""
+
+    def governed(self, command, *options):
+        run = sampan.run(command, ["--rate", "4000", *options], text=True)
+        return run, run.report
+
+    def check_totals(self, report):
+        assert_sampled(self, report)
+        lowest = min(rate["rate_hz"] for rate in report["rates"])
+        functions = {function["name"]: function for function in report["functions"]}
+        samples = functions["compute"]["total_samples"]
+        for name, share in SHARES.items():
+            # Samples of different weights, at several rates: their variance is at most that of so many
+            # as the lowest rate would have had in the time. Five standard deviations.
+            few = min(samples, lowest * report["sampled_cpu_s"])
+            margin = 5 * (share * (1 - share) / few) ** 0.5
+            self.assertLess(abs(functions[name]["self_s"] / report["sampled_cpu_s"] - share), margin, report)
+
+    def test_it_lowers_the_rate_and_totals_stay_right(self):
+        run, report = self.governed([WATCHED, "4", "0"], "--max-overhead", "0.5%")
+        self.check_totals(report)
+        self.assertEqual(report["rate_hz"], 4000)
+        self.assertEqual(report["rates"][0], {"from_s": 0, "rate_hz": 100, "governed": True})
+        self.assertGreater(len(report["rates"]), 1)
+        # Half a percent of a thousandth of a second is 5 us: no sample is so cheap that 4,000 Hz have room.
+        self.assertLess(report["rates"][-1]["rate_hz"], 4000)
+        self.assertTrue(report["rates"][-1]["governed"])
+        self.assertGreaterEqual(min(rate["rate_hz"] for rate in report["rates"]), 10)
+        # Of a few seconds one or two went by with a rate that was too much; 4,000 Hz cost ten times that.
+        self.assertLess(report["cost"]["share"], 4 * 0.005)
+        page = subprocess.run([sampan.PROGRAM, "report", run.recording], stdout=subprocess.PIPE, check=True,
+                              text=True).stdout
+        self.assertIn("(--max-overhead)", page)
+        doctor = subprocess.run([sampan.PROGRAM, "doctor", "--json", run.recording], stdout=subprocess.PIPE,
+                                check=True).stdout
+        self.assertIn("--max-overhead", json.loads(doctor)["rate"])
+        self.assertIn("% of the program's", json.loads(doctor)["cost"])
+
+    def test_it_gives_what_was_asked_for_where_there_is_room(self):
+        run = sampan.run([WATCHED, "2", "0"], ["--rate", "200", "--max-overhead", "50%"], text=True)
+        self.assertEqual(run.report["rates"][-1], {"from_s": run.report["rates"][-1]["from_s"], "rate_hz": 200,
+                                                   "governed": False})
+        self.assertEqual(run.stderr, "")
+        self.check_totals(run.report)
+
+    def test_from_outside_and_by_the_environment(self):
+        for engine in "perf", "ptrace":
+            with self.subTest(engine):
+                done, run = sampan.run_attached([WATCHED, "2", "0"], engine,
+                                                ["--rate", "4000", "--max-overhead", "0.5%"])
+                self.assertLess(run.report["rates"][-1]["rate_hz"], 4000)
+                self.check_totals(run.report)
+        run = sampan.run([WATCHED, "1", "0"], env={"SAMPAN_MAX_OVERHEAD": "1%"})
+        self.assertEqual(run.report["rates"][0]["rate_hz"], 100)
+
+    def test_what_is_no_share_is_refused(self):
+        for text in ("1", "0%", "101%", "-1%", "much", "1 %"):
+            for command in (["run"], ["serve"]):
+                done = subprocess.run([sampan.PROGRAM, *command, "--max-overhead", text, "--", "true"],
+                                      stderr=subprocess.PIPE, text=True, cwd=self.path)
+                self.assertEqual(done.returncode, 2, (text, done.stderr))
+                self.assertIn("--max-overhead", done.stderr)
+
+
+class Served(sampan.Case):
+    def test_metrics_have_the_rate_and_the_recording_stays(self):
+        output = self.path / "served"
+        server = subprocess.Popen([sampan.PROGRAM, "serve", "--rate", "4000", "--max-overhead", "0.5%", "--continuous",
+                                   "--rotate", "1s", "--output", output, "--", WATCHED, "4", "0"],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        url = server.stdout.readline().strip()
+
+        def figures():
+            with urllib.request.urlopen(url + "metrics") as answer:
+                return dict(re.findall(r"^(\S+) ([\d.e+-]+)$", answer.read().decode(), re.MULTILINE))
+        for _ in range(3):
+            time.sleep(1)
+            now = figures()
+        self.assertEqual(float(now["sampan_asked_rate_hertz"]), 4000)
+        self.assertLess(float(now["sampan_rate_hertz"]), 4000)
+        self.assertGreater(float(now['sampan_overhead_cpu_seconds_total{process="target"}']), 0)
+        stderr = server.communicate(timeout=60)[1]
+        directory = next(output.iterdir())
+        self.assertIn(str(directory), stderr)
+        self.assertGreaterEqual(len(list((directory / "segments").iterdir())), 3)
+        report = sampan.report(directory)
+        assert_sampled(self, report)
+        self.assertEqual(report["damage"], [])
+
+    def test_rotate_and_keep_need_continuous(self):
+        done = subprocess.run([sampan.PROGRAM, "serve", "--rotate", "10m", "--", "true"], stderr=subprocess.PIPE,
+                              text=True, cwd=self.path)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--continuous", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,55 @@
+#include "reports/rates.h"
+#include "base/units.h"
+
+#include <gtest/gtest.h>
+
+#include "profile/rates.h"
+
+namespace sampan::reports {
+namespace {
+
+profile::Profile profile_of(uint32_t asked_hz, std::vector<recording::RateChange> changes,
+                            std::vector<recording::Cost> costs = {}) {
+  profile::Profile profile;
+  profile.session.rate_hz = asked_hz;
+  profile.rates = {std::move(changes), std::move(costs)};
+  return profile;
+}
+
+TEST(Rates, WithoutAChangeTheyAreWhatWasAsked) {
+  EXPECT_EQ(rate_text(profile_of(250, {})), "250 Hz asked");
+}
+
+TEST(Rates, WhatHeldIsSaid) {
+  EXPECT_EQ(rate_text(profile_of(
+                4000, {{0, 100, true}, {kNsPerSecond, 420, true}, {5 * kNsPerSecond, 380, true}})),
+            "4000 Hz asked, 100 to 420 Hz held, 380 Hz last (--max-overhead)");
+  EXPECT_EQ(rate_text(profile_of(100, {{kNsPerSecond, 400, false}})),
+            "100 Hz asked, 100 to 400 Hz held, 400 Hz last")
+      << "before the first change it was what was asked";
+  EXPECT_EQ(rate_text(profile_of(4000, {{0, 100, true}})),
+            "4000 Hz asked, 100 Hz held (--max-overhead)");
+}
+
+TEST(Rates, TheCostIsWhatGrew) {
+  const recording::Cost before{0, 2 * kNsPerSecond, kNsPerSecond / 10, kNsPerSecond / 10};
+  const recording::Cost after{kNsPerSecond, 4 * kNsPerSecond + kNsPerSecond / 10, kNsPerSecond / 5,
+                              kNsPerSecond / 8};
+  const auto cost = profile::cost(profile_of(100, {}, {before, after}));
+  ASSERT_TRUE(cost);
+  EXPECT_EQ(cost->target_ns, 2 * kNsPerSecond + kNsPerSecond / 10);
+  EXPECT_EQ(cost->in_target_ns, kNsPerSecond / 10);
+  EXPECT_EQ(cost->recorder_ns, kNsPerSecond / 40);
+  EXPECT_EQ(cost_text(profile_of(100, {}, {before, after})),
+            "0.125 s of CPU, 6.25 % of the program's: 5.00 % in it, 1.25 % sampan");
+}
+
+TEST(Rates, OfWhatNothingIsKnownNothingIsSaid) {
+  EXPECT_EQ(cost_text(profile_of(100, {})), "");
+  EXPECT_EQ(cost_text(profile_of(100, {}, {{}, {}})), "") << "no CPU was used";
+  // A damaged recording may say anything.
+  EXPECT_NE(cost_text(profile_of(100, {}, {{}, {1, 5, UINT64_MAX, UINT64_MAX}})), "");
+}
+
+}  // namespace
+}  // namespace sampan::reports

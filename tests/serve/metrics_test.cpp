@@ -1,0 +1,137 @@
+#include "serve/metrics.h"
+#include "base/units.h"
+
+#include <gtest/gtest.h>
+
+#include "fake_source.h"
+
+namespace sampan::serve {
+namespace {
+
+bool has(const std::string& text, const std::string& line) {
+  return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
+}
+
+recording::Sample sample(uint32_t thread, uint64_t time_ns, uint64_t weight_ns) {
+  return {.thread = thread, .time_ns = time_ns, .weight_ns = weight_ns};
+}
+
+TEST(Metrics, ThreadsByName) {
+  FakeSource source;
+  source.recording = program({"main", "worker", "worker"});
+  source.recording.samples = {sample(0, 1, 10 * kNsPerMs), sample(1, 2, 20 * kNsPerMs),
+                              sample(2, 3, 30 * kNsPerMs)};
+  source.now = 10;
+  const std::string text = Metrics().look(source);
+  EXPECT_TRUE(has(text, R"(sampan_samples_total{state="cpu"} 3)")) << text;
+  EXPECT_TRUE(has(
+      text, R"(sampan_thread_seconds_total{process="program",thread="main",state="cpu"} 0.01)"));
+  EXPECT_TRUE(has(
+      text, R"(sampan_thread_seconds_total{process="program",thread="worker",state="cpu"} 0.05)"));
+  EXPECT_TRUE(has(text, "sampan_threads 3"));
+}
+
+TEST(Metrics, TheRateIsTheOneThatHolds) {
+  FakeSource source;
+  source.recording = program({"main"});
+  source.recording.session.rate_hz = 4000;
+  source.now = 10;
+  Metrics metrics;
+  EXPECT_TRUE(has(metrics.look(source), "sampan_rate_hertz 4000"));
+  source.recording.rates.changes = {{0, 100, true}, {5, 420, true}};
+  source.recording.rates.costs = {{}, {6, 1'000'000'000, 20'000'000, 3}};
+  const std::string text = metrics.look(source);
+  EXPECT_TRUE(has(text, "sampan_rate_hertz 420")) << text;
+  EXPECT_TRUE(has(text, "sampan_asked_rate_hertz 4000"));
+  EXPECT_TRUE(has(text, R"(sampan_overhead_cpu_seconds_total{process="target"} 0.02)"));
+}
+
+TEST(Metrics, CountersGrowThoughTheBeginningIsNotKept) {
+  FakeSource source;
+  Metrics metrics;
+  source.recording = program({"main"});
+  source.recording.samples = {sample(0, 1, kNsPerMs), sample(0, 2, kNsPerMs)};
+  source.now = 10;
+  EXPECT_TRUE(has(metrics.look(source), R"(sampan_samples_total{state="cpu"} 2)"));
+  EXPECT_TRUE(has(metrics.look(source), R"(sampan_samples_total{state="cpu"} 2)"));
+  source.recording.samples = {sample(0, 10, kNsPerMs)};
+  source.now = 20;
+  EXPECT_TRUE(has(metrics.look(source), R"(sampan_samples_total{state="cpu"} 3)"));
+}
+
+TEST(Metrics, WaitingIsNotCpu) {
+  FakeSource source;
+  source.recording = program({"main"});
+  source.recording.waits = {{"read", "pipe"}, {recording::kRunnable, ""}};
+  source.recording.samples = {sample(0, 1, kNsPerMs), sample(0, 2, 4 * kNsPerMs),
+                              sample(0, 3, 8 * kNsPerMs)};
+  source.recording.samples[1].wait = 0;
+  source.recording.samples[2].wait = 1;
+  source.now = 10;
+  const std::string text = Metrics().look(source);
+  EXPECT_TRUE(has(text, R"(sampan_samples_total{state="waiting"} 2)"));
+  EXPECT_TRUE(has(text, "sampan_sampled_cpu_seconds_total 0.001"));
+  EXPECT_TRUE(has(
+      text,
+      R"(sampan_thread_seconds_total{process="program",thread="main",state="runnable"} 0.008)"));
+}
+
+TEST(Metrics, LossesAreTotalsOfProcesses) {
+  FakeSource source;
+  source.recording = program({"main"});
+  recording::Losses row{.process = 0};
+  row.count[0] = 5;
+  source.recording.losses = {row};
+  row.count[0] = 7;
+  source.recording.losses.push_back(row);
+  source.now = 10;
+  EXPECT_TRUE(has(Metrics().look(source), R"(sampan_lost_total{reason="ring_full"} 7)"));
+}
+
+TEST(Metrics, SpansThatHaveEnded) {
+  FakeSource source;
+  source.recording = program({"main"});
+  source.recording.markers.texts = {"", "parse"};
+  source.recording.markers.spans = {
+      {.begin_ns = 1 * kNsPerMs, .end_ns = 3 * kNsPerMs, .id = 1, .name = 1, .thread = 0},
+      {.begin_ns = 5 * kNsPerMs, .end_ns = 90 * kNsPerMs, .id = 2, .name = 1, .thread = 0}};
+  source.now = 10 * kNsPerMs;
+  Metrics metrics;
+  const std::string text = metrics.look(source);
+  EXPECT_TRUE(has(text, R"(sampan_spans_total{span="parse"} 1)"));
+  EXPECT_TRUE(has(text, R"(sampan_span_seconds_total{span="parse"} 0.002)"));
+  source.now = 100 * kNsPerMs;
+  EXPECT_TRUE(has(metrics.look(source), R"(sampan_spans_total{span="parse"} 2)"));
+}
+
+TEST(Metrics, CoverageWhereTheTruthIsKnown) {
+  FakeSource source;
+  source.recording = program({"main"});
+  source.recording.samples = {sample(0, 1, 30 * kNsPerMs)};
+  source.now = 10;
+  EXPECT_EQ(Metrics().look(source).find("sampan_coverage_ratio"), std::string::npos);
+  source.spent.target = 0.06;
+  EXPECT_TRUE(has(Metrics().look(source), "sampan_coverage_ratio 0.5"));
+}
+
+TEST(Metrics, NamesOfTheProgramsOwnStayInTheirQuotes) {
+  EXPECT_EQ(escape_label("a\"b\\c\nd"), R"(a\"b\\c\nd)");
+  EXPECT_EQ(escape_label("\xff"), "\xef\xbf\xbd");
+}
+
+TEST(Metrics, AProgramThatInventsNamesHasThemAsOthers) {
+  FakeSource source;
+  std::vector<std::string> names;
+  for (int i = 0; i < 3000; ++i) names.push_back("thread " + std::to_string(i));
+  source.recording = program(names);
+  for (uint32_t i = 0; i < names.size(); ++i)
+    source.recording.samples.push_back(sample(i, i, kNsPerMs));
+  source.now = 10'000;
+  const std::string text = Metrics().look(source);
+  EXPECT_TRUE(
+      has(text,
+          R"-(sampan_thread_seconds_total{process="(others)",thread="(others)",state="cpu"} 2)-"));
+}
+
+}  // namespace
+}  // namespace sampan::serve

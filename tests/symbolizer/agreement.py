@@ -1,0 +1,122 @@
+"""What sampan and others say about the same addresses, compared.
+
+    agreement.py SAMPAN FILE COUNT      prints what differs, by kind
+
+Functions as the linker calls them, files after normalization, lines, inline chains: as
+llvm-symbolizer has them, or, where sampan says something else, addr2line.
+"""
+import collections
+import os
+import random
+import re
+import subprocess
+import sys
+
+
+def addresses_in_text(path, count, seed=1):
+    sections = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True, check=True)
+    for line in sections.stdout.splitlines():
+        words = line.replace("[ ", "[").split()
+        if len(words) > 5 and words[1] == ".text":
+            begin, size = int(words[3], 16), int(words[5], 16)
+            every = range(begin, begin + size)
+            return random.Random(seed).sample(every, min(count, size))
+    raise SystemExit(f"{path}: no .text")
+
+
+def answers(command, addresses):
+    """One list of (function, file, line) for each address, innermost first."""
+    text = subprocess.run(command, input="\n".join(map(hex, addresses)) + "\n", text=True,
+                          capture_output=True, check=True, errors="replace").stdout
+    result = []
+    for block in text.split("\n\n")[:len(addresses)]:
+        lines = block.strip("\n").split("\n")
+        chain = []
+        for function, place in zip(lines[::2], lines[1::2]):
+            file, line, _ = place.rsplit(":", 2)
+            chain.append((function, os.path.normpath(file), int(line)))
+        result.append(chain)
+    return result
+
+
+def answers_of_addr2line(path, addresses):
+    """The same. It marks what it knows of a line beside its number."""
+    text = subprocess.run(["addr2line", "-afi", "-e", path], input="\n".join(map(hex, addresses)) + "\n",
+                          text=True, capture_output=True, check=True, errors="replace").stdout
+    result = []
+    function = None
+    for line in text.splitlines():
+        if function is None and re.fullmatch(r"0x[0-9a-f]{16}", line):
+            result.append([])
+        elif function is None:
+            function = line
+        else:
+            file, number = re.sub(r" \(discriminator \d+\)$", "", line).rsplit(":", 1)
+            result[-1].append((function, os.path.normpath(file), int(number) if number.isdigit() else 0))
+            function = None
+    return result
+
+
+def same_function(mine, other):
+    """llvm-symbolizer takes the outermost name from the symbol table: of a part of a function the
+    part's, of constructors that are one any of them; and "_Z1fv.cold" is no name of a function."""
+    if mine == other:
+        return True
+    part = re.compile(r"(\.(isra|part|constprop|cold|lto_priv|llvm|localalias)(\.?\d+)*)+$")
+    variant = re.compile(r"([CD])(I?)[0-9]([A-Z])")
+    return variant.sub(r"\1\2?\3", part.sub("", mine)) == variant.sub(r"\1\2?\3", part.sub("", other))
+
+
+def same_file(mine, other):
+    """Of a compiler that was told a relative directory, llvm-symbolizer names that twice."""
+    return mine == other or any(other == f"{part}/{mine}" and mine.startswith(f"{part}/")
+                                for part in (other[:len(other) - len(mine) - 1],))
+
+
+def difference(ours, theirs):
+    """The first kind of difference of two chains; None without one."""
+    if len(ours) != len(theirs):
+        return "chain"
+    for mine, other in zip(ours, theirs):
+        if not same_function(mine[0], other[0]):
+            return "function"
+        # Without debug information llvm-symbolizer calls the object file a source file.
+        if not same_file(mine[1], other[1]) and other[2]:
+            return "file"
+        if mine[2] != other[2]:
+            return "line"
+    return None
+
+
+def compare(sampan, path, count, same=None):
+    """`same`: a file of the same code that the others are asked about instead. Returns the number of
+    addresses compared, and those of them, by kind, that neither of the others answers as sampan
+    does, each with llvm-symbolizer's answer."""
+    addresses = addresses_in_text(path, count)
+    ours = answers([sampan, "addr2line", "--output-style=LLVM", "--no-demangle", "-e", path], addresses)
+    theirs = answers(["llvm-symbolizer", "--no-demangle", "-e", same or path], addresses)
+    assert len(ours) == len(theirs) == len(addresses), (len(ours), len(theirs), len(addresses))
+    unlike = [case for case in zip(addresses, ours, theirs) if difference(case[1], case[2])]
+    seconds = answers_of_addr2line(same or path, [address for address, _, _ in unlike]) if unlike else []
+    assert len(seconds) == len(unlike), (len(seconds), len(unlike))
+    kinds = collections.defaultdict(list)
+    for case, second in zip(unlike, seconds):
+        if difference(case[1], second):
+            kinds[difference(case[1], case[2])].append(case)
+    return len(addresses), kinds
+
+
+def main():
+    sampan, path, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    compared, kinds = compare(sampan, path, count)
+    differing = sum(map(len, kinds.values()))
+    print(f"{path}: {compared} addresses, {100 * (1 - differing / compared):.3f} % agree")
+    for kind, cases in kinds.items():
+        print(f"  {kind}: {len(cases)}")
+        for address, mine, other in cases[:6]:
+            unlike = [(a, b) for a, b in zip(mine, other) if difference([a], [b])][:1]
+            print(f"    {address:#x} {len(mine)} {len(other)} {unlike}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+// Parts and copies of functions, by their symbols and by debug information.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support.h"
+
+namespace sampan::symbolizer::test {
+namespace {
+
+std::string split_path() {
+  return std::filesystem::path(target_path()).parent_path() / "libsymbolizer_split.so";
+}
+
+// Their addresses and symbols: "split_checked.cold".
+std::vector<std::pair<uint64_t, std::string>> clones() {
+  std::istringstream table(run("nm " + split_path() + " | grep -E ' [tT] split_[a-z]+[.]'"));
+  std::vector<std::pair<uint64_t, std::string>> result;
+  for (std::string address, type, name; table >> address >> type >> name;) {
+    result.emplace_back(std::strtoull(address.c_str(), nullptr, 16), name);
+  }
+  return result;
+}
+
+TEST(SplitFunctions, BelongToTheirFunctionWithDebugInformationAndWithout) {
+  const TemporaryDirectory directory;
+  const std::string without = directory / "split.so";
+  run("objcopy --strip-debug " + split_path() + " " + without);
+  ASSERT_GE(clones().size(), 2u);  // one part, one copy
+  for (const auto& [svma, symbol] : clones()) {
+    const std::string function = symbol.substr(0, symbol.find('.'));
+    EXPECT_EQ(name_at(split_path(), svma), function) << symbol;
+    EXPECT_EQ(name_at(without, svma), function) << symbol;
+  }
+}
+
+// Files without .symtab have the rest of it in .gnu_debugdata.
+TEST(MiniDebugInfo, NamesWhatIsNotExported) {
+  const TemporaryDirectory directory;
+  const std::string stripped = directory / "split.so", mini = directory / "mini";
+  const auto [svma, symbol] = clones().front();
+  const std::string function = symbol.substr(0, symbol.find('.'));
+  run("objcopy --strip-all " + split_path() + " " + stripped);
+  EXPECT_TRUE(name_at(stripped, svma).starts_with("[split.so+"));
+  run("objcopy --only-keep-debug --strip-debug " + split_path() + " " + mini);
+  run("objcopy --only-keep-debug --keep-symbol=" + symbol + " " + mini);
+  run("xz " + mini);
+  run("objcopy --add-section .gnu_debugdata=" + mini + ".xz " + stripped);
+  EXPECT_EQ(name_at(stripped, svma), function);
+}
+
+TEST(MiniDebugInfo, ThatIsDamagedOrTooLargeIsSaid) {
+  const TemporaryDirectory directory;
+  const std::string stripped = directory / "split.so", noise = directory / "noise";
+  const uint64_t svma = clones().front().first;
+  const auto problem_with = [&](const std::string& content) {
+    run("objcopy --strip-all " + split_path() + " " + stripped);
+    run("objcopy --add-section .gnu_debugdata=" + content + " " + stripped);
+    profile::Profile profile = profile_of(stripped, {svma});
+    const Report report = symbolize(profile);
+    return report.problems.empty() ? "" : report.problems[0];
+  };
+  run("head -c 1000 /dev/urandom > " + noise);
+  EXPECT_TRUE(problem_with(noise).ends_with(".gnu_debugdata cannot be decompressed"));
+  run("truncate -s 200M " + noise + " && xz -0 -T1 " + noise);
+  EXPECT_TRUE(problem_with(noise + ".xz").ends_with(".gnu_debugdata is larger than 64 MB"));
+}
+
+}  // namespace
+}  // namespace sampan::symbolizer::test

@@ -1,0 +1,68 @@
+// Markers in the timeline of a page, in Chromium: hover, click, search; and 100,000 of them.
+//
+//   WRITE_EXPORTS=... node --test marked_test.js     run by npm_packages.py
+'use strict';
+const assert = require('node:assert/strict');
+const {after, before, test} = require('node:test');
+const {Browser, near, ProfilePage} = require('./page_driver.js');
+
+const LINE = '#timeline canvas';
+let browser;
+let marked;
+before(async () => {
+  browser = await Browser.launch();
+  marked = await import('./marked.mjs');
+});
+after(() => browser?.close());
+
+// Where a time is in a row, and in which of its lanes.
+const placeOf = (page, label, ms, lane) => page.page.$eval(LINE, ({timeline}, [name, at, depth]) => {
+  const row = timeline.rows().find(each => each.label === name);
+  return {x: timeline.xOf(at * 1e6), y: row.y + 13 * depth + 5};
+}, [label, ms, lane]);
+const lines = page => page.tooltip();
+const at = async (page, ...place) => {
+  await page.pointAt(await placeOf(page, ...place), LINE);
+  await page.settled();
+  return lines(page);
+};
+
+test('hover, click and search', () => marked.withPage(marked.kMarked, async file => {
+  const page = await ProfilePage.open(browser, file);
+  const rows = await page.page.$eval(LINE, ({timeline}) => timeline.rows().map(row => [row.kind, row.label]));
+  assert.deepEqual(rows, [['sections', 'sections'], ['counter', 'queue'], ['thread', 'app'], ['thread', 'worker']]);
+
+  assert.deepEqual((await at(page, 'worker', 15, 0)).slice(0, 3), ['handle', '20.0 ms, from 10.0 ms', 'order <42>']);
+  assert.deepEqual((await at(page, 'worker', 15, 1)).slice(0, 3), ['parse', '7.50 ms, from 12.5 ms', 'in handle']);
+  assert.ok((await at(page, 'worker', 25, 1)).includes('closed by the end of its thread'));
+  assert.ok((await at(page, 'app', 50, 0)).includes('ended by worker'));
+  assert.deepEqual((await at(page, 'sections', 30, 0)).slice(0, 3), ['phase', '38.0 ms, from 2.00 ms', 'section of all threads']);
+  assert.ok((await at(page, 'sections', 20, 1)).includes('section of worker'));
+  assert.deepEqual(await at(page, 'worker', 70, 2), ['flush', 'at 70.0 ms', 'full']);
+  assert.deepEqual(await at(page, 'queue', 5, 0), ['queue', '1.5 since 3.00 ms']);
+  assert.deepEqual(await at(page, 'worker', 90, 0), []);
+
+  const plain = await page.picture(LINE);
+  assert.match(await page.search('pars|42'), / · 2 markers$/);
+  assert.notEqual(await page.picture(LINE), plain, 'what is found stands out');
+  await page.search('');
+
+  const {x, y} = await placeOf(page, 'worker', 15, 1);
+  const box = await (await page.page.$(LINE)).boundingBox();
+  await page.page.mouse.click(box.x + x, box.y + y);
+  await page.settled();
+  near(Number(await page.field('from')), 12.5e6, 1, 'begin');
+  near(Number(await page.field('to')), 20e6, 1, 'end');
+  // At 16 ms, in both threads; what is taken at the end belongs to what follows.
+  assert.match(await page.status(), /8\.00 ms in 2 samples/);
+}));
+
+test('100,000 spans', async () => {
+  const spans = Array.from({length: 100000}, (_, i) =>
+    `! span 100 ${(i * 0.001).toFixed(6)} ${(i * 0.001 + 0.0009).toFixed(6)} request_${i % 50}`);
+  await marked.withPage(`main 25\n${spans.join('\n')}\n`, async file => {
+    const page = await ProfilePage.open(browser, file);
+    assert.match((await at(page, 'app', 50, 0))[0], /^request_\d+$/);
+    assert.match(await page.search('^request_7$'), / · 2,000 markers$/);
+  });
+});

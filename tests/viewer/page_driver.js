@@ -27,10 +27,20 @@ class ProfilePage {
 
   constructor(page) { this.page = page; }
 
-  // Until what was done is drawn.
+  // Until what was done is drawn, and nothing moves any more: a longer status line makes the view
+  // above it smaller, which is drawn anew some frames later.
   async settled() {
-    await this.page.evaluate(() => new Promise(done => requestAnimationFrame(() =>
-      requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))));
+    await this.page.evaluate(async view => {
+      const frame = () => new Promise(done => requestAnimationFrame(() => setTimeout(done)));
+      const places = () => [...document.querySelectorAll(`${view} .chart, ${view} canvas`)].map(({
+        clientWidth, clientHeight, scrollTop, scrollHeight, height,
+      }) => [clientWidth, clientHeight, scrollTop, scrollHeight, height]).join();
+      let before;
+      do {
+        before = places();
+        for (let frames = 0; frames < 3; ++frames) await frame();
+      } while (places() !== before);
+    }, VIEW);
   }
 
   async field(key) {
@@ -78,8 +88,9 @@ class ProfilePage {
 
   async pointAt({x, y}, selector = CHART) {
     const place = await (await this.page.$(selector)).boundingBox();
-    await this.page.mouse.move(place.x + x, place.y + y);
-    return {x: place.x + x, y: place.y + y};
+    this.pointer = {x: place.x + x, y: place.y + y};
+    await this.page.mouse.move(this.pointer.x, this.pointer.y);
+    return this.pointer;
   }
 
   async clickOn(box, selector = CHART) {
@@ -95,14 +106,16 @@ class ProfilePage {
     await this.settled();
   }
 
-  // On a busy machine the pointer arrives after the frames that are waited for.
+  // On a busy machine the pointer arrives after the frames that are waited for, and what is drawn
+  // once more hides the tooltip until the pointer moves.
   async tooltip() {
-    let lines = [];
-    for (let tries = 0; lines.length === 0 && tries < 20; ++tries) {
+    for (let tries = 0; ; ++tries) {
       await this.settled();
-      lines = await this.page.$$eval('.tooltip:not([hidden]) > div', found => found.map(line => line.textContent));
+      const lines = await this.page.$$eval('.tooltip:not([hidden]) > div',
+        found => found.map(line => line.textContent));
+      if (lines.length !== 0 || tries === 20) return lines;
+      await this.page.mouse.move(this.pointer.x + tries % 2, this.pointer.y);
     }
-    return lines;
   }
 
   // What a canvas looks like, as a number.

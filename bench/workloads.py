@@ -36,13 +36,18 @@ def heavy_source(functions):
 class Redis:
     """A server under a fixed load; its cost is the server's, without the client's."""
 
-    def __init__(self, folder, requests=600_000, pipeline=1):
+    def __init__(self, folder, requests=600_000):
         self.socket = folder / "redis.sock"
         self.server = ["redis-server", "--port", "0", "--unixsocket", str(self.socket), "--save", "",
                        "--daemonize", "no", "--dir", str(folder), "--logfile", "/dev/null"]
         self.load = (f"while ! redis-cli -s {self.socket} ping >/dev/null 2>&1; do sleep 0.05; done;"
-                     f"redis-benchmark -s {self.socket} -q -n {requests} -P {pipeline} -r 10000 -t set,lpush,zadd;"
+                     f"redis-benchmark -s {self.socket} -q -n {requests} -r 10000 -t set,lpush,zadd;"
                      f"redis-cli -s {self.socket} shutdown nosave")
+
+    def said(self, *words):
+        """Whether the server took a command."""
+        return subprocess.run(["redis-cli", "-s", self.socket, *words], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL).returncode == 0
 
 
 def compile_heavy(folder, functions):

@@ -1,10 +1,14 @@
 """Whether --max-overhead holds what it promises, measured from outside: rows of bench/run.py.
 
-CPU of target and sampan together, as the kernel accounts it to them, beside that of a bare run of the same work, a compile by
-clang, and redis-server under a fixed load. Beside it the same of two bare runs, which says how much of a ratio is chance, what
-4,000 Hz cost without a limit, and what the recording says of its cost.
+CPU of target and sampan together, as the kernel accounts it to them, beside that of a bare one that does the same: compiles by
+clang, and answers of redis-server. Beside it the same of two bare ones, which says how much of a ratio is chance, what 4,000 Hz
+cost without a limit, and what the recording says of its cost.
 
-SAMPAN_BENCH_PAIRS says how often, SAMPAN_BENCH_SCALE makes runs shorter or longer.
+What the same work costs changes by a fifth from one second to the next where caches are shared with other machines. So both
+sides do small portions of it, one after the other on one CPU, and it is the median of neighbours that counts; of sides started
+anew several times, as where their memory lies makes a difference too. What starting and ending cost is in no portion.
+
+SAMPAN_BENCH_PAIRS says how often, SAMPAN_BENCH_SCALE makes portions shorter or longer.
 """
 import math
 import os
@@ -12,6 +16,7 @@ import pathlib
 import shutil
 import statistics
 import subprocess
+import sys
 import time
 
 import outside
@@ -25,40 +30,12 @@ LIMITS = {"--max-overhead 1%": ("--max-overhead", "1%"), "without a limit": ()}
 BOUND = 1.01
 
 
-class Clang:
-    """A compile of 20 s, so that starting is not what is measured. The two run at the same time, each on a CPU of its own, and
-    then on each other's: what slows the machine, and the difference of the CPUs, is in both."""
+class Side:
+    """A program that works when it is told to, and the sampan that samples it, if any, on one CPU."""
 
-    command = ["clang++"]
-
-    def __init__(self, folder):
-        self.command = workloads.compile_heavy(folder, int(55 * SCALE))
-
-    def ratio(self, prefix, turn):
-        a, b = self.together(prefix, ())
-        d, c = self.together((), prefix)
-        return math.sqrt(a / b * c / d)
-
-    def together(self, *prefixes):
-        running = [outside.Job(["taskset", "-c", cpu, *prefix, *self.command[:-1], f"{self.command[-1]}{cpu}"])
-                   for cpu, prefix in enumerate(prefixes)]
-        return [job.wait().cpu for job in running]
-
-
-class Served:
-    """A redis-server and the sampan that samples it, if any, on one CPU with their client."""
-
-    def __init__(self, prefix, folder, side, cpu):
-        place = folder / f"redis-{side}"
-        place.mkdir(exist_ok=True)
-        self.redis = workloads.Redis(place)
+    def __init__(self, prefix, command, cpu, **keywords):
         self.on_cpu = ["taskset", "-c", str(cpu)]
-        self.client = [*self.on_cpu, "redis-benchmark", "-s", str(self.redis.socket), "-q", "-P", "16", "-r", "10000",
-                       "-t", "set", "-n", str(int(100_000 * SCALE))]
-        self.job = outside.Job([*self.on_cpu, *prefix, *self.redis.server])
-        while not self.redis.said("ping"):
-            time.sleep(0.05)
-        self.portion()
+        self.job = outside.Job([*self.on_cpu, *prefix, *command], **keywords)
 
     def cpu_ns(self):
         pids = [self.job.pid, *top.children_of(self.job.pid)]
@@ -66,42 +43,79 @@ class Served:
                    for pid in pids for path in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"))
 
     def portion(self):
-        """The CPU of answering so many requests."""
+        """The CPU of a portion of the work, ns."""
         before = self.cpu_ns()
+        return self.work() + self.cpu_ns() - before
+
+
+class Clang(Side):
+    """Compiles one file after the other, 3.5 s of CPU each: most of it is not starting clang."""
+
+    program, portions = "clang++", 4
+    COMPILER = """
+import os, subprocess, sys
+for _ in sys.stdin:
+    _, status, used = os.wait4(subprocess.Popen(sys.argv[1:]).pid, 0)
+    print(status or int((used.ru_utime + used.ru_stime) * 1e9), flush=True)
+"""
+
+    def __init__(self, prefix, folder, side, cpu):
+        *command, output = workloads.compile_heavy(folder, max(1, int(10 * SCALE)))
+        super().__init__(prefix, [sys.executable, "-c", self.COMPILER, *command, output + side], cpu,
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def work(self):
+        self.job.process.stdin.write(b"\n")
+        self.job.process.stdin.flush()
+        return int(self.job.process.stdout.readline())
+
+    def end(self):
+        self.job.process.stdin.close()
+        self.job.wait()
+
+
+class Redis(Side):
+    """Answers requests, 0.2 s of CPU in a portion; the client is on its CPU, but not counted."""
+
+    program, portions = "redis-server", 20
+
+    def __init__(self, prefix, folder, side, cpu):
+        place = folder / f"redis-{side}"
+        place.mkdir(exist_ok=True)
+        self.redis = workloads.Redis(place)
+        super().__init__(prefix, self.redis.server, cpu)
+        self.client = [*self.on_cpu, "redis-benchmark", "-s", str(self.redis.socket), "-q", "-P", "16", "-r", "10000",
+                       "-t", "set", "-n", str(int(100_000 * SCALE))]
+        while not self.redis.said("ping"):
+            time.sleep(0.05)
+
+    def work(self):
         subprocess.run(self.client, stdout=subprocess.DEVNULL, check=True)
-        return self.cpu_ns() - before
+        return 0
 
     def end(self):
         self.redis.said("shutdown", "nosave")
         self.job.wait()
 
 
-class Redis:
-    """What a request costs a server changes by a fifth from one second to the next where caches are shared with other machines.
-    So two servers get small portions of the load (0.2 s of CPU) one after the other, and it is the median of neighbours that
-    counts; of servers started anew, as where their memory lies makes a difference too."""
-
-    command = ["redis-server"]
-    portions = 20
-
-    def __init__(self, folder):
-        self.folder = folder
-
-    def ratio(self, prefix, turn):
-        sides = {"a": prefix, "b": ()}
-        servers = {side: Served(sides[side], self.folder, side, turn // 2 % 2) for side in sorted(sides, reverse=turn % 2)}
-        ratios = []
-        for i in range(self.portions):
-            cpu = {side: servers[side].portion() for side in sorted(sides, reverse=i % 2)}
-            ratios.append(cpu["a"] / cpu["b"])
-        for server in servers.values():
-            server.end()
-        return statistics.median(ratios)
+def ratio(Program, prefix, folder, turn):
+    """Of the CPU of a portion under `prefix` to that of a bare one. All orders and CPUs take turns."""
+    sides = {}
+    for side in sorted("ab", reverse=turn % 2):
+        sides[side] = Program(prefix if side == "a" else (), folder, side, turn // 2 % 2)
+        sides[side].portion()
+    ratios = []
+    for i in range(Program.portions):
+        cpu = {side: sides[side].portion() for side in sorted("ab", reverse=i % 2)}
+        ratios.append(cpu["a"] / cpu["b"])
+    for side in sides.values():
+        side.end()
+    return statistics.median(ratios)
 
 
-def measured(work, prefix, times):
+def measured(Program, prefix, folder, times):
     """The mean ratio of so many, and its text with the standard error."""
-    ratios = [work.ratio(prefix, turn) for turn in range(times)]
+    ratios = [ratio(Program, prefix, folder, turn) for turn in range(times)]
     mean = statistics.mean(ratios)
     if times == 1:
         return mean, f"{mean:.3f}"
@@ -110,21 +124,20 @@ def measured(work, prefix, times):
 
 
 def governor(bench):
-    for Work, times in ((Clang, bench.pairs), (Redis, 2 * bench.pairs)):
-        name = Work.__name__.lower()
-        if not shutil.which(Work.command[0]):
+    for Program in (Clang, Redis):
+        name = Program.__name__.lower()
+        if not shutil.which(Program.program):
             bench.table.row(f"governor: {name} is not installed", "skipped")
             continue
-        work = Work(bench.folder)
-        bench.table.note(pairs.shown(work.command))
-        bench.table.row(f"CPU of two bare runs, {name}", measured(work, (), times)[1])
+        times = 2 * bench.pairs
+        bench.table.row(f"CPU of two bare ones, {name}", measured(Program, (), bench.folder, times)[1])
         for limit, options in LIMITS.items():
             prefix = bench.capture(*ASKED, *options)
-            bench.table.note(pairs.shown(prefix))
-            ratio, text = measured(work, prefix, times if options else 1)
+            bench.table.note(pairs.shown([*prefix, Program.program]))
+            mean, text = measured(Program, prefix, bench.folder, times if options else 1)
             what = f"CPU at 4000 Hz {limit}, {name}"
             if options:
-                bench.judge(what, ratio, BOUND, text)
+                bench.judge(what, mean, BOUND, text)
             else:
                 bench.table.row(what, text)
             report = bench.recording()[1]

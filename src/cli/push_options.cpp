@@ -143,6 +143,24 @@ push::PushOptions push_options(const PushOptions& options, pid_t process) {
   return result;
 }
 
+std::vector<std::string> as_words(const PushOptions& options) {
+  if (!options.wanted()) return {};
+  std::vector<std::string> words = {"--push", options.url, "--spool-size", options.spool_size};
+  const auto add = [&words](const char* option, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  };
+  add("--push-format", options.format);
+  add("--spool", options.spool);
+  add("--push-token-file", options.token_file);
+  add("--push-cacert", options.ca_file);
+  for (const std::string& label : options.labels) add("--label", label);
+  // What came by the environment, as secrets do, is in the other's, and on no command line.
+  if (std::getenv("SAMPAN_PUSH_HEADER") == nullptr) {
+    for (const std::string& header : options.headers) add("--push-header", header);
+  }
+  return words;
+}
+
 void say_pushed(const push::Summary& summary, const PushOptions& options,
                 const std::string& directory, bool quiet) {
   const push::Counts& counts = summary.counts;

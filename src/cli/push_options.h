@@ -34,6 +34,9 @@ void add_push_options(CLI::App& command, PushOptions& options);
 // UsageError.
 push::PushOptions push_options(const PushOptions& options, pid_t process);
 
+// As another sampan takes them; nothing where nothing is to be pushed.
+std::vector<std::string> as_words(const PushOptions& options);
+
 // One sentence for each thing that a person should know; where all is well only unless `quiet`.
 void say_pushed(const push::Summary& summary, const PushOptions& options,
                 const std::string& directory, bool quiet);

@@ -61,6 +61,7 @@ void add_serve_options(CLI::App& command, ServeOptions& options) {
       ->envname("SAMPAN_OUTPUT")
       ->type_name("DIR")
       ->capture_default_str();
+  add_push_options(command, options.push);
   command
       .add_option("--engine", options.engine, "Of a process that runs already: how it is sampled")
       ->envname("SAMPAN_ENGINE")
@@ -74,6 +75,12 @@ void add_serve_options(CLI::App& command, ServeOptions& options) {
 
 live::CaptureOptions capture_options(const CLI::App& command, const ServeOptions& options,
                                      const std::vector<std::string>& program) {
+  if (options.push.wanted()) {
+    if (!options.continuous.continuous) {
+      throw UsageError("serve: what is pushed are the segments of --continuous");
+    }
+    push_options(options.push, -1);
+  }
   segment_options(options.continuous, "");
   rate_options(options.sampling, true);
   live::CaptureOptions capture;
@@ -87,6 +94,8 @@ live::CaptureOptions capture_options(const CLI::App& command, const ServeOptions
         words.end(),
         {"--rotate", options.continuous.rotate.empty() ? kUsualRotate : options.continuous.rotate,
          "--keep", options.continuous.keep.empty() ? kUsualKeep : options.continuous.keep});
+    const std::vector<std::string> push = as_words(options.push);
+    words.insert(words.end(), push.begin(), push.end());
   }
   if (command.get_option("--follow")->count() > 0) {
     words.emplace_back(options.follow ? "--follow" : "--no-follow");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/continuous_options.h"
+#include "cli/push_options.h"
 #include "cli/sampling_options.h"
 #include "http/server.h"
 #include "live/capture.h"
@@ -24,6 +25,7 @@ struct ServeOptions {
   SamplingOptions sampling = {.rate_hz = 100};
   ContinuousOptions continuous;
   std::string output = "sampan-profiles";  // with --continuous
+  PushOptions push;                        // with --continuous
   std::string engine = "auto";
   bool follow = true;
 };

@@ -60,7 +60,7 @@ std::vector<std::string> command_line(const CaptureOptions& options, const std::
 // In the child: becomes the recorder. Ends with us, however we end.
 [[noreturn]] void become(std::vector<std::string> words, const std::string& log, bool detached) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  unsetenv("SAMPAN_PUSH");  // its files are parts of what is looked at
+  unsetenv("SAMPAN_PUSH");  // nobody asked this recorder to, unless its words say so
   if (detached) {
     const int messages = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     dup2(messages, STDERR_FILENO);

@@ -272,6 +272,24 @@ class WhileItRecords(PushCase):
         self.assertEqual(whole["lost"], {})
         self.assertEqual({Content(push).labels["team"] for push in store.requests}, {"web"})
 
+    def test_what_is_served_is_pushed_too(self):
+        store = Store(self)
+        words = ["--continuous", "--rotate", "1s", "--output", self.spool / "runs", "--push", store.url,
+                 "--push-format", "ingest", "--spool", self.spool, "--label", "team=web"]
+        done = subprocess.run([sampan.PROGRAM, "serve", *words, "--", CLOCKWORK, "1", "2", "0.5", "exit", "2.3"],
+                              capture_output=True, text=True,
+                              env=environment(SAMPAN_PUSH_HEADER="X-Scope-OrgID: secret"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        _, reports = self.of_run()
+        self.assertGreaterEqual(len(reports), 3)
+        self.assert_whole(store.kept(), reports)
+        self.assertEqual({Content(push).labels["team"] for push in store.requests}, {"web"})
+        self.assertEqual({push.headers["X-Scope-OrgID"] for push in store.requests}, {"secret"})
+        alone = subprocess.run([sampan.PROGRAM, "serve", "--push", store.url, "--push-format", "ingest", "--", "true"],
+                               stderr=subprocess.PIPE, text=True, env=environment())
+        self.assertEqual(alone.returncode, 2)
+        self.assertIn("--continuous", alone.stderr)
+
     def test_killed_while_it_records(self):
         store = Store(self, told=[TOLD(503, delay=30)])
         process = subprocess.Popen(self.run_words(store), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

@@ -4,6 +4,9 @@
 per CPU second, user and system. The small binary is made of sampan's own sources; the large debug
 file is libjvm's where openjdk-17-dbg is installed, else libc's. Cold: no names are kept of it.
 eu-addr2line is asked for fewer addresses, because it needs minutes.
+
+A machine has its own speed: the bounds hold as well as ratios to llvm-symbolizer 14, in pairs, whose
+speed where they were set is known.
 """
 import os
 import pathlib
@@ -11,6 +14,7 @@ import random
 import re
 import resource
 import shutil
+import statistics
 import subprocess
 import time
 
@@ -19,6 +23,7 @@ import workloads
 ADDRESSES = 20_000
 FEW = 100
 OTHERS = (("llvm-symbolizer", [], ADDRESSES), ("addr2line", ["-fi"], ADDRESSES), ("eu-addr2line", ["-fi"], 200))
+SYMBOLIZER = {"small": 52_405, "large": 4_789}  # addresses a second, where the bounds were set
 CLANG_SAMPLES = 10_000
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIBJVM = pathlib.Path("/usr/lib/jvm/java-17-openjdk-amd64/lib/server/libjvm.so")
@@ -77,6 +82,13 @@ def best(bench, command, addresses, runs=5):
     return min(measure(bench, command, addresses) for _ in range(runs))
 
 
+def times_as_fast(bench, ours, addresses, path):
+    """As llvm-symbolizer: the median of three pairs."""
+    theirs = ["llvm-symbolizer", "-e", path]
+    return statistics.median(measure(bench, theirs, addresses)[0] / measure(bench, ours, addresses)[0]
+                             for _ in range(3))
+
+
 def symbols(bench):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.environ["XDG_CACHE_HOME"] = str(bench.folder / "cache")
@@ -97,6 +109,10 @@ def symbols(bench):
         bench.judge("  MB of memory", measured[1], memory_bound, f"{measured[1]:.0f}")
         measure(bench, cached, addresses)
         judge_rate("  from the cache", best(bench, cached, addresses, runs=15), 2_000_000)
+        if shutil.which("llvm-symbolizer"):
+            for what, command, rate in (("cold", cold, bound), ("cached", cached, 2_000_000)):
+                ratio = times_as_fast(bench, command, addresses, path)
+                bench.judge(f"  to llvm-symbolizer, {what}", ratio, round(rate / SYMBOLIZER[name], 2), f"{ratio:.2f}", ">=")
         cpu, _, wall = best(bench, cold, addresses[:FEW])
         bench.judge(f"  {FEW} addresses, s of CPU, cold", cpu, 0.3, f"{cpu:.3f} ({wall:.3f} wall)")
         for other, options, count in OTHERS:

@@ -371,7 +371,7 @@ class Access(PushCase):
 
     def test_tls_and_who_is_trusted(self):
         store = Store(self, tls=self.tls)
-        said = self.push(store.url, "--timeout", "1s", self.segments[0], expected=1)
+        said = self.push(store.url, "--timeout", "3s", self.segments[0], expected=1)
         self.assertIn("certificate", said)
         self.assertEqual(store.requests, [])
         self.push(store.url, "--cacert", self.certificate)

@@ -73,6 +73,15 @@ test('flame graph and icicle: all of the time; the root below, or above', async 
   }
 });
 
+test('the root of a flame graph stays in sight when the window becomes lower', async () => {
+  const {width, height} = page.page.viewportSize();
+  for (const lower of [height - 60, height]) {
+    await page.page.setViewportSize({width, height: lower});
+    await page.settled();
+    assert.ok(widest(await page.boxes(), 0).seen, `${lower} pixels`);
+  }
+});
+
 test('under the pointer: a frame and its share', async () => {
   const frame = await someFrame();
   await page.pointAt(frame);

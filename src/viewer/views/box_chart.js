@@ -116,6 +116,10 @@ export function createBoxChart(parent, {label, className = ""}, handlers) {
   }
 
   function layOut() {
+    // How much is hidden below what is seen; before there was anything, nothing. Of a view that
+    // has become higher the browser has moved what is seen already.
+    const highest = Math.max(height, scroller.clientHeight);
+    const below = height === 0 ? 0 : Math.max(0, floor.clientHeight - highest - scroller.scrollTop);
     width = scroller.clientWidth;
     height = scroller.clientHeight;
     if (picture === null || width === 0) return;
@@ -128,10 +132,9 @@ export function createBoxChart(parent, {label, className = ""}, handlers) {
     rows = 0;
     for (const box of boxes) rows = Math.max(rows, box.row + 1);
     for (const {row} of picture.headings ?? []) rows = Math.max(rows, row + 1);
-    const fromBottom = floor.clientHeight - scroller.scrollTop;
     floor.style.height = `${Math.max(height, rows * kRowHeight + 4)}px`;
-    // What stands on the bottom stays where it was above it.
-    if (picture.rootAtBottom) scroller.scrollTop = floor.clientHeight - fromBottom;
+    // What stands on the bottom stays where it was above it, however high the view has become.
+    if (picture.rootAtBottom) scroller.scrollTop = floor.clientHeight - height - below;
     hovered = null;
     draw();
     handlers.onDrawn?.(boxes);

@@ -55,8 +55,14 @@ def firefox_client(path):
         def ask(*words):
             return viewers.run("node", client, *words, env=environment, stderr=subprocess.STDOUT)
 
-        ask("load", pathlib.Path(path).resolve())
         try:
+            for attempt in range(3):  # on a busy machine the daemon takes longer than it is waited for
+                try:
+                    ask("load", pathlib.Path(path).resolve())
+                    break
+                except subprocess.CalledProcessError as error:
+                    if attempt == 2 or "still starting" not in error.stdout:
+                        raise
             yield ask
         finally:
             ask("stop", "--all")

@@ -116,13 +116,12 @@ export function createBoxChart(parent, {label, className = ""}, handlers) {
   }
 
   function layOut() {
-    // How much is hidden below what is seen; before there was anything, nothing. Of a view that
-    // has become higher the browser has moved what is seen already.
+    // The browser has moved what is seen already where the view has become higher.
     const highest = Math.max(height, scroller.clientHeight);
-    const below = height === 0 ? 0 : Math.max(0, floor.clientHeight - highest - scroller.scrollTop);
+    const atBottom = height === 0 || floor.clientHeight - highest - scroller.scrollTop < 1;
     width = scroller.clientWidth;
-    height = scroller.clientHeight;
     if (picture === null || width === 0) return;
+    height = scroller.clientHeight;
     const ratio = devicePixelRatio || 1;
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
@@ -132,9 +131,10 @@ export function createBoxChart(parent, {label, className = ""}, handlers) {
     rows = 0;
     for (const box of boxes) rows = Math.max(rows, box.row + 1);
     for (const {row} of picture.headings ?? []) rows = Math.max(rows, row + 1);
+    const fromBottom = floor.clientHeight - scroller.scrollTop;
     floor.style.height = `${Math.max(height, rows * kRowHeight + 4)}px`;
-    // What stands on the bottom stays where it was above it, however high the view has become.
-    if (picture.rootAtBottom) scroller.scrollTop = floor.clientHeight - height - below;
+    // What stands on the bottom stays where it was above it; and in sight, however low the view is.
+    if (picture.rootAtBottom) scroller.scrollTop = floor.clientHeight - (atBottom ? height : fromBottom);
     hovered = null;
     draw();
     handlers.onDrawn?.(boxes);

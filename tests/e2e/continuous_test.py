@@ -159,11 +159,15 @@ class Continuous(sampan.Case):
             for key in ("sampled_cpu_s", "waiting_s"):
                 self.assertAlmostEqual(sum(part[key] for part in parts), whole[key], delta=0.002)
             for tid in tids:
-                # Each second has a second of each thread, on CPU, waiting, or in the queue.
+                # Each second has a second of each thread, on CPU, waiting, or in the queue. What a busy
+                # machine lets sampan read late is in the next part; so all together miss no more than one.
+                missing = 0
                 for part in parts[1:-1]:
                     thread = next(thread for thread in part["threads"] if thread["tid"] == tid)
                     lived = thread["sampled_cpu_s"] + thread["waiting_s"] + thread["runnable_s"]
-                    self.assertAlmostEqual(lived, part["duration_s"], delta=0.1)
+                    self.assertAlmostEqual(lived, part["duration_s"], delta=0.4)
+                    missing += part["duration_s"] - lived
+                self.assertAlmostEqual(missing, 0, delta=0.4)
 
     def test_what_makes_no_sense_is_refused(self):
         for options, text in ((["--rotate", "10m"], "--continuous"), (["--continuous", "--keep", "10"], "--keep 10"),

@@ -26,7 +26,7 @@ PYTHON = """
 import hashlib
 total = 0
 for i in range({rounds}):
-    total += sum(int(c, 16) for c in hashlib.blake2b(str(i).encode()).hexdigest())
+    total += sum(int(c, 16) for c in hashlib.blake2b(str(i).encode(), digest_size=32).hexdigest())
 print(total)
 """
 

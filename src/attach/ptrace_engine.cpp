@@ -67,7 +67,7 @@ class PtraceEngine : public Engine {
       case Kind::kThreadEnded: return process.thread_ended(event.tid, event.time_ns, event.cpu_ns);
       case Kind::kSample:
         ++samples_;
-        memory_.use_copy(event.registers.value[unwind::kRsp], event.stack);
+        memory_.use_copy(event.registers.value[unwind::kRsp] - kRedZone, event.stack);
         process.add_sample({event.tid, event.time_ns, event.cpu_ns.value_or(0), event.registers},
                            memory_);
         if (memory_.truncated()) tracer_.copy_more();

@@ -14,6 +14,10 @@
 
 namespace sampan::attach {
 
+// Below the stack pointer, where a leaf function may keep what its unwind information refers to
+// (System V ABI, AMD64, "The Stack Frame"): the copy of a stopped thread's stack begins with it.
+inline constexpr uint64_t kRedZone = 128;
+
 class RemoteMemory {
  public:
   // Copies up to `size` bytes from `sp` upwards; less where the mapping ends. `live`: what lies

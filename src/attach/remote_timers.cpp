@@ -11,6 +11,7 @@
 
 #include "attach/proc_task.h"
 #include "attach/proc_text.h"
+#include "attach/remote_memory.h"
 #include "base/clock.h"
 
 namespace sampan::attach {
@@ -20,7 +21,6 @@ constexpr uint64_t kCookie = 0x73616d70616e'5054;  // "sampan"
 constexpr size_t kMostMakings = 8, kMostOthers = 16;
 // The first thread may go on while another makes our calls: it is this far from reaching them.
 constexpr uint64_t kDistance = 32 * 1024;
-constexpr uint64_t kRedZone = 128;
 constexpr uint64_t kSearchInterval = 100'000'000;
 constexpr size_t kLargestVectors = 16384;
 

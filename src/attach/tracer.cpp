@@ -17,6 +17,7 @@
 #include "attach/interrupted_call.h"
 #include "attach/proc_task.h"
 #include "attach/proc_text.h"
+#include "attach/remote_memory.h"
 #include "attach/stopped_thread.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -353,7 +354,7 @@ void Tracer::sample(pid_t tid, Tracee& tracee, int signal_to_pass) {
   if (ptrace(PTRACE_GETREGS, tid, 0, &regs) != 0) return;
   TraceEvent sample = event(TraceEvent::Kind::kSample, tracee.pid, tid);
   iovec here{stack_.data(), stack_.size()};
-  iovec there{reinterpret_cast<void*>(regs.rsp), stack_.size()};
+  iovec there{reinterpret_cast<void*>(regs.rsp - kRedZone), stack_.size()};
   const ssize_t copied = process_vm_readv(tid, &here, 1, &there, 1, 0);
   sample.registers = registers_of(regs);
   RemoteTimers& timers = *process_of(tracee).timers;

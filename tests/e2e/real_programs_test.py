@@ -21,7 +21,8 @@ create index t_b on t(b);
 select count(*), sum(x.a), max(y.b) from t x join t y on x.b = y.b;
 """
 
-# Not sha256: of OpenSSL's code for CPUs without SHA instructions the unwind information is wrong.
+# Not sha256: OpenSSL's code for CPUs without SHA instructions keeps its caller's place below the stack
+# pointer, of which the perf engine has no copy (docs/attaching.md).
 PYTHON = """
 import hashlib
 total = 0

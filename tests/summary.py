@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Adds up what `meson test` left in build directories.
 
-Names every test that was skipped, with the reason, and every one that failed; the last line is
-"N passed, N failed, N skipped". Fails when a test failed or when nothing passed.
+Names every test that was skipped or repeated, with the reason, and every one that failed; the last line
+is "N passed, N failed, N skipped". Fails when a test failed or when nothing passed.
 """
 import json
 import pathlib
@@ -30,6 +30,14 @@ def cases(directory):
     # A program that died has no list of its cases.
     for name in sorted(broken):
         yield f"{directory.name}: {name}", "failed", ""
+
+
+def repeated(directory):
+    """What tests said that were tried again (e2e/stalls.py)."""
+    for program in map(json.loads, (directory / "meson-logs/testlog.json").read_text().splitlines()):
+        for line in program.get("stderr", "").splitlines():
+            if line.startswith("repeated: "):
+                yield f"repeated: {directory.name}: {short(program['name'])}: {line.removeprefix('repeated: ')}"
 
 
 def short(name):
@@ -61,6 +69,8 @@ def main():
             count[outcome] += 1
             if outcome != "passed":
                 print(f"{outcome}: {name}" + (f": {why}" if why else ""))
+        for line in repeated(directory):
+            print(line)
     print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
     return 1 if count["failed"] or not count["passed"] else 0
 

@@ -3,7 +3,6 @@
 
 usage: compare_test.py [PAIRS]    pairs of equal runs in which nothing may be found (3; by hand 20)
 """
-import functools
 import json
 import pathlib
 import re
@@ -12,6 +11,7 @@ import sys
 import tempfile
 import unittest
 
+import stalls
 from sampan import PROGRAM, TARGETS, Case, report, run
 
 PAIRS = int(sys.argv.pop()) if len(sys.argv) > 1 and sys.argv[-1].isdigit() else 3
@@ -50,7 +50,7 @@ def true_change(name, percent):
     return grown / longer - SHARES[name] / 100
 
 
-@functools.cache
+@stalls.cache
 def usual(number):
     """The runs that several tests look at."""
     return planted()
@@ -59,7 +59,7 @@ def usual(number):
 LONGER = 5 / (SHARES["slower"] / 100)  # %: then the run takes 5 % longer
 
 
-@functools.cache
+@stalls.cache
 def longer_pair():
     """Two runs, the second of which takes 5 % longer: the first of three pairs whose noise is less than
     half of that. Where others want the CPU, shares go to and fro in each run, and `diff` says so."""

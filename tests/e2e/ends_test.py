@@ -10,7 +10,7 @@ STATUS = {"return": 3, "exit": 3, "_exit": 3, "quick_exit": 3, "abort": 134, "si
 SECONDS = 0.4  # kSeconds of targets/ends.cpp: of each thread
 
 
-class Ends(unittest.TestCase):
+class Ends(stalls.TestCase):
     def check(self, kind):
         plain = bare("ends", kind)
         self.assertEqual(plain.status, STATUS[kind])

@@ -12,6 +12,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import sampan
+import stalls
 
 # A shell, and two children of it with two threads each of one pool.
 POOLS = """
@@ -25,7 +26,7 @@ ts = [threading.Thread(target=work, args=(f'worker-{i}',)) for i in (1, 2)]
 """
 
 
-class Options(unittest.TestCase):
+class Options(stalls.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.run_of_sampan = sampan.run(

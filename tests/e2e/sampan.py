@@ -13,6 +13,8 @@ import subprocess
 import tempfile
 import unittest
 
+import stalls
+
 # A shell ignores these for what it runs in the background, and that would be inherited.
 for number in (signal.SIGINT, signal.SIGQUIT):
     if signal.getsignal(number) == signal.SIG_IGN:
@@ -146,7 +148,7 @@ def run_attached(command, engine, options=(), prefix=(), timeout=120, **keywords
     return subprocess.CompletedProcess(command, target.returncode, stdout, stderr), run
 
 
-class Case(unittest.TestCase):
+class Case(stalls.TestCase):
     """Its tests share a folder, `path`."""
 
     @classmethod

@@ -13,6 +13,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import sampan
+import stalls
 
 REQUESTS = [f"infer_{i}" for i in range(1, 5)]
 PHASE = "../phase 1;\n"
@@ -25,7 +26,7 @@ def total(report, name):
     return sum(row["total_s"] for row in report["functions"] if row["name"].endswith("::" + name))
 
 
-class Sections(unittest.TestCase):
+class Sections(stalls.TestCase):
     @classmethod
     def setUpClass(cls):
         directory = tempfile.TemporaryDirectory(prefix="sampan-e2e-")

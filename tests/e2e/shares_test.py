@@ -11,7 +11,7 @@ FUNCTIONS = {"ten_percent": 0.1, "twenty_percent": 0.2, "thirty_percent": 0.3,
 DEPTHS = [10, 50, 200, 1000]
 
 
-class Shares(unittest.TestCase):
+class Shares(stalls.TestCase):
     def check_shares(self, rate):
         run = profiled("shares", 6, rate=rate)
         self.assertEqual(run.status, 0, run.err)

@@ -11,7 +11,7 @@ def facts(result):
     return [line for line in result.out.splitlines() if line.split()[0] not in ("cpu", "itimer")]
 
 
-class Sigprof(unittest.TestCase):
+class Sigprof(stalls.TestCase):
     def check(self, kind, rate=None):
         self.compare(kind, rate)
 

@@ -14,7 +14,7 @@ def interrupted(result):
     return calls
 
 
-class Sleepers(unittest.TestCase):
+class Sleepers(stalls.TestCase):
     def check_blocking(self, rate):
         plain, run = bare("blocking_calls", 2), profiled("blocking_calls", 4, rate=rate)
         self.assertEqual(run.status, 0, run.err)

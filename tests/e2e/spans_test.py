@@ -2,7 +2,6 @@
 """What is said about markers: sampan spans, sampan metrics and the export of spans, of a program that
 logs what it marks; and why its slow requests are slow, where a cause was planted and where none was."""
 import csv
-import functools
 import io
 import json
 import os
@@ -13,6 +12,7 @@ import sys
 import unittest
 
 import sampan
+import stalls
 
 REQUESTS = 1000
 SLOW = REQUESTS // 100
@@ -20,7 +20,7 @@ NPM = pathlib.Path(__file__).resolve().parent.parent / "support" / "npm_packages
 SKIPPED = 77
 
 
-@functools.lru_cache
+@stalls.cache
 def requests(mode, *options, number=REQUESTS):
     return sampan.run([sampan.TARGETS / "target_requests", mode, str(number)], options=options)
 
@@ -32,7 +32,7 @@ def call(*words, **keywords):
     return completed.stdout
 
 
-class Reports(unittest.TestCase):
+class Reports(stalls.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.run_ = requests("lock", "--clock", "wall")
@@ -150,7 +150,7 @@ class Reports(unittest.TestCase):
         self.assertEqual(completed.returncode, 0, completed.stdout)
 
 
-class Explained(unittest.TestCase):
+class Explained(stalls.TestCase):
     def explain(self, run):
         found = json.loads(call("spans", "--explain", "request", "--json", run.directory))
         self.assertTrue(found["enough"], found)

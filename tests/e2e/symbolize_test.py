@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 import sampan
+import stalls
 
 SOURCE = """
 __attribute__((noinline)) static double spin_here(long turns) {
@@ -20,7 +21,7 @@ int main(void) { return spin_here(300000000) < 0; }
 """
 
 
-class Symbolize(unittest.TestCase):
+class Symbolize(stalls.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)

@@ -14,9 +14,10 @@ import unittest
 import urllib.request
 
 import sampan
+import stalls
 
 
-class View(unittest.TestCase):
+class View(stalls.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.recorded = sampan.run(["sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done"])
@@ -63,7 +64,7 @@ class View(unittest.TestCase):
         self.assertIn("/nowhere/page.html", done.stderr)
 
 
-class Serve(unittest.TestCase):
+class Serve(stalls.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.recorded = sampan.run(["true"])

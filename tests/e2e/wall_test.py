@@ -9,6 +9,7 @@ import unittest
 
 import profiled
 import sampan
+import stalls
 
 POINTS = 0.02  # of a thread's life: what a share may be off
 # Habit: what it waits in, as (call, beginning of the object).
@@ -30,7 +31,7 @@ def functions(recording, thread, state):
     return {row["name"]: row for row in report["functions"]}
 
 
-class Wall(unittest.TestCase):
+class Wall(stalls.TestCase):
     def check_habits(self, target, options=()):
         run = sampan.run(profiled.command(target, 3), ["--clock", "wall", *options], text=True)
         self.assertEqual(run.returncode, 0, run.stderr)

@@ -17,12 +17,22 @@ constexpr size_t kCompared = 512;
 
 }  // namespace
 
+size_t read_stack(pid_t pid, uint64_t sp, std::span<std::byte> to) {
+  if (const size_t copied = read_process(pid, sp - kRedZone, to.data(), to.size())) return copied;
+  const std::span<std::byte> above = to.subspan(kRedZone);
+  const size_t copied = read_process(pid, sp, above.data(), above.size());
+  if (copied == 0) return 0;
+  std::memset(to.data(), 0, kRedZone);
+  return kRedZone + copied;
+}
+
 void RemoteMemory::copy_stack(pid_t pid, uint64_t sp, size_t size, bool live) {
+  size += kRedZone;
   if (own_.size() < size) own_.resize(size);
-  const size_t copied = read_process(pid, sp, own_.data(), size);
+  const size_t copied = read_stack(pid, sp, {own_.data(), size});
   pid_ = live ? pid : 0;
   part_ = false;
-  low_ = sp;
+  low_ = sp - kRedZone;
   bytes_ = {own_.data(), copied};
   other_page_ = 0;
   truncated_ = false;
@@ -34,10 +44,10 @@ void RemoteMemory::use_part(pid_t pid, uint64_t sp, std::span<const std::byte> b
   part_ = true;
 }
 
-void RemoteMemory::use_copy(uint64_t sp, std::span<const std::byte> bytes) {
+void RemoteMemory::use_copy(uint64_t low, std::span<const std::byte> bytes) {
   pid_ = 0;
   part_ = false;
-  low_ = sp;
+  low_ = low;
   bytes_ = bytes;
   truncated_ = false;
 }

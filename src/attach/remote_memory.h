@@ -15,16 +15,21 @@
 namespace sampan::attach {
 
 // Below the stack pointer, where a leaf function may keep what its unwind information refers to
-// (System V ABI, AMD64, "The Stack Frame"): the copy of a stopped thread's stack begins with it.
+// (System V ABI, AMD64, "The Stack Frame").
 inline constexpr uint64_t kRedZone = 128;
+
+// Copies the stack of a thread, from the red zone of `sp` upwards: to[kRedZone] is the byte at
+// `sp`. A red zone that is not mapped is zeros. Returns how many bytes there are, less than asked
+// for where the mapping ends.
+size_t read_stack(pid_t pid, uint64_t sp, std::span<std::byte> to);
 
 class RemoteMemory {
  public:
-  // Copies up to `size` bytes from `sp` upwards; less where the mapping ends. `live`: what lies
-  // beyond is read when a walk comes there, in larger and larger pieces.
+  // Copies the red zone and up to `size` bytes from `sp` upwards; less where the mapping ends.
+  // `live`: what lies beyond is read when a walk comes there, in larger and larger pieces.
   void copy_stack(pid_t pid, uint64_t sp, size_t size, bool live);
-  // A copy that somebody else made (perf): nothing beyond it can be read.
-  void use_copy(uint64_t sp, std::span<const std::byte> bytes);
+  // A copy that somebody else made, from the AVMA `low` upwards: nothing beyond it can be read.
+  void use_copy(uint64_t low, std::span<const std::byte> bytes);
   // The same of a stack that is larger than the copy, and of a thread that has gone on since. What
   // lies beyond is read from the process if the end of the copy is still as it was there: callers
   // are above what they call, so they have not returned either, or nothing has been called since

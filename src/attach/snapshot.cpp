@@ -175,8 +175,7 @@ bool SnapshotTaker::look_at_running(ThreadSnapshot& thread) {
     }
     registers = stopped.registers();
     const uint64_t sp = registers.value[unwind::kRsp];
-    const uint64_t low = sp - kRedZone;
-    memory_.copy_stack(pid_, low, stack_size(low, kCopiedRunning), false);
+    memory_.copy_stack(pid_, sp, stack_size(sp, kCopiedRunning), false);
     stopped_ns_ += stopped.stopped_ns();
   }
   thread.wait = {};

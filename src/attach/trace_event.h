@@ -29,7 +29,7 @@ struct TraceEvent {
   uint64_t time_ns;  // CLOCK_MONOTONIC
   std::optional<uint64_t> cpu_ns;
   sampler::ExitState exit;      // of kProcessEnded
-  unwind::Registers registers;  // of kSample, and the stack from its sp on
+  unwind::Registers registers;  // of kSample, and the stack from the red zone of its sp on
   std::vector<std::byte> stack;
 };
 

@@ -5,7 +5,6 @@
 #include <sys/eventfd.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -353,9 +352,7 @@ void Tracer::sample(pid_t tid, Tracee& tracee, int signal_to_pass) {
   user_regs_struct regs;
   if (ptrace(PTRACE_GETREGS, tid, 0, &regs) != 0) return;
   TraceEvent sample = event(TraceEvent::Kind::kSample, tracee.pid, tid);
-  iovec here{stack_.data(), stack_.size()};
-  iovec there{reinterpret_cast<void*>(regs.rsp - kRedZone), stack_.size()};
-  const ssize_t copied = process_vm_readv(tid, &here, 1, &there, 1, 0);
+  const size_t copied = read_stack(tid, regs.rsp, stack_);
   sample.registers = registers_of(regs);
   RemoteTimers& timers = *process_of(tracee).timers;
   if (must_begin_again(regs)) begin_again(tid);
@@ -363,7 +360,7 @@ void Tracer::sample(pid_t tid, Tracee& tracee, int signal_to_pass) {
   resume(tid, signal_to_pass);
   stay_near(tid);
 
-  if (copied > 0) sample.stack.assign(stack_.begin(), stack_.begin() + copied);
+  sample.stack.assign(stack_.begin(), stack_.begin() + copied);
   stack_.resize(copy_size_.load(std::memory_order_relaxed));
   if (const auto times = tracee.run_times.read()) {
     sample.cpu_ns = times->cpu_ns;

@@ -1,6 +1,7 @@
 // Stacks of waiting processes, walked from outside with nothing known but pc and stack pointer, and
 // of stopped ones with all registers: against the functions that are known to be on them.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -66,6 +67,16 @@ Stack stack_of(const unwind::WalkResult& result, const uint64_t* frames) {
   return stack;
 }
 
+unwind::Registers stopped_registers(pid_t pid) {
+  user_regs_struct user{};
+  EXPECT_EQ(ptrace(PTRACE_SEIZE, pid, 0, 0), 0);
+  EXPECT_EQ(ptrace(PTRACE_INTERRUPT, pid, 0, 0), 0);
+  waitpid(pid, nullptr, 0);
+  EXPECT_EQ(ptrace(PTRACE_GETREGS, pid, 0, &user), 0);
+  return {{user.rax, user.rdx, user.rcx, user.rbx, user.rsi, user.rdi, user.rbp, user.rsp, user.r8,
+           user.r9, user.r10, user.r11, user.r12, user.r13, user.r14, user.r15, user.rip}};
+}
+
 bool contains(const std::vector<const void*>& all, const std::vector<const void*>& part) {
   return std::search(all.begin(), all.end(), part.begin(), part.end()) != all.end();
 }
@@ -86,15 +97,8 @@ void expect_whole_stacks(const Habit& habit, size_t copied) {
   EXPECT_EQ(blocked.stop, wire::StopReason::kRoot);
 
   // All registers: the truth for the whole stack, in the C library and down to _start.
-  ASSERT_EQ(ptrace(PTRACE_SEIZE, child.pid(), 0, 0), 0);
-  ASSERT_EQ(ptrace(PTRACE_INTERRUPT, child.pid(), 0, 0), 0);
-  waitpid(child.pid(), nullptr, 0);
-  user_regs_struct user;
-  ASSERT_EQ(ptrace(PTRACE_GETREGS, child.pid(), 0, &user), 0);
-  const unwind::Registers registers{{user.rax, user.rdx, user.rcx, user.rbx, user.rsi, user.rdi,
-                                     user.rbp, user.rsp, user.r8, user.r9, user.r10, user.r11,
-                                     user.r12, user.r13, user.r14, user.r15, user.rip}};
-  memory.copy_stack(child.pid(), user.rsp, copied, true);
+  const unwind::Registers registers = stopped_registers(child.pid());
+  memory.copy_stack(child.pid(), registers.value[unwind::kRsp], copied, true);
   const Stack stopped = stack_of(walker.walk(registers, memory, frames), frames);
   EXPECT_EQ(stopped.stop, wire::StopReason::kRoot);
   EXPECT_EQ(stopped.functions, blocked.functions);
@@ -134,6 +138,69 @@ TEST(RemoteWalk, SaysWhenTheStackWasNotCopied) {
   const unwind::WalkResult result = walker.walk_blocked(call.pc, call.sp, copied, frames);
   EXPECT_EQ(result.stop, wire::StopReason::kNotCopied);
   EXPECT_GT(result.depth, 0u);
+}
+
+// Waits for ever. Its CFA is what is kept 8 bytes below rsp.
+extern "C" void wait_with_cfa_in_red_zone();
+asm(R"(
+  .text
+  .type wait_with_cfa_in_red_zone, @function
+wait_with_cfa_in_red_zone:
+  .cfi_startproc
+  leaq 8(%rsp), %rax
+  movq %rax, -8(%rsp)
+  .cfi_escape 0x0f, 3, 0x77, 0x78, 0x06  # DW_CFA_def_cfa_expression: DW_OP_breg7 -8, DW_OP_deref
+again:
+  movl $34, %eax  # pause(2)
+  syscall
+  jmp again
+  .cfi_endproc
+  .size wait_with_cfa_in_red_zone, . - wait_with_cfa_in_red_zone
+)");
+
+void call_what_waits() {
+  wait_with_cfa_in_red_zone();
+  asm volatile("");  // no tail call
+}
+
+TEST(RemoteWalk, FindsTheCallerThatTheRedZoneKeeps) {
+  const Child child(call_what_waits);
+  child.wait_until_blocked(SYS_pause);
+  ProcessModules modules(child.pid());
+  modules.refresh(0);
+  RemoteWalker walker(modules);
+  const unwind::Registers registers = stopped_registers(child.pid());
+  const uint64_t sp = registers.value[unwind::kRsp];
+  std::vector<std::byte> bytes(kWholeStack);
+  bytes.resize(read_stack(child.pid(), sp, bytes));
+  RemoteMemory memory;
+  memory.use_copy(sp - kRedZone, bytes);
+  uint64_t frames[200];
+  const Stack stack = stack_of(walker.walk(registers, memory, frames), frames);
+  EXPECT_EQ(stack.stop, wire::StopReason::kRoot);
+  EXPECT_TRUE(
+      contains(stack.functions, {reinterpret_cast<const void*>(call_what_waits),
+                                 reinterpret_cast<const void*>(wait_with_cfa_in_red_zone)}));
+}
+
+TEST(ReadStack, BeginsAtTheStackPointerWhereNothingIsMappedBelow) {
+  constexpr size_t kPage = 4096;
+  auto* pages = static_cast<std::byte*>(
+      mmap(nullptr, 3 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(pages, MAP_FAILED);
+  ASSERT_EQ(mprotect(pages, kPage, PROT_NONE), 0);
+  ASSERT_EQ(mprotect(pages + 2 * kPage, kPage, PROT_NONE), 0);
+  std::byte* stack = pages + kPage;
+  std::fill_n(stack, kPage, std::byte{7});
+  std::vector<std::byte> bytes(kPage, std::byte{1});
+
+  const auto sp = reinterpret_cast<uint64_t>(stack);
+  EXPECT_EQ(read_stack(getpid(), sp, bytes), kPage);
+  EXPECT_EQ(std::count(bytes.begin(), bytes.begin() + kRedZone, std::byte{0}), kRedZone);
+  EXPECT_EQ(std::count(bytes.begin() + kRedZone, bytes.end(), std::byte{7}), kPage - kRedZone);
+  EXPECT_EQ(read_stack(getpid(), sp + kPage - 8, bytes), kRedZone + 8);
+  EXPECT_EQ(read_stack(getpid(), sp - kPage, bytes), 0u);
+  munmap(pages, 3 * kPage);
 }
 
 }  // namespace

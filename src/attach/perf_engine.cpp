@@ -10,8 +10,10 @@
 #include <unordered_set>
 #include <utility>
 
+#include "attach/kernel_limits.h"
 #include "attach/proc_task.h"
 #include "base/clock.h"
+#include "base/units.h"
 #include "sampler/gaps.h"
 
 namespace sampan::attach {
@@ -45,7 +47,8 @@ PerfEngine::PerfEngine(sampler::EventLoop& loop, Targets& targets, const EngineO
       targets_(targets),
       options_(options),
       sample_ns_(measure_sample()),
-      events_({options.rate_hz, options.follow}) {
+      events_({options.rate_hz, options.follow}),
+      tick_ns_(kNsPerSecond / static_cast<uint64_t>(tick_rate_hz())) {
   for (const PerfEvents::Ring& ring : events_.rings()) {
     loop_.watch(ring.fd, [this] { drain(); });
   }
@@ -79,9 +82,9 @@ bool PerfEngine::open_new_threads(pid_t pid) {
     }
     Clock& clock = process.threads[tid];
     const std::optional<RunTimes> times = run_times(pid, tid);
-    clock.start_ns = clock.cpu_ns = times ? times->cpu_ns : 0;
+    clock.start_ns = clock.now_ns = times ? times->cpu_ns : 0;
     clock.readable = true;
-    target.thread_began(tid, monotonic_ns(), clock.cpu_ns);
+    target.thread_began(tid, monotonic_ns(), clock.cpu_ns());
     any = true;
   }
   return any;
@@ -97,7 +100,7 @@ void PerfEngine::open_clocks(pid_t pid, Process& process) {
     const std::optional<RunTimes> times = run_times(pid, tid);
     if (!times || events_.open_clock(tid) != 0) continue;
     clock.readable = true;
-    clock.start_ns = times->cpu_ns;
+    clock.start_ns = times->cpu_ns + clock.stolen_ns;
   }
   process.announced.clear();
 }
@@ -150,7 +153,7 @@ void PerfEngine::begin_clocks_anew(uint64_t now_ns) {
     for (auto& [tid, clock] : process.threads) {
       clock.values.clear();
       const std::optional<uint64_t> used_ns = clock.readable ? events_.clock_ns(tid) : std::nullopt;
-      if (used_ns) clock.cpu_ns = std::max(clock.cpu_ns, clock.start_ns + *used_ns);
+      if (used_ns) clock.now_ns = std::max(clock.now_ns, clock.start_ns + *used_ns);
       if (clock.end_ns != 0 || alive.contains(tid)) continue;
       clock.end_ns = now_ns;
       process.ended.push_back(tid);
@@ -163,6 +166,7 @@ uint64_t PerfEngine::cost_ns() const {
 }
 
 void PerfEngine::tick(uint64_t now_ns) {
+  stolen_.look(now_ns);
   drain();
   for (auto& [pid, process] : processes_) {
     open_clocks(pid, process);
@@ -250,7 +254,8 @@ uint64_t PerfEngine::cpu_clock(size_t cpu, const PerfIdentity& identity, uint64_
   Clock& clock = clock_of(processes_.at(identity.pid), identity);
   if (events_.samples_clock()) {
     advance(clock, cpu, value);
-    return clock.cpu_ns;
+    if (stolen_.any()) take_stolen(clock, identity);
+    return clock.cpu_ns();
   }
   if (events_.samples_kernel()) return 0;
   // The period was of user code alone: the kernel's account has the rest, a moment later.
@@ -295,7 +300,7 @@ void PerfEngine::take_comm(const PerfIdentity& identity, const PerfComm& comm) {
   }
   process.threads.clear();
   target.executed(identity.time_ns);
-  target.thread_began(identity.tid, identity.time_ns, clock.cpu_ns);
+  target.thread_began(identity.tid, identity.time_ns, clock.cpu_ns());
   if (!clock.readable) process.announced.push_back(identity.tid);
   process.threads[identity.tid] = std::move(clock);
 }
@@ -316,7 +321,7 @@ void PerfEngine::settle_ends(pid_t pid, Process& process, uint64_t time_ns) {
     const Clock& clock = found->second;
     if (clock.end_ns > time_ns) return false;
     std::optional<uint64_t> cpu_ns = clock.readable ? events_.clock_ns(tid) : std::nullopt;
-    if (cpu_ns) *cpu_ns += clock.start_ns;
+    if (cpu_ns) *cpu_ns += clock.start_ns - clock.stolen_ns;
     targets_.process(pid).thread_ended(tid, clock.end_ns, cpu_ns);
     events_.retire(tid);
     process.threads.erase(found);
@@ -327,8 +332,15 @@ void PerfEngine::settle_ends(pid_t pid, Process& process, uint64_t time_ns) {
 void PerfEngine::advance(Clock& clock, size_t cpu, uint64_t value) {
   clock.values.resize(events_.rings().size());
   uint64_t& last = clock.values[cpu];
-  if (value > last) clock.cpu_ns += value - last;
+  if (value > last) clock.now_ns += value - last;
   last = std::max(last, value);
+}
+
+// Looks at the thread a moment after the sample: then it has used as much, or more.
+void PerfEngine::take_stolen(Clock& clock, const PerfIdentity& identity) {
+  const std::optional<RunTimes> times = run_times(identity.pid, identity.tid);
+  if (!times) return;
+  clock.stolen_ns = std::max(clock.stolen_ns, least_stolen(clock.now_ns, times->cpu_ns, tick_ns_));
 }
 
 PerfEngine::Clock& PerfEngine::clock_of(Process& process, const PerfIdentity& identity) {

@@ -13,6 +13,7 @@
 #include "attach/perf_events.h"
 #include "attach/perf_records.h"
 #include "attach/remote_memory.h"
+#include "attach/stolen_time.h"
 
 namespace sampan::attach {
 
@@ -29,13 +30,16 @@ class PerfEngine : public Engine {
   std::string note() const override;
 
  private:
-  // A thread's CPU clock, put together of one event per CPU.
+  // A thread's clock by perf, put together of one event per CPU. It runs on in time that is stolen.
   struct Clock {
     uint64_t start_ns = 0;         // where it stood when it became readable
-    uint64_t cpu_ns = 0;           // at the thread's latest sample
+    uint64_t now_ns = 0;           // at the thread's latest sample
+    uint64_t stolen_ns = 0;        // of that
     std::vector<uint64_t> values;  // of its event on each CPU, when it was seen last
     bool readable = false;         // by PerfEvents::clock_ns, from start_ns to its end
     uint64_t end_ns = 0;           // when it ended; 0: lives
+
+    uint64_t cpu_ns() const { return now_ns - stolen_ns; }
   };
   struct Process {
     std::unordered_map<pid_t, Clock> threads;
@@ -56,6 +60,7 @@ class PerfEngine : public Engine {
   void settle_ends(pid_t pid, Process& process, uint64_t time_ns);
   uint64_t cpu_clock(size_t cpu, const PerfIdentity& identity, uint64_t value);
   void advance(Clock& clock, size_t cpu, uint64_t value);
+  void take_stolen(Clock& clock, const PerfIdentity& identity);
   void count_lost(pid_t pid, wire::Loss loss, uint64_t records);
   Clock& clock_of(Process& process, const PerfIdentity& identity);
 
@@ -64,6 +69,8 @@ class PerfEngine : public Engine {
   EngineOptions options_;
   const uint64_t sample_ns_;  // CPU that a sample costs a thread here
   PerfEvents events_;
+  StolenTime stolen_;
+  const uint64_t tick_ns_;  // of the kernel
   std::map<pid_t, Process> processes_;
   RemoteMemory memory_;
   uint64_t samples_ = 0;

@@ -23,8 +23,27 @@ uint64_t process_cpu_ns(pid_t pid) {
 }  // namespace
 
 LiveSource::LiveSource(const live::CaptureOptions& options, std::optional<pid_t> target)
-    : target_(target), capture_(options) {
-  if (target) before_ns_ = process_cpu_ns(*target);
+    : target_(target), before_(look()), capture_(options) {
+  if (target) begin();
+}
+
+LiveSource::Look LiveSource::look() const {
+  return {.time_ns = monotonic_ns(), .cpu_ns = target_ ? process_cpu_ns(*target_) : 0};
+}
+
+// Nobody looked at the moment when the sampling began. Starting a recorder takes long where CPUs
+// are wanted, and the target goes on meanwhile: evenly, for want of knowledge.
+void LiveSource::begin() {
+  uint64_t begun_ns = capture_.now_ns();  // of the session, as the recording's times
+  for (const recording::Process& process : capture_.read().processes) {
+    if (process.pid == *target_) begun_ns = std::min(begun_ns, process.start_ns);
+  }
+  const Look now = look();
+  const uint64_t sampled_ns = capture_.now_ns() - begun_ns;
+  const uint64_t looked_ns = now.time_ns - before_.time_ns;
+  const double part =
+      1 - std::min(1.0, static_cast<double>(sampled_ns) / static_cast<double>(looked_ns));
+  before_.cpu_ns += static_cast<uint64_t>(part * static_cast<double>(now.cpu_ns - before_.cpu_ns));
 }
 
 recording::Recording LiveSource::read(uint64_t from_ns, uint64_t to_ns) {
@@ -52,7 +71,7 @@ uint64_t LiveSource::target_cpu_ns(const recording::Recording& recording) {
     if (ended[i]) continue;
     const pid_t pid = recording.processes[i].pid;
     const uint64_t cpu_ns = process_cpu_ns(pid);
-    const uint64_t before_ns = target_ == pid ? before_ns_ : 0;
+    const uint64_t before_ns = target_ == pid ? before_.cpu_ns : 0;
     now_ns[pid] = cpu_ns > before_ns ? cpu_ns - before_ns : 0;
   }
   uint64_t sum_ns = 0;

@@ -31,11 +31,17 @@ class LiveSource : public Source {
   int finish();
 
  private:
+  struct Look {
+    uint64_t time_ns;
+    uint64_t cpu_ns;  // of the target, since it is there
+  };
+  Look look() const;
+  void begin();
   uint64_t target_cpu_ns(const recording::Recording& recording);
 
   std::mutex mutex_;
   std::optional<pid_t> target_;
-  uint64_t before_ns_ = 0;            // CPU of the target when the capture had begun
+  Look before_;                       // before the sampling began; its CPU, when it did
   std::map<pid_t, uint64_t> cpu_ns_;  // of all processes, as far as it is known
   live::Capture capture_;
 };

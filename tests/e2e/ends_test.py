@@ -1,6 +1,7 @@
 """The profile is whole, whichever way the process ends."""
 import unittest
 
+import stalls
 from profiled import LIBRARY, bare, profiled
 
 STATUS = {"return": 3, "exit": 3, "_exit": 3, "quick_exit": 3, "abort": 134, "sigterm": 143,

@@ -192,11 +192,18 @@ class RealExports(sampan.Case):
                                   for thread in threads if thread["table"].all})
 
     def check_folded(self):
-        # Samples of the mean weight: as many as there are, or as there would be at the rate.
         table = viewers.folded(self.directory / "profile_overall.folded", 1)
         self.assertEqual(len(table.threads), len(self.threads))
         [(hottest, _)] = self.self.most_common(1)
-        self.assertIn(hottest, [name for name, _ in table.self.most_common(3)])
+        # Samples; of wall time as many as there would be at the rate, and one of each stack at least.
+        period_s = 1 / self.report["rate_hz"]
+        stacks = collections.defaultdict(list)
+        for row in self.samples:
+            if row["function"] == hottest:
+                stacks[row["tid"], row["stack"]].append((int(row["samples"]), float(row["weight_s"])))
+        counts = [sum(count for count, _ in of_stack) if self.report["clock"] == "cpu" else
+                  max(round(sum(weight_s for _, weight_s in of_stack) / period_s), 1) for of_stack in stacks.values()]
+        self.assertEqual(table.self[hottest], sum(counts))
 
     def check_flamegraph(self):
         table = viewers.flamegraph(self.directory / "profile_overall.svg", 1)

@@ -130,7 +130,7 @@ class Redis(sampan.Case):
     def test_coverage_is_what_the_kernel_says(self):
         time.sleep(2)
         metrics = self.served.metrics()
-        # Between the two looks the process goes on, at the beginning and now: for 0.1 s in all.
+        # When it began nobody looked, and between the two looks now the process goes on: for 0.1 s in all.
         cpu_s = metrics["sampan_target_cpu_seconds_total"]
         self.assertAlmostEqual(metrics["sampan_sampled_cpu_seconds_total"], cpu_s, delta=0.05 * cpu_s + 0.1)
         self.assertAlmostEqual(metrics["sampan_coverage_ratio"] * cpu_s, metrics["sampan_sampled_cpu_seconds_total"], 5)

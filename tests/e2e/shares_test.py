@@ -3,6 +3,7 @@ import math
 import re
 import unittest
 
+import stalls
 from profiled import profiled
 
 NAMES = ["share-1", "share-2", "share-4", "share-8"]

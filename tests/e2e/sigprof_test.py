@@ -1,6 +1,7 @@
 """A program's own use of SIGPROF goes on as if nobody else sampled, and it is sampled all the same."""
 import unittest
 
+import stalls
 from profiled import bare, profiled
 
 EXACT = ["blocked", "all-blocked", "handler", "default", "ignore", "dies", "sigwait", "signalfd",

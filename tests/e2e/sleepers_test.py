@@ -1,6 +1,7 @@
 """Blocking calls are not interrupted, and threads of every size and length live and are counted."""
 import unittest
 
+import stalls
 from profiled import bare, profiled
 
 

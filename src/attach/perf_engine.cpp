@@ -23,13 +23,15 @@ namespace {
 constexpr int kMostScans = 16;
 // A thread runs on for microseconds after its EXIT record.
 constexpr uint64_t kLastSteps = 2'000'000;
+// We may have to wait for a CPU, on a busy machine or one whose hypervisor is busy.
+constexpr uint64_t kUnread = 500 * kNsPerMs;
 constexpr uint32_t kMeasuredRate = 10'000;
 constexpr uint64_t kMeasuredTime = 3'000'000;
 
 // What a sample costs a thread, seen by this one: the interrupt, and the copy of a stack. Throws
 // Refused.
 uint64_t measure_sample() {
-  PerfEvents events({kMeasuredRate, false});
+  PerfEvents events({kMeasuredRate, false, kMeasuredTime});
   if (events.open(static_cast<pid_t>(syscall(SYS_gettid))) != 0) return 0;
   const std::vector<uint64_t> gaps = sampler::gaps(kMeasuredTime);
   size_t samples = 0;
@@ -47,7 +49,7 @@ PerfEngine::PerfEngine(sampler::EventLoop& loop, Targets& targets, const EngineO
       targets_(targets),
       options_(options),
       sample_ns_(measure_sample()),
-      events_({options.rate_hz, options.follow}),
+      events_({options.rate_hz, options.follow, kUnread}),
       tick_ns_(kNsPerSecond / static_cast<uint64_t>(tick_rate_hz())) {
   for (const PerfEvents::Ring& ring : events_.rings()) {
     loop_.watch(ring.fd, [this] { drain(); });

@@ -15,15 +15,17 @@
 
 #include "attach/engine.h"
 #include "attach/perf_records.h"
+#include "base/units.h"
 
 namespace sampan::attach {
 namespace {
 
 constexpr size_t kPage = 4096;
-// A record is up to 64 KB. Memory of rings is locked, and an ordinary user has little of it
-// (perf_event_mlock_kb for each CPU, RLIMIT_MEMLOCK in all): less where less is to be had.
-constexpr size_t kLargestRing = size_t{4} << 20;
+// Memory of rings is locked, and an ordinary user has little of it (perf_event_mlock_kb for each
+// CPU, RLIMIT_MEMLOCK in all): less where less is to be had.
+constexpr size_t kLargestRing = size_t{32} << 20;
 constexpr size_t kSmallestRing = size_t{256} << 10;
+constexpr size_t kLargestRecord = size_t{64} << 10;
 constexpr size_t kAllRings = size_t{256} << 20;
 // Soon enough to find the rest of a stack that is larger than its copy as it was.
 constexpr size_t kWakeUp = size_t{128} << 10;
@@ -53,7 +55,9 @@ perf_event_attr software_event(uint64_t config) {
 
 PerfEvents::PerfEvents(const Options& options) : options_(options) {
   const auto processors = static_cast<size_t>(std::max(get_nprocs_conf(), 1));
-  size_t size = std::min(kLargestRing, std::bit_floor(kAllRings / processors));
+  size_t size = std::bit_ceil(kLargestRecord * options.rate_hz * options.unread_ns / kNsPerSecond);
+  size = std::min(
+      {std::max(size, kSmallestRing), kLargestRing, std::bit_floor(kAllRings / processors)});
   while (!open_rings(size)) {
     if (errno != EPERM && errno != ENOMEM) throw Refused(errno, "perf_event_open");
     size /= 2;

@@ -26,6 +26,7 @@ class PerfEvents {
   struct Options {
     uint32_t rate_hz;
     bool inherit_children;  // new processes too, not new threads alone
+    uint64_t unread_ns;     // for so long the rings have room while nobody reads them
   };
   // Makes the rings. Throws Refused.
   explicit PerfEvents(const Options& options);

@@ -144,6 +144,20 @@ class Attach(sampan.Case):
                          {"target_ends", "worker-a", "worker-b"})
         self.assertGreaterEqual(run.report["complete_stacks"], 0.99)
 
+    def test_sampan_waits_for_a_cpu(self):
+        if ENGINE != "perf" or os.geteuid() != 0:
+            self.skipTest("only perf samples meanwhile, and only root has the memory to keep so many")
+        target = subprocess.Popen(profiled.command("shares", 2), stdout=subprocess.PIPE)
+        self.addCleanup(target.communicate)
+        attach = sampan.Attached(target.pid, ENGINE, ["--rate", 1000])
+        for _ in range(3):
+            time.sleep(0.1)
+            attach.sampan.send_signal(signal.SIGSTOP)
+            time.sleep(0.25)
+            attach.sampan.send_signal(signal.SIGCONT)
+        run = attach.finish()
+        self.assertEqual(run.report["lost"], {})
+
     def test_sampan_is_killed(self):
         target = subprocess.Popen(profiled.command("ends", "exit"), stdout=subprocess.DEVNULL)
         attach = sampan.Attached(target.pid, ENGINE, ["--rate", RATE])

@@ -57,9 +57,10 @@ class AttachedProcess {
 
   // Reads what no engine announces: names of threads, new modules. Call about once a second.
   void refresh(uint64_t time_ns);
-  // The CPU of the whole process. Call often: when it has ended, and somebody has waited for it,
-  // nobody can ask any more, and what it used since the last call is known of its threads only.
-  void read_clock();
+  // Reads the CPU of the whole process, unless it was read a moment ago. Call often: when it has
+  // ended, and somebody has waited for it, nobody can ask any more, and what it used since is known
+  // of its threads only.
+  void look_at_clock(uint64_t now_ns);
   // The engine was told that code was mapped.
   void modules_changed(uint64_t time_ns);
   // The process has replaced itself by another program: its modules are others.
@@ -67,7 +68,7 @@ class AttachedProcess {
 
   // Of the rate that holds from now on.
   void set_period(uint64_t period_ns) { origin_.period_ns = period_ns; }
-  // That it has used since sampling of it began, as of the last read_clock().
+  // That it has used since sampling of it began, as of when its clock was read last.
   uint64_t cpu_ns() const { return earlier_cpu_ns_ + clock_ns_ - start_clock_ns_; }
 
   // Samples are left out until it is switched on again, and the CPU that they stand for.
@@ -98,6 +99,7 @@ class AttachedProcess {
   };
 
   bool begun() const { return row_ != recording::kNone; }
+  void read_clock();
   void begin_image(uint64_t time_ns);
   void end_image(recording::ProcessEnd end, uint64_t time_ns);
   void look_at_name(pid_t tid, uint64_t time_ns);
@@ -122,6 +124,7 @@ class AttachedProcess {
   std::unordered_map<pid_t, Thread> threads_;
   uint64_t start_clock_ns_ = 0;  // the process's CPU clock when this image began to be sampled
   uint64_t clock_ns_ = 0;        // and when it was read last
+  uint64_t next_clock_ns_ = 0;   // when it is to be read again
   uint64_t earlier_cpu_ns_ = 0;  // of the images before
   bool paused_ = false;
   uint64_t paused_since_ns_ = 0;

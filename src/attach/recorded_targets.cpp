@@ -174,7 +174,7 @@ void RecordedTargets::tick(uint64_t now_ns) {
         continue;
       }
     }
-    entry.process->read_clock();
+    entry.process->look_at_clock(now_ns);
     ++it;
   }
   if (now_ns >= next_refresh_ns_) {

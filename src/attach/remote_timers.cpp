@@ -145,6 +145,11 @@ void RemoteTimers::want(pid_t tid) {
 void RemoteTimers::forget(pid_t tid) {
   std::erase(wanted_, tid);
   std::erase(slow_, tid);
+  if (work_) {
+    for (Making& making : work_->makings) {
+      if (making.tid == tid) making.tid = 0;
+    }
+  }
   const auto found = timers_.find(tid);
   if (found == timers_.end()) return;
   unwanted_.push_back(found->second);
@@ -156,6 +161,8 @@ void RemoteTimers::forget_all() {
   slow_.clear();
   for (const auto& [tid, id] : timers_) unwanted_.push_back(id);
   timers_.clear();
+  if (!work_) return;
+  for (Making& making : work_->makings) making.tid = 0;
 }
 
 void RemoteTimers::thread_ended(pid_t tid) {
@@ -288,7 +295,12 @@ void RemoteTimers::finish() {
     iovec here{&id, sizeof id};
     iovec there{reinterpret_cast<void*>(making.id_avma), sizeof id};
     const bool known = process_vm_readv(work.tid, &here, 1, &there, 1, 0) == sizeof id;
-    if (known && id >= 0) timers_[making.tid] = id;
+    if (!known || id < 0) continue;
+    if (making.tid == 0) {
+      unwanted_.push_back(id);
+    } else {
+      timers_[making.tid] = id;
+    }
   }
   ptrace(PTRACE_SETSIGMASK, work.tid, sizeof work.before.signal_mask, &work.before.signal_mask);
   ptrace(PTRACE_SETREGS, work.tid, 0, &work.before.registers);

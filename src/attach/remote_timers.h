@@ -59,7 +59,7 @@ class RemoteTimers {
 
  private:
   struct Making {
-    pid_t tid;
+    pid_t tid;         // 0: nobody wants it any more, but it is being made
     uint64_t id_avma;  // where timer_create leaves the id
   };
   struct Work {

@@ -6,6 +6,7 @@ thread that was running. So one process for each CPU sleeps in short steps, ahea
 there where it may, and knows how late it woke. A test that fails is repeated where the machine stood still, and
 says so; where it did not, the first failure is the last.
 """
+import contextlib
 import functools
 import mmap
 import os
@@ -77,9 +78,12 @@ class Trial:
     def __getattr__(self, name):
         return lambda *arguments: self.told.append((name, arguments))
 
-    def failed(self):
-        return any(name in ("addFailure", "addError") or name == "addSubTest" and arguments[2] is not None
-                   for name, arguments in self.told)
+    def failure(self):
+        """The first one's exception; None of a success."""
+        for name, arguments in self.told:
+            if name in ("addFailure", "addError", "addSubTest") and arguments[-1] is not None:
+                return arguments[-1][1]
+        return None
 
     def tell(self, result):
         for name, arguments in self.told:
@@ -91,14 +95,18 @@ class TestCase(unittest.TestCase):
         for attempt in range(1, ATTEMPTS + 1):
             trial = Trial()
             super().run(trial)
-            if attempt == ATTEMPTS or not trial.failed():
+            failure = trial.failure()
+            if attempt == ATTEMPTS or failure is None:
                 break
             time.sleep(2 * STEP_S)  # of a stall that has just ended the watch is to know
             stall_s = watch.stall_s()
             if stall_s < STALL_S:
                 break
-            print(f"repeated: {self.id()}: the machine stood still for {1000 * stall_s:.0f} ms", file=sys.stderr)
-            self.begin_again()
+            said = " ".join(f"{type(failure).__name__}: {failure}".split())
+            print(f"repeated: {self.id()}: the machine stood still for {1000 * stall_s:.0f} ms: {said[:200]}",
+                  file=sys.stderr)
+            with contextlib.suppress(Exception):  # the next attempt says what it misses, and is not the last
+                self.begin_again()
         trial.tell(result)
         return result
 

@@ -12,9 +12,14 @@ import stalls
 class Cases(stalls.TestCase):
     """Not run by themselves: they fail."""
 
+    set_up_fails = 0  # after the first time
+
     @classmethod
     def setUpClass(cls):
         cls.set_up += 1
+        if cls.set_up > 1 and cls.set_up_fails:
+            cls.set_up_fails -= 1
+            raise OSError("not now")
 
     def first_fails(self):
         self.kept()
@@ -25,6 +30,9 @@ class Cases(stalls.TestCase):
         for part in range(2):
             with self.subTest(part):
                 self.assertGreater(len(self.makings), part)
+
+    def needs_set_up(self):
+        self.assertGreater(self.set_up, 2)
 
     def fails(self):
         self.kept()
@@ -69,12 +77,19 @@ class Stalls(unittest.TestCase):
             result, says = outcome(name, 0.25)
             self.assertTrue(result.wasSuccessful(), name)
             self.assertEqual((result.testsRun, len(Cases.makings), Cases.set_up), (1, 2, 2), name)
-            self.assertRegex(says, rf"^repeated: .*\.{name}: the machine stood still for 250 ms\n$")
+            self.assertRegex(says, rf"^repeated: .*\.{name}: the machine stood still for 250 ms: AssertionError: .*\n$")
 
     def test_the_first_failure_on_a_machine_that_stands_by_its_clock(self):
         for name in ("first_fails", "first_subtest_fails", "fails"):
             result, says = outcome(name, 0.01)
             self.assertEqual((len(result.failures) + len(result.errors), len(Cases.makings), says), (1, 1, ""), name)
+
+    def test_what_its_class_shares_fails_first(self):
+        Cases.set_up_fails = 1
+        self.addCleanup(setattr, Cases, "set_up_fails", 0)
+        result, says = outcome("needs_set_up", 0.25)
+        self.assertTrue(result.wasSuccessful(), result.errors)
+        self.assertEqual(says.count("repeated: "), 2)
 
     def test_not_for_ever(self):
         result, says = outcome("fails", 0.25)

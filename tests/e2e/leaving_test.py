@@ -17,6 +17,7 @@ import sampan
 ENGINES = ("perf", "ptrace", "poll")
 COUNT = 24
 TARGET = [str(sampan.TARGETS / "target_steady")]
+MAKER = [str(sampan.TARGETS / "target_threads"), "short", "20000"]  # of 1 ms each: more than it lives to make
 IGNORED_BY_DEFAULT = {signal.SIGURG, signal.SIGWINCH, signal.SIGCHLD, signal.SIGCONT}
 SEED = random.randrange(1 << 32)
 
@@ -121,6 +122,21 @@ class Leaving(sampan.Case):
                 out, _ = target.communicate(timeout=60)
                 self.assertEqual(target.returncode, 0)
                 self.assertEqual(out, self.truth)
+
+    def test_detached_while_threads_are_made(self):
+        """And timers for them. Where one that was being made stayed, one detach in ten left it."""
+        rng = random.Random(SEED)
+        for _ in range(30):
+            with tempfile.TemporaryDirectory(prefix="sampan-e2e-") as output, \
+                    subprocess.Popen(MAKER, stdout=subprocess.DEVNULL) as target:
+                tracer = self.attach(target.pid, "ptrace", output)
+                time.sleep(rng.uniform(0.1, 0.2))
+                tracer.send_signal(signal.SIGINT)
+                status = tracer.wait(timeout=30)
+                left = timers(target.pid)
+                self.assertIsNone(target.poll())
+                target.kill()
+                self.assertEqual((status, left), (0, []), f"seed {SEED}")
 
 
 if __name__ == "__main__":

@@ -43,7 +43,8 @@ void LiveSource::begin() {
   const uint64_t looked_ns = now.time_ns - before_.time_ns;
   const double part =
       1 - std::min(1.0, static_cast<double>(sampled_ns) / static_cast<double>(looked_ns));
-  before_.cpu_ns += static_cast<uint64_t>(part * static_cast<double>(now.cpu_ns - before_.cpu_ns));
+  const uint64_t used_ns = now.cpu_ns - std::min(before_.cpu_ns, now.cpu_ns);  // 0: it is gone
+  before_.cpu_ns += static_cast<uint64_t>(part * static_cast<double>(used_ns));
 }
 
 recording::Recording LiveSource::read(uint64_t from_ns, uint64_t to_ns) {

@@ -12,13 +12,12 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import sampan
-import stalls
 
 FORMATS = [line.split()[0] for line in subprocess.run(
     [sampan.PROGRAM, "formats"], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()]
 
 
-class Failures(stalls.TestCase):
+class Failures(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.run_of_sampan = sampan.run([sampan.TARGETS / "target_shares", "1"])

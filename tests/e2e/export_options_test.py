@@ -12,7 +12,6 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import sampan
-import stalls
 
 # A shell, and two children of it with two threads each of one pool.
 POOLS = """
@@ -26,7 +25,7 @@ ts = [threading.Thread(target=work, args=(f'worker-{i}',)) for i in (1, 2)]
 """
 
 
-class Options(stalls.TestCase):
+class Options(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.run_of_sampan = sampan.run(

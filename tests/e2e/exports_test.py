@@ -14,7 +14,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "exporters"))
 import npm_viewers
 import sampan
-import stalls
 import viewers
 
 TOP = 20
@@ -22,7 +21,7 @@ TOP = 20
 TRACE_TOLERANCE = 0.05
 
 
-class Exports(stalls.TestCase):
+class Exports(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.run_of_sampan = sampan.run([sampan.TARGETS / "target_shares", "3"])

@@ -6,14 +6,13 @@ import sys
 import unittest
 
 import sampan
-import stalls
 from profiled import LIBRARY, profiled
 
 SECONDS = float(sys.argv.pop(1)) if len(sys.argv) > 1 and sys.argv[1][0].isdigit() else 1.5
 KINDS = ["load", "throw", "malloc", "threads", "fork", "spawn", "fibers", "signals", "all"]
 
 
-class Storms(stalls.TestCase):
+class Storms(unittest.TestCase):
     def check(self, kind, **options):
         run = profiled("storm", kind, SECONDS, LIBRARY, timeout=SECONDS * 8 + 120, **options)
         self.assertEqual((run.status, run.out), (0, f"{kind} right\n"), run.err)

@@ -9,7 +9,6 @@ import tempfile
 import unittest
 
 import sampan
-import stalls
 
 SOURCE = """
 __attribute__((noinline)) static double spin_here(long turns) {
@@ -21,7 +20,7 @@ int main(void) { return spin_here(300000000) < 0; }
 """
 
 
-class Symbolize(stalls.TestCase):
+class Symbolize(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)

@@ -14,10 +14,9 @@ import unittest
 import urllib.request
 
 import sampan
-import stalls
 
 
-class View(stalls.TestCase):
+class View(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.recorded = sampan.run(["sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done"])
@@ -64,7 +63,7 @@ class View(stalls.TestCase):
         self.assertIn("/nowhere/page.html", done.stderr)
 
 
-class Serve(stalls.TestCase):
+class Serve(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.recorded = sampan.run(["true"])

@@ -57,9 +57,11 @@ std::vector<std::string> command_line(const CaptureOptions& options, const std::
   return words;
 }
 
-// In the child: becomes the recorder. Ends with us, however we end.
-[[noreturn]] void become(std::vector<std::string> words, const std::string& log, bool detached) {
+// In the child: becomes the recorder. Ends with `parent`, however that ends.
+[[noreturn]] void become(pid_t parent, std::vector<std::string> words, const std::string& log,
+                         bool detached) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(1);  // it had ended before
   unsetenv("SAMPAN_PUSH");  // nobody asked this recorder to, unless its words say so
   if (detached) {
     const int messages = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -82,9 +84,10 @@ Capture::Capture(const CaptureOptions& options)
     : base_(make_directory()), kept_in_(options.kept_in) {
   const std::vector<std::string> words =
       command_line(options, kept_in_.empty() ? base_ + "/runs" : kept_in_);
+  const pid_t parent = getpid();
   recorder_ = fork();
   if (recorder_ < 0) throw Error("starting the recorder: {}", std::strerror(errno));
-  if (recorder_ == 0) become(words, base_ + "/log", options.detached_streams);
+  if (recorder_ == 0) become(parent, words, base_ + "/log", options.detached_streams);
   try {
     await_recording();
   } catch (...) {
@@ -151,7 +154,8 @@ void Capture::flush() {
 recording::Recording Capture::read(uint64_t from_ns, uint64_t to_ns) const {
   const std::string files = directory_ + "/" + recording::kSegmentsDirectory;
   if (!kept_in_.empty() && start_unix_ns_ != 0) {
-    from_ns = std::max(from_ns, now_ns() - std::min(now_ns(), kReadable));
+    const uint64_t now = now_ns();
+    from_ns = std::max(from_ns, now - std::min(now, kReadable));
   }
   const bool goes_on = recorder_ != 0;
   recording::Recording read =

@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -193,9 +192,11 @@ TEST(WaitReason, OfAJoinIsTheThread) {
 TEST(WaitReason, OfAChildIsTheChild) {
   EXPECT_EQ(reason_of(SYS_wait4,
                       [] {
+                        const Pipe pipe;
                         if (fork() == 0) {
-                          prctl(PR_SET_PDEATHSIG, SIGKILL);
-                          pause();
+                          close(pipe.ends[1]);
+                          read_byte(pipe.ends[0]);  // until the parent is gone
+                          _exit(0);
                         }
                         wait4(-1, nullptr, 0, nullptr);
                       })

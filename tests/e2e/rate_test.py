@@ -168,6 +168,9 @@ class Served(sampan.Case):
         self.assertEqual(float(now["sampan_asked_rate_hertz"]), 4000)
         self.assertLess(float(now["sampan_rate_hertz"]), 4000)
         self.assertGreater(float(now['sampan_overhead_cpu_seconds_total{process="target"}']), 0)
+        # Between a look at the samples and one at the clocks the two threads go on.
+        cpu_s = float(now["sampan_target_cpu_seconds_total"])
+        self.assertAlmostEqual(float(now["sampan_sampled_cpu_seconds_total"]), cpu_s, delta=0.05 * cpu_s + 0.1)
         stderr = server.communicate(timeout=60)[1]
         directory = next(output.iterdir())
         self.assertIn(str(directory), stderr)

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "support/scratch_directory.h"
 
 namespace sampan::live {
 namespace {
@@ -100,6 +101,20 @@ TEST(Capture, CanBeReadWhenItIsOverAndGoesWithItsReader) {
     EXPECT_TRUE(std::filesystem::exists(directory));
   }
   EXPECT_FALSE(std::filesystem::exists(directory));
+}
+
+TEST(Capture, IsReadAsWellWhereItStays) {
+  const test::ScratchDirectory directory;
+  {
+    CaptureOptions options = clockwork("1");
+    options.kept_in = directory.file("kept");
+    Capture capture(options);
+    sleep_until(capture, kNsPerSecond / 2);
+    capture.flush();
+    EXPECT_GT(weight(capture.read()), 0u);
+    EXPECT_GT(weight(capture.read(0, capture.now_ns())), 0u);
+  }
+  EXPECT_EQ(directory.names(), std::vector<std::string>{"kept"});
 }
 
 TEST(Capture, SaysWhatTheRecorderSays) {

@@ -56,8 +56,9 @@ class RemoteSource : public Source {
 
   recording::Recording since(uint64_t from_ns) override {
     if (from_ns == 0) return fetch("/recording");
+    const uint64_t now = now_ns();
     recording::Recording recording =
-        fetch_last(static_cast<double>(now_ns() - std::min(from_ns, now_ns())) / kNsPerSecond + 1);
+        fetch_last(static_cast<double>(now - std::min(from_ns, now)) / kNsPerSecond + 1);
     std::erase_if(recording.samples,
                   [&](const recording::Sample& sample) { return sample.time_ns < from_ns; });
     return recording;

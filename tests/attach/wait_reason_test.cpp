@@ -178,10 +178,8 @@ TEST(WaitReason, OfAnOpenIsThePath) {
 
 TEST(WaitReason, OfAJoinIsTheThread) {
   const WaitReason reason = reason_of(SYS_futex, [] {
-    std::thread sleeper([] {
-      pthread_setname_np(pthread_self(), "sleeper");
-      pause();
-    });
+    std::thread sleeper([] { pause(); });
+    pthread_setname_np(sleeper.native_handle(), "sleeper");
     sleeper.join();
   });
   EXPECT_EQ(reason.call, "futex");

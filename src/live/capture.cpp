@@ -62,7 +62,7 @@ std::vector<std::string> command_line(const CaptureOptions& options, const std::
                          bool detached) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(1);  // it had ended before
-  unsetenv("SAMPAN_PUSH");  // nobody asked this recorder to, unless its words say so
+  unsetenv("SAMPAN_PUSH");            // nobody asked this recorder to, unless its words say so
   if (detached) {
     const int messages = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     dup2(messages, STDERR_FILENO);

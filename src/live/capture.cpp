@@ -15,6 +15,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "recording/segment_files.h"
@@ -31,12 +32,6 @@ constexpr unsigned kMostWithoutProcess = 100;  // a second
 constexpr const char* kFileTime = "10s";
 constexpr const char* kKept = "15m";
 constexpr uint64_t kReadable = 15 * 60 * kNsPerSecond;
-
-uint64_t unix_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * kNsPerSecond + static_cast<uint64_t>(now.tv_nsec);
-}
 
 std::string make_directory() {
   const char* const base = std::getenv("TMPDIR");
@@ -124,7 +119,7 @@ void Capture::await_recording() {
       if (directory_.empty()) find_directory();
       if (!directory_.empty()) {
         const recording::Recording seen = read();
-        start_unix_ns_ = seen.session.start_unix_ns;
+        start_monotonic_ns_ = seen.session.start_monotonic_ns;
         flush();
         // Without a process its command may turn out not to be there.
         if (!seen.processes.empty() || (!is_over && ++attempts > kMostWithoutProcess)) return;
@@ -153,7 +148,7 @@ void Capture::flush() {
 
 recording::Recording Capture::read(uint64_t from_ns, uint64_t to_ns) const {
   const std::string files = directory_ + "/" + recording::kSegmentsDirectory;
-  if (!kept_in_.empty() && start_unix_ns_ != 0) {
+  if (!kept_in_.empty() && start_monotonic_ns_ != 0) {
     const uint64_t now = now_ns();
     from_ns = std::max(from_ns, now - std::min(now, kReadable));
   }
@@ -165,8 +160,8 @@ recording::Recording Capture::read(uint64_t from_ns, uint64_t to_ns) const {
 }
 
 uint64_t Capture::now_ns() const {
-  const uint64_t now = unix_ns();
-  return now > start_unix_ns_ ? now - start_unix_ns_ : 0;
+  const uint64_t now = monotonic_ns();
+  return now > start_monotonic_ns_ ? now - start_monotonic_ns_ : 0;
 }
 
 std::string Capture::control(std::string_view command) {

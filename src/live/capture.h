@@ -2,7 +2,7 @@
 // own, and the directory that it records into. `top` and `serve` look. Looking costs the capture a
 // flush, and what goes wrong on this side does not reach it.
 //
-// Times are nanoseconds since the session's start, by the wall clock.
+// Times are nanoseconds since the session's start.
 #pragma once
 
 #include <sys/types.h>
@@ -70,7 +70,7 @@ class Capture {
   std::string directory_;            // of the run, in it
   std::atomic<pid_t> recorder_ = 0;  // 0: reaped
   int status_ = 0;
-  uint64_t start_unix_ns_ = 0;
+  uint64_t start_monotonic_ns_ = 0;
   std::string kept_in_;
 };
 

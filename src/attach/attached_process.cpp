@@ -5,6 +5,7 @@
 
 #include "attach/proc_task.h"
 #include "base/clock.h"
+#include "base/units.h"
 #include "sampler/program.h"
 #include "wire/record.h"
 
@@ -15,6 +16,8 @@ namespace {
 // maps for every sample. A program that has just mapped something is likely to map more.
 constexpr uint64_t kShortestInterval = 4'000'000;
 constexpr uint64_t kLongestInterval = 256'000'000;
+// Most threads are named once, when they begin, and there may be thousands.
+constexpr uint64_t kShortestNameInterval = kNsPerSecond, kLongestNameInterval = 8 * kNsPerSecond;
 // The kernel goes through all threads for a process's clock, which takes it 0.1 ms for 500: we let
 // it do that for a thousandth of the time.
 constexpr uint64_t kClockShare = 1000;
@@ -74,11 +77,21 @@ void AttachedProcess::thread_named(pid_t tid, uint64_t time_ns, const std::strin
   const auto found = threads_.find(tid);
   if (found == threads_.end() || found->second.name == name) return;
   found->second.name = name;
+  ++names_;
   writer_.add(recording::ThreadName{found->second.sampled.row, session_time(time_ns), name});
 }
 
 void AttachedProcess::look_at_name(pid_t tid, uint64_t time_ns) {
   if (const auto name = thread_name(origin_.pid, tid)) thread_named(tid, time_ns, *name);
+}
+
+void AttachedProcess::look_at_names(uint64_t time_ns) {
+  const uint64_t before = names_;
+  for (const auto& [tid, thread] : threads_) look_at_name(tid, time_ns);
+  names_interval_ns_ = names_ == before ? std::clamp(2 * names_interval_ns_, kShortestNameInterval,
+                                                     kLongestNameInterval)
+                                        : 0;
+  next_names_ns_ = time_ns + names_interval_ns_;
 }
 
 void AttachedProcess::thread_ended(pid_t tid, uint64_t time_ns, std::optional<uint64_t> cpu_ns) {
@@ -154,7 +167,7 @@ size_t AttachedProcess::take_stack(Thread& thread, size_t depth) {
 void AttachedProcess::refresh(uint64_t time_ns) {
   if (!begun()) return;
   refresh_modules(time_ns);
-  for (const auto& [tid, thread] : threads_) look_at_name(tid, time_ns);
+  if (time_ns >= next_names_ns_) look_at_names(time_ns);
   write_losses();
 }
 

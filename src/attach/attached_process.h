@@ -55,7 +55,8 @@ class AttachedProcess {
   // once for a stack that ends without them.
   void add_sample(const OnCpu& sample, RemoteMemory& memory);
 
-  // Reads what no engine announces: names of threads, new modules. Call about once a second.
+  // Reads what no engine announces: new modules, and names of threads, these less and less often
+  // while none changes. Call about once a second.
   void refresh(uint64_t time_ns);
   // Reads the CPU of the whole process, unless it was read a moment ago. Call often: when it has
   // ended, and somebody has waited for it, nobody can ask any more, and what it used since is known
@@ -103,6 +104,7 @@ class AttachedProcess {
   void begin_image(uint64_t time_ns);
   void end_image(recording::ProcessEnd end, uint64_t time_ns);
   void look_at_name(pid_t tid, uint64_t time_ns);
+  void look_at_names(uint64_t time_ns);
   unwind::WalkResult walk_stack(const OnCpu& sample, RemoteMemory& memory);
   unwind::WalkResult walk_once(unwind::Registers registers, RemoteMemory& memory);
   // Makes the first `depth` of `frames_` the thread's latest stack; returns how many frames at the
@@ -132,6 +134,9 @@ class AttachedProcess {
   uint64_t ended_clocks_ns_ = 0;  // the CPU of the threads that have ended, since they were sampled
   uint64_t modules_interval_ns_ = 1;  // at least so long until they are looked at again
   uint64_t next_modules_ns_ = 0;
+  uint64_t names_ = 0;              // that were given
+  uint64_t names_interval_ns_ = 0;  // so long until they are looked at again
+  uint64_t next_names_ns_ = 0;
   recording::Losses losses_;
   recording::Losses written_losses_;
   std::vector<uint64_t> frames_;  // of the walk under way

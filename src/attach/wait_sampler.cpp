@@ -33,15 +33,13 @@ constexpr size_t kStackCopy = 16 << 10;  // most waiting stacks are smaller
 const recording::Wait kAsleep = {"sleeping", ""};  // where the kernel does not say in what
 const recording::Wait kUnseen = {"unseen", ""};    // waits so short that none was ever met
 
-bool sleeps(pid_t pid, pid_t tid) {
-  const std::optional<char> state = thread_state(pid, tid);
-  return state && (*state == 'S' || *state == 'D');
+bool sleeps(std::optional<char> state) {
+  return state == 'S' || state == 'D';
 }
 
 // A zombie: the leader of threads that live on.
-bool has_ended(pid_t pid, pid_t tid) {
-  const std::optional<char> state = thread_state(pid, tid);
-  return !state || *state == 'Z' || *state == 'X';
+bool has_ended(std::optional<char> state) {
+  return !state || state == 'Z' || state == 'X';
 }
 
 }  // namespace
@@ -71,8 +69,8 @@ struct WaitSampler::State {
   void keep_those(uint64_t now_ns, Lives&& lives);
   void find_threads(uint64_t now_ns);
   bool look_at(pid_t tid, WaitingThread& thread, const RunTimes& times, uint64_t now_ns);
-  std::optional<WaitPlace> place_of(pid_t tid, WaitingThread& thread, const RunTimes& times,
-                                    uint64_t now_ns);
+  std::optional<WaitPlace> place_of(const std::optional<BlockedCall>& call, WaitingThread& thread,
+                                    const RunTimes& times, uint64_t now_ns);
   void read_stack(WaitingThread& thread, const BlockedCall& call, uint64_t now_ns,
                   WaitPlace& place);
   void write(WaitingThread& thread, const std::optional<WaitPlace>& place, const Waited& waited);
@@ -135,7 +133,7 @@ void WaitSampler::State::find_threads(uint64_t now_ns) {
   keep_those(now_ns, [&](const Watched& watched) { return unknown.erase(watched.tid) > 0; });
   for (const pid_t tid : unknown) {
     // Only of the leader a zombie stays until the last thread has gone.
-    if (tid == target.pid && has_ended(target.pid, tid)) continue;
+    if (tid == target.pid && has_ended(thread_state(target.pid, tid))) continue;
     SchedstatFile file(target.pid, tid);
     const std::optional<RunTimes> times = file.read();
     if (!times) continue;
@@ -159,28 +157,31 @@ bool WaitSampler::State::look_at(pid_t tid, WaitingThread& thread, const RunTime
     }
     return true;
   }
+  std::optional<BlockedCall> call = blocked_call(target.pid, tid);
+  bool waits = call.has_value();
+  if (!waits) {
+    const std::optional<char> state = thread_state(target.pid, tid);
+    if (has_ended(state)) return false;
+    waits = sleeps(state);
+    if (waits) call = blocked_call(target.pid, tid);
+  }
   const std::optional<WaitPlace> before = thread.place();
-  const std::optional<WaitPlace> place = place_of(tid, thread, times, now_ns);
-  if (!place && has_ended(target.pid, tid)) return false;
+  const auto place = waits ? place_of(call, thread, times, now_ns) : std::nullopt;
   write(thread, before, thread.moved(now_ns, times, place));
   write_runnable(thread, kShortestRunnable, now_ns);
   return true;
 }
 
-// Nothing when it runs, or has moved on while it was looked at.
-std::optional<WaitPlace> WaitSampler::State::place_of(pid_t tid, WaitingThread& thread,
-                                                      const RunTimes& times, uint64_t now_ns) {
+// Nothing when it has moved on while it was looked at.
+std::optional<WaitPlace> WaitSampler::State::place_of(const std::optional<BlockedCall>& call,
+                                                      WaitingThread& thread, const RunTimes& times,
+                                                      uint64_t now_ns) {
   if (thread.row == recording::kNone) return std::nullopt;
   WaitPlace place;
-  std::optional<BlockedCall> call = blocked_call(target.pid, tid);
-  if (!call && sleeps(target.pid, tid)) {
-    call = blocked_call(target.pid, tid);
-    if (!call) {
-      place.wait = writer.wait(kAsleep);
-      return place;
-    }
+  if (!call) {
+    place.wait = writer.wait(kAsleep);
+    return place;
   }
-  if (!call) return std::nullopt;
   const WaitReason reason = reasons.describe(*call);
   place.wait = writer.wait({reason.call, reason.object});
   read_stack(thread, *call, now_ns, place);

@@ -46,7 +46,7 @@ TargetProcess::Drained TargetProcess::drain() {
   drained.fullest = markers_.note_heads(monotonic_ns());
   note_heads(drained);
   drain_process_ring(drained);
-  for (Slot& slot : slots_) drain_thread_ring(slot, drained);
+  for (const uint32_t index : filled_) drain_thread_ring(slots_[index], drained);
   apply_names();
   drained.records += markers_.drain();
   return drained;
@@ -61,10 +61,14 @@ void TargetProcess::note_heads(Drained& drained) {
     slots_.emplace_back().ring = {&wire::thread_slot(memory_.base(), index)->ring,
                                   wire::thread_ring_buffer(memory_.base(), index)};
   }
-  for (Slot& slot : slots_) {
+  filled_.clear();
+  for (uint32_t index = 0; index < slots_.size(); ++index) {
+    Slot& slot = slots_[index];
     const uint64_t head = slot.ring.head();
+    if (head == slot.limit) continue;
     drained.fullest = std::max(drained.fullest, share(head - slot.limit, wire::kThreadRingSize));
     slot.limit = head;
+    filled_.push_back(index);
   }
 }
 

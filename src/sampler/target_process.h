@@ -124,6 +124,7 @@ class TargetProcess {
   wire::RingReader process_ring_;
   uint64_t process_limit_ = 0;
   std::vector<Slot> slots_;
+  std::vector<uint32_t> filled_;  // slots whose rings have more than when they were read last
   StackRecorder stacks_;
   std::vector<uint8_t> copy_;
   std::unordered_map<int32_t, uint32_t> thread_rows_;  // by tid, those that ended too

@@ -15,8 +15,8 @@ import unittest
 
 import stalls
 
-# A shell ignores these for what it runs in the background, and that would be inherited.
-for number in (signal.SIGINT, signal.SIGQUIT):
+# A shell ignores these for what it runs in the background, and nohup the last: that would be inherited.
+for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, signal.SIG_DFL)
 

@@ -173,6 +173,7 @@ class Top(sampan.Case):
     def test_every_way_to_move(self):
         terminal = self.terminal()
         self.start(terminal)
+        terminal.wait_for(r"sleeper")  # begins as the last of them
         terminal.press("N")
         names = [name for _, name in self.threads(terminal.wait_for(r"THREADv"))]
         self.assertEqual(names, sorted(names))
@@ -189,6 +190,7 @@ class Top(sampan.Case):
                             (["G", "Up"], -2), (["G", "k"], -2), (["g", "NPage"], -1), (["G", "PPage"], 0)):
             self.assertEqual(chosen(*keys), names[place], keys)
         terminal.press("2")
+        terminal.wait_for(r"forty_percent")
         terminal.type("/fortyx")
         terminal.press("BSpace", "Enter", "4")
         terminal.wait_for(r"> forty_percent")

@@ -55,6 +55,7 @@ void AttachedProcess::begin_image(uint64_t time_ns) {
 
 void AttachedProcess::thread_began(pid_t tid, uint64_t time_ns, std::optional<uint64_t> cpu_ns) {
   if (!begun() || threads_.contains(tid)) return;
+  names_interval_ns_ = next_names_ns_ = 0;  // it has yet to give itself a name
   Thread& thread = threads_[tid];
   const std::optional<std::string> name = thread_name(origin_.pid, tid);
   // Of one that has ended already the name is that which threads inherit.
@@ -77,7 +78,7 @@ void AttachedProcess::thread_named(pid_t tid, uint64_t time_ns, const std::strin
   const auto found = threads_.find(tid);
   if (found == threads_.end() || found->second.name == name) return;
   found->second.name = name;
-  ++names_;
+  names_interval_ns_ = next_names_ns_ = 0;
   writer_.add(recording::ThreadName{found->second.sampled.row, session_time(time_ns), name});
 }
 
@@ -86,12 +87,10 @@ void AttachedProcess::look_at_name(pid_t tid, uint64_t time_ns) {
 }
 
 void AttachedProcess::look_at_names(uint64_t time_ns) {
-  const uint64_t before = names_;
-  for (const auto& [tid, thread] : threads_) look_at_name(tid, time_ns);
-  names_interval_ns_ = names_ == before ? std::clamp(2 * names_interval_ns_, kShortestNameInterval,
-                                                     kLongestNameInterval)
-                                        : 0;
+  names_interval_ns_ =
+      std::clamp(2 * names_interval_ns_, kShortestNameInterval, kLongestNameInterval);
   next_names_ns_ = time_ns + names_interval_ns_;
+  for (const auto& [tid, thread] : threads_) look_at_name(tid, time_ns);
 }
 
 void AttachedProcess::thread_ended(pid_t tid, uint64_t time_ns, std::optional<uint64_t> cpu_ns) {

@@ -56,7 +56,7 @@ class AttachedProcess {
   void add_sample(const OnCpu& sample, RemoteMemory& memory);
 
   // Reads what no engine announces: new modules, and names of threads, these less and less often
-  // while none changes. Call about once a second.
+  // while none changes and no thread begins. Call about once a second.
   void refresh(uint64_t time_ns);
   // Reads the CPU of the whole process, unless it was read a moment ago. Call often: when it has
   // ended, and somebody has waited for it, nobody can ask any more, and what it used since is known
@@ -134,8 +134,7 @@ class AttachedProcess {
   uint64_t ended_clocks_ns_ = 0;  // the CPU of the threads that have ended, since they were sampled
   uint64_t modules_interval_ns_ = 1;  // at least so long until they are looked at again
   uint64_t next_modules_ns_ = 0;
-  uint64_t names_ = 0;              // that were given
-  uint64_t names_interval_ns_ = 0;  // so long until they are looked at again
+  uint64_t names_interval_ns_ = 0;  // so long until names are looked at again
   uint64_t next_names_ns_ = 0;
   recording::Losses losses_;
   recording::Losses written_losses_;

@@ -172,7 +172,8 @@ bool WaitSampler::State::look_at(pid_t tid, WaitingThread& thread, const RunTime
   return true;
 }
 
-// Nothing when it has moved on while it was looked at.
+// Of a thread that sleeps, in a call or where the kernel does not say in which. Nothing when it has
+// moved on while it was looked at.
 std::optional<WaitPlace> WaitSampler::State::place_of(const std::optional<BlockedCall>& call,
                                                       WaitingThread& thread, const RunTimes& times,
                                                       uint64_t now_ns) {

@@ -144,6 +144,17 @@ class Attach(sampan.Case):
                          {"target_ends", "worker-a", "worker-b"})
         self.assertGreaterEqual(run.report["complete_stacks"], 0.99)
 
+    def test_a_late_thread_that_only_sleeps_has_the_name_it_took(self):
+        program = ("import ctypes, threading, time\n"
+                   "def late():\n"
+                   "    time.sleep(0.1)\n"  # after sampan has seen it
+                   "    ctypes.CDLL(None).prctl(15, b'late')\n"
+                   "    time.sleep(2.5)\n"
+                   "time.sleep(3.6)\n"  # until names are looked at each fourth second only
+                   "thread = threading.Thread(target=late); thread.start(); thread.join()\n")
+        _, run = sampan.run_attached(["python3", "-c", program], ENGINE, ["--clock", "wall"])
+        self.assertEqual([thread["name"] for thread in run.report["threads"] if thread["name"] == "late"], ["late"])
+
     def test_sampan_waits_for_a_cpu(self):
         if ENGINE != "perf" or os.geteuid() != 0:
             self.skipTest("only perf samples meanwhile, and only root has the memory to keep so many")

@@ -1,5 +1,5 @@
-// Reads integers from bytes that somebody else wrote. Every read is checked: past the end, the
-// cursor is marked failed, returns zeros from then on and never moves beyond the end.
+// Reads integers from untrusted bytes. Every read is checked: a read past the end marks the cursor
+// as failed. It then returns zeros and never moves beyond the end.
 //
 // Freestanding: linked into the target.
 #pragma once
@@ -39,8 +39,8 @@ class ByteCursor {
   uint32_t u32() { return fixed<uint32_t>(); }
   uint64_t u64() { return fixed<uint64_t>(); }
 
-  // LEB128 as in DWARF 5, 7.6. A value of more than 64 bits fails. Nearly all are one byte; the
-  // rest is kept out of line, because readers of many are run when their code is cold.
+  // LEB128 as in DWARF 5, 7.6. A value of more than 64 bits fails. Nearly all values have one byte;
+  // the others are out of line, because callers run with a cold instruction cache.
   uint64_t uleb() {
     if (remaining() != 0 && bytes_[offset_] < 0x80) return bytes_[offset_++];
     return long_uleb();

@@ -1,5 +1,5 @@
-// Writes integers into a buffer of fixed size. When it does not fit, the writer is marked failed
-// and writes nothing more: the caller checks `ok` once, at the end.
+// Writes integers into a buffer of fixed size. What does not fit marks the writer as failed, and it
+// writes nothing more: the caller checks `ok` once, at the end.
 //
 // Freestanding: linked into the target.
 #pragma once

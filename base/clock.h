@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "base/time.h"
+
 namespace sampan {
 
 inline uint64_t read_clock_ns(clockid_t clock) {
@@ -16,8 +18,12 @@ inline uint64_t read_clock_ns(clockid_t clock) {
 }
 
 // The session's time line: shared by all processes of a machine (vDSO, no system call).
-inline uint64_t monotonic_ns() {
-  return read_clock_ns(CLOCK_MONOTONIC);
+inline MonotonicNs monotonic_ns() {
+  return MonotonicNs::at(read_clock_ns(CLOCK_MONOTONIC));
+}
+
+inline UnixNs unix_now_ns() {
+  return UnixNs::at(read_clock_ns(CLOCK_REALTIME));
 }
 
 // CPU time of one thread of this process, by its tid: the kernel's encoding of a per-thread clock

@@ -1,5 +1,5 @@
-// The one exception of the hosted folders: a sentence that a person will read, naming the file or
-// the process, and where possible what to do. Caught in the command.
+// The only exception of the hosted folders: a sentence for the user that names the file or process
+// and, if possible, what to do. The command catches it.
 //
 // Hosted only: the freestanding folders neither throw nor include this.
 #pragma once

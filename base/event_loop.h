@@ -1,19 +1,40 @@
-#include "sampler/event_loop.h"
+// Waits for descriptors to become readable, in one thread. Hosted only.
+#pragma once
 
 #include <sys/epoll.h>
 
 #include <cerrno>
 #include <cstring>
+#include <functional>
+#include <unordered_map>
 
 #include "base/error.h"
+#include "base/file_descriptor.h"
 
-namespace sampan::sampler {
+namespace sampan {
 
-EventLoop::EventLoop() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+class EventLoop {
+ public:
+  EventLoop();  // throws Error when the kernel gives no epoll
+
+  // Calls `on_readable` whenever `fd` is readable, until `forget`. The call must read what is
+  // there; there may be nothing. It may call watch() and forget().
+  void watch(int fd, std::function<void()> on_readable);
+  void forget(int fd);
+
+  // Waits at most `timeout_ms` (-1: for ever), then makes the calls that are due.
+  void wait(int timeout_ms);
+
+ private:
+  FileDescriptor epoll_;
+  std::unordered_map<int, std::function<void()>> handlers_;
+};
+
+inline EventLoop::EventLoop() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
   if (!epoll_) throw Error("waiting for the program: epoll_create1: {}", std::strerror(errno));
 }
 
-void EventLoop::watch(int fd, std::function<void()> on_readable) {
+inline void EventLoop::watch(int fd, std::function<void()> on_readable) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.fd = fd;
@@ -23,11 +44,11 @@ void EventLoop::watch(int fd, std::function<void()> on_readable) {
   handlers_[fd] = std::move(on_readable);
 }
 
-void EventLoop::forget(int fd) {
+inline void EventLoop::forget(int fd) {
   if (handlers_.erase(fd) != 0) epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
 }
 
-void EventLoop::wait(int timeout_ms) {
+inline void EventLoop::wait(int timeout_ms) {
   epoll_event events[64];
   const int count = epoll_wait(epoll_.get(), events, 64, timeout_ms);
   for (int i = 0; i < count; ++i) {
@@ -38,4 +59,4 @@ void EventLoop::wait(int timeout_ms) {
   }
 }
 
-}  // namespace sampan::sampler
+}  // namespace sampan

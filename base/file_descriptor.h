@@ -1,11 +1,11 @@
-// A file descriptor that is closed when its owner goes.
+// A file descriptor that is closed when this object is destroyed.
 #pragma once
 
 #include <unistd.h>
 
 #include <utility>
 
-namespace sampan::sampler {
+namespace sampan {
 
 class FileDescriptor {
  public:
@@ -28,4 +28,4 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-}  // namespace sampan::sampler
+}  // namespace sampan

@@ -1,5 +1,5 @@
-// A shared library that few commands need, loaded by the first that does. Linked, the network's
-// libraries and all of theirs would cost every start of sampan more than the rest of it.
+// A shared library that few commands need, loaded on first use. If they were linked, the network
+// libraries and their dependencies would take longer to load than everything else at every start.
 //
 // Hosted only.
 #pragma once
@@ -10,16 +10,16 @@
 
 namespace sampan {
 
-// Stays loaded to the end: threads of its own may be in it.
+// Stays loaded until the process ends: the library may have threads.
 class LateLibrary {
  public:
-  // `package`: Debian's, for the sentence of the Error where there is no such library.
+  // `package`: the Debian package, for the Error when the library is missing.
   LateLibrary(const char* soname, const char* package)
       : soname_(soname), handle_(dlopen(soname, RTLD_NOW | RTLD_LOCAL)) {
     if (handle_ == nullptr) throw Error("{} cannot be loaded (Debian: {})", soname, package);
   }
 
-  // An address, for a pointer to whatever function is there.
+  // An address that converts to a pointer to any function.
   struct Symbol {
     void* address;
     template <typename Function>
@@ -27,7 +27,7 @@ class LateLibrary {
       return reinterpret_cast<Function*>(address);
     }
   };
-  // Throws Error where the library has no such function.
+  // Throws Error when the library has no such function.
   Symbol operator[](const char* name) const {
     void* const address = dlsym(handle_, name);
     if (address == nullptr) throw Error("{} has no {}", soname_, name);

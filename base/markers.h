@@ -1,9 +1,12 @@
-// What the program itself said while it ran, by include/sampan/markers.h. Rows like those of
-// tables.h; times are nanoseconds since the session's start.
+// Markers: rows that the program reported while it ran, through include/sampan/markers.h. The
+// recording stores them and the model shows them. There may be ten million spans, so both use the
+// same rows: loading a recording moves them.
 //
-// Threads are rows of the table of threads; where a marker is of a whole process it has the row of
-// the process instead. Names and texts are what the program gave, made valid UTF-8, cut where they
-// were too long.
+// Times are nanoseconds since the session's start. `thread` and `process` are rows of the tables of
+// threads and processes; a marker of a whole process has no thread. Names and texts are what the
+// program gave, made valid UTF-8 and cut where they were too long.
+//
+// Hosted only.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +14,31 @@
 #include <string>
 #include <vector>
 
-namespace sampan::recording {
+#include "base/time.h"
 
-// How an interval came to its end.
+namespace sampan::vocabulary {
+
+// How an interval ended.
 enum class Closed : uint8_t {
   kByProgram = 0,
-  kByThreadEnd = 1,   // open when its thread ended: closed there
-  kByProcessEnd = 2,  // open when its process ended, was replaced by exec, or left the recording
-  kBySegmentEnd = 3,  // of a section: open when the segment ended; it goes on in the next
+  kByThreadEnd = 1,  // still open when its thread ended: closed there
+  kByProcessEnd =
+      2,  // still open when its process ended, was replaced by exec, or left the recording
+  kBySegmentEnd = 3,  // a section that was still open when the segment ended; continues in the next
 };
 inline constexpr unsigned kClosedCount = 4;
 
 enum class SpanKind : uint8_t {
   kNested = 0,  // begun and ended by one thread, inside the span that was open there
-  kAcross = 1,  // begun and ended by id, perhaps by different threads; overlaps others freely
+  kAcross = 1,  // begun and ended by id, perhaps by different threads; may overlap others
 };
 inline constexpr unsigned kSpanKindCount = 2;
 
 struct Span {
-  uint64_t begin_ns = 0;
-  uint64_t end_ns = 0;
+  SessionNs begin_ns = 0;
+  SessionNs end_ns = 0;
   uint64_t id = 0;         // not 0; unique in its process
-  uint64_t parent_id = 0;  // 0: none. May be of a span that was lost
+  uint64_t parent_id = 0;  // 0: none. The parent may have been lost
   uint32_t name = 0;       // into Markers::texts
   uint32_t text = 0;       // the value that it was given; 0: none
   uint32_t thread = 0;     // that began it
@@ -42,15 +48,15 @@ struct Span {
 };
 
 struct Event {
-  uint64_t time_ns = 0;
+  SessionNs time_ns = 0;
   uint32_t thread = 0;
   uint32_t name = 0;
   uint32_t text = 0;
 };
 
-// What a counter stood at after it was added to or set. Counters are of a process.
+// The value of a counter after it was added to or set. Counters belong to processes.
 struct CounterValue {
-  uint64_t time_ns = 0;
+  SessionNs time_ns = 0;
   double value = 0;
   uint32_t thread = 0;  // that changed it
   uint32_t name = 0;
@@ -58,27 +64,27 @@ struct CounterValue {
 
 // One interval of a section. A section that was started again has several.
 struct Section {
-  uint64_t begin_ns = 0;
-  uint64_t end_ns = 0;
+  SessionNs begin_ns = 0;
+  SessionNs end_ns = 0;
   uint32_t process = 0;
-  uint32_t thread = UINT32_MAX;  // kNone: of all threads
+  uint32_t thread = UINT32_MAX;  // kNone: all threads of the process
   uint32_t name = 0;
   Closed closed = Closed::kByProgram;
 };
 
-// Sampling was off, asked for by the program or by `sampan ctl`, or because no section was open.
+// Sampling was off: asked for by the program or by `sampan ctl`, or because no section was open.
 struct Pause {
-  uint64_t begin_ns = 0;
-  uint64_t end_ns = 0;
+  SessionNs begin_ns = 0;
+  SessionNs end_ns = 0;
   uint32_t process = 0;
 };
 
-// What a thread, or a process, is to be called and where it is to stand.
+// The name and the position that a thread or a process was given.
 struct Label {
-  uint64_t time_ns = 0;
+  SessionNs time_ns = 0;
   uint32_t process = 0;
-  uint32_t thread = UINT32_MAX;  // kNone: of the process
-  uint32_t text = 0;             // 0: as before
+  uint32_t thread = UINT32_MAX;  // kNone: the process itself
+  uint32_t text = 0;             // 0: unchanged
   std::optional<int32_t> order = {};
 };
 
@@ -96,4 +102,4 @@ struct Markers {
   }
 };
 
-}  // namespace sampan::recording
+}  // namespace sampan::vocabulary

@@ -1,4 +1,4 @@
-// "Did you mean ...?": the known word that is nearest to one that is not known, for messages about
+// "Did you mean ...?": the known word that is nearest to an unknown one, for messages about
 // options, formats, threads and commands.
 //
 // Distance: Damerau-Levenshtein, "optimal string alignment" (insert, delete, replace, swap two
@@ -32,7 +32,7 @@ inline size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// From more candidates than these a nearest one would take too long to find.
+// With more candidates than these, the search would take too long.
 inline constexpr size_t kMostCandidates = 10'000;
 
 // The nearest of `candidates` (a range of strings or string views); "" when none is near.

@@ -1,10 +1,10 @@
-// A file name for any text: of a section, of a metric. Different texts have different names, on
-// their own, without knowing of each other; so the same text has the same name everywhere.
+// File names for texts such as names of sections and metrics. Different texts have different names,
+// and the name depends on the text alone, so a text has the same name everywhere.
 //
-// Letters, digits and "._+-@=" stay, every other byte is written as in a URL (RFC 3986, 2.1), "a/b"
-// as "a%2Fb", and so is what begins a hidden file or an option. A name that would be long ends in
-// "%-" and a hash of the whole text instead (FNV-1a, 64 bits); the empty text is "%empty". Neither
-// is what a byte is written as.
+// Letters, digits and "._+-@=" stay. All other bytes are percent-encoded (RFC 3986, 2.1), "a/b" as
+// "a%2Fb", and so is a first character that would make a hidden file or an option. A long name is
+// cut and ends in "%-" and a hash of the whole text (FNV-1a, 64 bits); the empty text is "%empty".
+// Percent-encoding produces neither of these.
 //
 // Hosted only.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace sampan {
 
-// Leaves room for what callers put before or behind it: file systems want at most 255.
+// Leaves room for prefixes and suffixes: file systems allow 255 bytes.
 inline constexpr size_t kLongestSafeName = 120;
 
 inline bool is_file_safe(char c) {

@@ -1,5 +1,5 @@
-// System calls without libc: no errno, no cancellation point, no wrapper that a library could have
-// interposed. The result is the kernel's: a negative errno on failure.
+// System calls without libc: no errno, no cancellation point, no wrapper that a library may have
+// interposed. They return the kernel's result: a negative errno on failure.
 //
 // Freestanding: linked into the target. x86-64.
 #pragma once

@@ -1,4 +1,4 @@
-#include "sampler/control_token.h"
+#include "base/token_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,9 +9,9 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "sampler/file_descriptor.h"
+#include "base/file_descriptor.h"
 
-namespace sampan::sampler {
+namespace sampan {
 namespace {
 
 constexpr size_t kLongest = 4096;
@@ -56,4 +56,4 @@ bool same_token(std::string_view token, std::string_view given) {
   return differences == 0;
 }
 
-}  // namespace sampan::sampler
+}  // namespace sampan

@@ -1,5 +1,5 @@
-// Makes text valid UTF-8. Names of threads, symbols and files are bytes that a program chose (a
-// thread's name may be cut in the middle of a character); JSON, protobuf and Python want UTF-8.
+// Makes text valid UTF-8. Names of threads, symbols and files are arbitrary bytes (a thread's name
+// may be cut in the middle of a character); JSON, protobuf and Python need UTF-8.
 //
 // Well-formed sequences are those of the Unicode standard, table 3-7. Hosted only.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace sampan {
 
-// Bytes of the well-formed sequence at the beginning of `text`, which is not empty; 0: there is
+// The length of the well-formed sequence at the begin of `text`, which is not empty; 0: there is
 // none.
 inline size_t utf8_sequence(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };

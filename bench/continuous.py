@@ -1,7 +1,7 @@
-"""What a recording that goes on for days takes of memory: rows of bench/run.py.
+"""The memory of a recorder that runs for days: rows of bench/run.py.
 
-Ten minutes of redis-server under load at 100 Hz, in files of ten seconds, so that what belongs to a file
-is made and forgotten sixty times. SAMPAN_BENCH_SECONDS makes it shorter. The memory is what the kernel
+Ten minutes of redis-server under load at 100 Hz, in files of ten seconds, so that the state of a file is
+created and discarded sixty times. SAMPAN_BENCH_SECONDS makes it shorter. The memory is what the kernel
 counts for sampan alone: private pages, without the rings that it shares with the target.
 """
 import os
@@ -15,7 +15,7 @@ import time
 SECONDS = float(os.environ.get("SAMPAN_BENCH_SECONDS", "600"))
 EVERY_S = 5
 PORT = "7399"
-# Tables grow to the size of a file's stacks and the allocator finds its level in the first files.
+# During the first files, the tables grow to the size of a file's stacks, and the allocator settles.
 WARM_UP_S = 60
 FLAT_KB_PER_MINUTE = 20
 
@@ -26,7 +26,7 @@ def private_kb(pid):
 
 
 def slope(points):
-    """Kilobytes a minute, by least squares."""
+    """The growth in kilobytes a minute, by least squares."""
     n = len(points)
     mean_x = sum(x for x, _ in points) / n
     mean_y = sum(y for _, y in points) / n

@@ -1,4 +1,4 @@
-// Threads that compute at a known depth: deep_threads THREADS DEPTH, until it is killed.
+// Threads that compute at a known depth of calls, until they are killed: deep_threads THREADS DEPTH
 #include <cstdlib>
 #include <thread>
 #include <vector>

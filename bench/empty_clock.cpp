@@ -1,5 +1,6 @@
-// LD_PRELOAD: the floor of every profiler on the perf clock. Opens the task-clock event that sampan
-// uses above the kernel's tick (EMPTY_CLOCK_HZ) on each thread and handles its signal by returning.
+// LD_PRELOAD: the minimum cost of any profiler on the perf clock. Opens on each thread the
+// task-clock event that sampan uses above the kernel's tick, at EMPTY_CLOCK_HZ; the signal handler
+// only returns.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>

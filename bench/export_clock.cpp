@@ -1,7 +1,7 @@
-// export_clock RECORDING DIRECTORY: what each export of a recording takes, without the search for
-// names, which is done once before. A line for each: its name, seconds, seconds of CPU,
-// and the peak of the resident memory in MB. The first is "open": reading the recording and making
-// the page of `report`.
+// export_clock RECORDING DIRECTORY: what each export of a recording costs, without the lookup of
+// names, which is done once before. Prints a line for each: its name, seconds, seconds of CPU, and
+// the peak resident memory in MB. The first is "open": reading the recording and making the page of
+// `report`.
 #include <fmt/core.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -14,6 +14,7 @@
 #include <string>
 
 #include "exporters/exporter.h"
+#include "profile/load.h"
 #include "recording/reader.h"
 #include "reports/report.h"
 #include "symbolizer/symbolizer.h"
@@ -49,7 +50,7 @@ int main(int argc, char** argv) try {
   });
   symbolizer::symbolize(profile);
   const profile::View view = profile::select(profile);
-  // In a process each, so that the peak is its own.
+  // Each in a process of its own, so that the peak is its own.
   for (const exporters::Format& format : exporters::formats()) {
     if (fork() == 0) {
       const std::string path = fmt::format("{}/{}{}", argv[2], format.name, format.suffix);

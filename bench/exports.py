@@ -1,7 +1,7 @@
-"""What opening and exporting a large recording takes: rows of bench/run.py.
+"""What opening and exporting a large recording costs: rows of bench/run.py.
 
-The recording has a million samples, whose stacks are those of a real compile. Functions are named
-before the clock starts: how long that takes depends on the program, not on its samples.
+The recording has a million samples, with the stacks of a real compile. Names are looked up before the
+clock starts: that time depends on the program, not on its samples.
 """
 import pathlib
 import shutil
@@ -17,7 +17,7 @@ OTHERS_SECONDS = 2
 
 
 def real_recording(bench):
-    """clang at its work, at 1000 Hz."""
+    """A recording of a compile by clang, at 1000 Hz."""
     command = workloads.compile_heavy(bench.folder, 12)
     workloads.run("clang", command, bench.folder, bench.capture("--rate", "1000"))
     return bench.recording()[0]
@@ -51,7 +51,7 @@ def exports(bench):
 
 
 def others(bench, made):
-    """Programs that read as many samples, or write them in the same formats."""
+    """Other programs that read as many samples, or write them in the same formats."""
     if shutil.which("go"):
         seconds = clock(bench, "go", "tool", "pprof", "-proto", "-output", bench.folder / "again.pb.gz",
                         made / "pprof.pb.gz")

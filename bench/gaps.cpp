@@ -1,5 +1,5 @@
-// How long something outside kept a computing thread from running: reads the clock without pause,
-// and takes each step of more than 5 us for an absence.
+// How long something outside kept a computing thread from running. Reads the clock without pause;
+// each step of more than 5 us is an absence.
 //
 //   gaps SECONDS     prints "ABSENCES MEDIAN_US SUM_US CPU_SECONDS"
 #include <algorithm>

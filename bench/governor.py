@@ -1,14 +1,16 @@
 """Whether --max-overhead holds what it promises, measured from outside: rows of bench/run.py.
 
-CPU of target and sampan together, as the kernel accounts it to them, beside that of a bare one that does the same: compiles by
-clang, and answers of redis-server. Beside it the same of two bare ones, which says how much of a ratio is chance, what 4,000 Hz
-cost without a limit, and what the recording says of its cost.
+Compares the CPU of target and sampan together, as the kernel accounts it, with that of a bare program
+that does the same work: compiles by clang, and answers of redis-server. Three more rows help to read
+the result: the ratio of two bare programs shows how much is chance; the cost of 4,000 Hz without a limit;
+the cost that the recording itself reports.
 
-What the same work costs changes by a fifth from one second to the next where caches are shared with other machines. So both
-sides do small portions of it, one after the other on one CPU, and it is the median of neighbours that counts; of sides started
-anew several times, as where their memory lies makes a difference too. What starting and ending cost is in no portion.
+Where caches are shared with other virtual machines, the cost of the same work changes by a fifth from one
+second to the next. So both sides do small portions of the work in turn on one CPU, and the result is the
+median of the ratios of neighbouring portions. The sides are started anew several times, because the
+placement of their memory makes a difference too. No portion includes the cost of starting and ending.
 
-SAMPAN_BENCH_PAIRS says how often, SAMPAN_BENCH_SCALE makes portions shorter or longer.
+SAMPAN_BENCH_PAIRS sets how often, SAMPAN_BENCH_SCALE makes portions shorter or longer.
 """
 import math
 import os
@@ -31,7 +33,7 @@ BOUND = 1.01
 
 
 class Side:
-    """A program that works when it is told to, and the sampan that samples it, if any, on one CPU."""
+    """A program that works on request, and the sampan that samples it, if any, on one CPU."""
 
     def __init__(self, prefix, command, cpu, **keywords):
         self.on_cpu = ["taskset", "-c", str(cpu)]
@@ -43,13 +45,13 @@ class Side:
                    for pid in pids for path in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"))
 
     def portion(self):
-        """The CPU of a portion of the work, ns."""
+        """Does a portion of the work; its CPU, ns."""
         before = self.cpu_ns()
         return self.work() + self.cpu_ns() - before
 
 
 class Clang(Side):
-    """Compiles one file after the other, 3.5 s of CPU each: most of it is not starting clang."""
+    """Compiles one file after the other, 3.5 s of CPU each, of which starting clang is a small part."""
 
     program, portions = "clang++", 4
     COMPILER = """
@@ -75,7 +77,7 @@ for _ in sys.stdin:
 
 
 class Redis(Side):
-    """Answers requests, 0.2 s of CPU in a portion; the client is on its CPU, but not counted."""
+    """Answers requests, 0.2 s of CPU a portion. The client runs on the same CPU, but is not counted."""
 
     program, portions = "redis-server", 20
 
@@ -86,7 +88,7 @@ class Redis(Side):
         super().__init__(prefix, self.redis.server, cpu)
         self.client = [*self.on_cpu, "redis-benchmark", "-s", str(self.redis.socket), "-q", "-P", "16", "-r", "10000",
                        "-t", "set", "-n", str(int(100_000 * SCALE))]
-        while not self.redis.said("ping"):
+        while not self.redis.accepts("ping"):
             time.sleep(0.05)
 
     def work(self):
@@ -94,12 +96,12 @@ class Redis(Side):
         return 0
 
     def end(self):
-        self.redis.said("shutdown", "nosave")
+        self.redis.accepts("shutdown", "nosave")
         self.job.wait()
 
 
 def ratio(Program, prefix, folder, turn):
-    """Of the CPU of a portion under `prefix` to that of a bare one. All orders and CPUs take turns."""
+    """CPU of a portion under `prefix`, divided by that of a bare one. Orders and CPUs take turns."""
     sides = {}
     for side in sorted("ab", reverse=turn % 2):
         sides[side] = Program(prefix if side == "a" else (), folder, side, turn // 2 % 2)
@@ -114,7 +116,7 @@ def ratio(Program, prefix, folder, turn):
 
 
 def measured(Program, prefix, folder, times):
-    """The mean ratio of so many, and its text with the standard error."""
+    """The mean of `times` ratios, and its text with the standard error."""
     ratios = [ratio(Program, prefix, folder, turn) for turn in range(times)]
     mean = statistics.mean(ratios)
     if times == 1:
@@ -130,7 +132,7 @@ def governor(bench):
             bench.table.row(f"governor: {name} is not installed", "skipped")
             continue
         times = 2 * bench.pairs
-        bench.table.row(f"CPU of two bare ones, {name}", measured(Program, (), bench.folder, times)[1])
+        bench.table.row(f"CPU of two bare programs, {name}", measured(Program, (), bench.folder, times)[1])
         for limit, options in LIMITS.items():
             prefix = bench.capture(*ASKED, *options)
             bench.table.note(pairs.shown([*prefix, Program.program]))

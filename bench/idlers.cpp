@@ -1,6 +1,6 @@
 // A server that mostly waits: idlers THREADS BUSY SECONDS. BUSY of the threads compute, the others
-// wait in a condition variable. Prints how often those that wait were given a CPU, from its second
-// second to its end.
+// wait for a condition variable. Prints how often the waiting ones got a CPU, from second 1 to the
+// end.
 #include <unistd.h>
 
 #include <chrono>
@@ -26,7 +26,7 @@ void wait() {
   over.wait(lock, [] { return is_over; });
 }
 
-// The third number of schedstat: how often the thread was given a CPU.
+// The third number of schedstat: how often the thread got a CPU.
 long turns_of(pid_t tid) {
   std::ifstream file("/proc/self/task/" + std::to_string(tid) + "/schedstat");
   long cpu = 0, queued = 0, turns = 0;

@@ -1,4 +1,4 @@
-// large_page OUTPUT.html SAMPLES THREADS STACKS: the page of a profile that is made up, of that
+// large_page OUTPUT.html SAMPLES THREADS STACKS: writes the page of a synthetic profile of that
 // size. Prints the seconds that writing it took.
 #include <fmt/core.h>
 
@@ -21,7 +21,7 @@ constexpr uint32_t kFunctions = 20'000;
 constexpr uint32_t kDepth = 60;
 constexpr uint64_t kPeriod = 4'000'000;  // ns
 
-// Each function with three lines that call others.
+// Each function has three lines that call others.
 void add_functions(profile::Profile* profile) {
   profile->modules.emplace_back().path = "/usr/bin/program";
   for (uint32_t i = 0; i < kFunctions; ++i) {
@@ -43,7 +43,7 @@ void add_functions(profile::Profile* profile) {
   }
 }
 
-// Stacks that share callers with those made shortly before them.
+// Each stack shares callers with one that was added shortly before it.
 void add_stacks(profile::Profile* profile, uint32_t count, std::mt19937* random) {
   std::vector<uint32_t> depths;
   for (uint32_t i = 0; i < count; ++i) {
@@ -77,9 +77,9 @@ profile::Profile made_up(uint64_t samples, uint32_t threads, uint32_t stacks) {
   add_stacks(&profile, stacks, &random);
   for (uint64_t i = 0; i < samples; ++i) {
     const auto thread = static_cast<uint32_t>(i % threads);
-    const uint64_t time_ns = (i / threads + 1) * kPeriod + random() % (kPeriod / 2);
+    const auto time_ns = SessionNs::at((i / threads + 1) * kPeriod + random() % (kPeriod / 2));
     const uint64_t weight_ns = kPeriod - random() % 200'000;
-    // Every stack once, then any.
+    // Every stack once, then random ones.
     const auto stack = static_cast<uint32_t>(i < stacks ? i : random() % stacks);
     profile.samples.push_back({time_ns, weight_ns, thread, stack, profile::kNone, true});
     profile.threads[thread].sampled_cpu_ns += weight_ns;

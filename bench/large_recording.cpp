@@ -1,5 +1,5 @@
-// large_recording SOURCE OUTPUT SAMPLES: a recording of that many samples, made of the stacks of a
-// real one, which follow each other as they did there, again and again, on 16 threads side by side.
+// large_recording SOURCE OUTPUT SAMPLES: writes a recording of that many samples, on 16 threads.
+// The stacks are those of the recording SOURCE, in its order, repeated.
 #include <fmt/core.h>
 
 #include <cstdlib>
@@ -12,9 +12,10 @@
 namespace {
 
 using namespace sampan::recording;
+using sampan::MonotonicNs, sampan::SessionNs;
 
-// Returns the time of the last.
-uint64_t repeat(const Recording& source, Writer& writer, uint64_t samples) {
+// Returns the time of the last sample, ns.
+SessionNs repeat(const Recording& source, Writer& writer, uint64_t samples) {
   constexpr uint32_t kThreads = 16;
   constexpr uint64_t kPeriod = 4'000'000;
   std::vector<uint32_t> modules, stacks;
@@ -31,18 +32,18 @@ uint64_t repeat(const Recording& source, Writer& writer, uint64_t samples) {
     threads.push_back(
         writer.add(Thread{process, static_cast<int32_t>(100 + i), 0, fmt::format("worker-{}", i)}));
   }
-  uint64_t time_ns = 0;
+  SessionNs time_ns = 0;
   for (uint64_t i = 0; i < samples; ++i) {
     const uint32_t thread = static_cast<uint32_t>(i % kThreads);
     const uint64_t step = i / kThreads + 1;
     Sample sample = source.samples[(step + thread * 997) % source.samples.size()];
     sample.thread = threads[thread];
     if (sample.stack != kNone) sample.stack = stacks[sample.stack];
-    sample.time_ns = time_ns = step * kPeriod + thread * 1000;
+    sample.time_ns = time_ns = SessionNs::at(step * kPeriod + thread * 1000);
     sample.weight_ns = kPeriod;
     sample.wait = kNone;
     writer.add(sample);
-    if (i % 1000 == 0) writer.tick(sample.time_ns);
+    if (i % 1000 == 0) writer.tick(MonotonicNs::at(uint64_t{sample.time_ns}));
   }
   return time_ns;
 }

@@ -1,5 +1,5 @@
-// large_spans OUTPUT SPANS: a recording of that many spans, made up, of two threads: requests with
-// three spans inside, of ten names, and a sample every 4 ms.
+// large_spans OUTPUT SPANS: writes a synthetic recording of that many spans, on two threads:
+// requests with three spans inside, of ten names, and a sample every 4 ms.
 #include <fmt/core.h>
 
 #include <cstdlib>
@@ -12,6 +12,7 @@
 namespace {
 
 using namespace sampan::recording;
+using sampan::MonotonicNs, sampan::SessionNs;
 
 constexpr unsigned kThreads = 2, kInside = 3, kNames = 10;
 constexpr uint64_t kPeriod = 4'000'000;
@@ -28,20 +29,21 @@ class Spans {
     }
   }
 
-  // Returns the time of the last.
-  uint64_t add(uint64_t spans) {
+  // Returns the end of the last span of the first thread, ns.
+  SessionNs add(uint64_t spans) {
     for (uint64_t i = 0; i < spans / (kInside + 1); ++i) add_request(i % kThreads);
     return times_[0];
   }
 
  private:
-  // As a program does: inner spans are said before those around them.
+  // In the order of a program's markers: a span is written at its end, so inner ones come first.
   void add_request(size_t thread) {
-    uint64_t& now = times_[thread];
-    const uint64_t begin = now, id = next_id_;
+    SessionNs& now = times_[thread];
+    const SessionNs begin = now;
+    const uint64_t id = next_id_;
     next_id_ += kInside + 1;
     for (unsigned i = 0; i < kInside; ++i) {
-      const uint64_t inner = now += 50;
+      const SessionNs inner = now += 50;
       now += 100 + random_() % 1000;
       add_span(thread, inner, now, id + 1 + i, id,
                fmt::format("step {}", random_() % (kNames - 1)));
@@ -54,12 +56,12 @@ class Spans {
       sample.time_ns = next_samples_[thread];
       sample.weight_ns = kPeriod;
       writer_.add(sample);
-      writer_.tick(sample.time_ns);
+      writer_.tick(MonotonicNs::at(uint64_t{sample.time_ns}));
     }
   }
 
-  void add_span(size_t thread, uint64_t begin_ns, uint64_t end_ns, uint64_t id, uint64_t parent_id,
-                const std::string& name) {
+  void add_span(size_t thread, SessionNs begin_ns, SessionNs end_ns, uint64_t id,
+                uint64_t parent_id, const std::string& name) {
     Span span;
     span.begin_ns = begin_ns;
     span.end_ns = end_ns;
@@ -73,7 +75,7 @@ class Spans {
   Writer& writer_;
   std::mt19937 random_{1};
   std::vector<uint32_t> threads_;
-  std::vector<uint64_t> times_, next_samples_;
+  std::vector<SessionNs> times_, next_samples_;
   uint64_t next_id_ = 1;
 };
 

@@ -4,13 +4,13 @@ import subprocess
 
 import pairs
 
-# Tracy 0.11's manual, of a zone (begin and end), on a bare machine with the processor's own clock; its
-# FAQ says 15. Here a zone reads the kernel's clock twice.
+# A zone (begin and end) according to Tracy 0.11's manual, on a physical machine with the processor's
+# own clock; its FAQ says 15. A span of sampan reads the kernel's clock twice.
 TRACY_NS = 2.25
 
 
 def cost(bench):
-    """Each marker, without sampan and with it, beside an empty function and reading the clock."""
+    """Each marker, without sampan and with it, compared with an empty function and reading the clock."""
     program = str(bench.build / "bench" / "markers_bench")
     output = bench.folder / "markers.json"
     command = [program, f"--benchmark_out={output}", "--benchmark_min_time=0.2",
@@ -33,7 +33,7 @@ def cost(bench):
 
 
 def storm(bench):
-    """Two threads that say nothing but spans: each is recorded, or counted as dropped."""
+    """Two threads that do nothing but make spans: each span is recorded, or counted as dropped."""
     made = 20_000_000
     command = [*bench.capture(), str(bench.build / "bench" / "span_storm"), str(made)]
     bench.table.note(pairs.shown(command))
@@ -45,7 +45,7 @@ def storm(bench):
     dropped = report["lost"].get("marker_full", 0)
     bench.judge("spans a second of two threads, a CPU each, millions", rate / 1e6, 10, f"{rate / 1e6:.1f}",
                 ">=")
-    bench.table.row("  on this machine, as busy as it was", f"{here / 1e6:.1f}")
+    bench.table.row("  as measured, beside what else ran", f"{here / 1e6:.1f}")
     bench.judge("  neither recorded nor counted as dropped", made - recorded - dropped, 0,
                 f"{made - recorded - dropped} ({dropped / made:.0%} dropped)")
 

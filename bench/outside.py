@@ -1,4 +1,4 @@
-"""What sampling from outside costs: the rows of bench/run.py about attach, the wall clock and dump."""
+"""What sampling from outside costs: rows of bench/run.py about attach, the wall clock and dump."""
 import json
 import os
 import pathlib
@@ -12,7 +12,7 @@ import workloads
 
 
 class Job:
-    """A process that runs beside others; its CPU is its own."""
+    """A process that runs beside others; its CPU is counted by itself."""
 
     def __init__(self, command, **keywords):
         keywords.setdefault("stdout", subprocess.DEVNULL)
@@ -30,7 +30,7 @@ class Job:
 
 
 def attached(bench, target, *options):
-    """Runs `target` to its end under sampan attach; both jobs, and the report."""
+    """Runs `target` to its end under sampan attach. Returns both jobs, and the report."""
     job = Job(target, stdout=subprocess.PIPE)
     command = [bench.sampan, "attach", "--quiet", "--format", "none", "--output", bench.folder / "out",
                *options, job.pid]
@@ -43,7 +43,7 @@ def attached(bench, target, *options):
 
 
 def perf_engine(bench):
-    """The perf engine at 1000 Hz on clang, beside perf record -g."""
+    """The perf engine at 1000 Hz on clang, compared with perf record -g."""
     target = workloads.compile_heavy(bench.folder, 12)
     complete, lost, share = [], [], []
 
@@ -62,7 +62,7 @@ def perf_engine(bench):
         return job
 
     if not shutil.which("perf"):
-        bench.table.row("target's CPU, perf engine to perf record -g", "no perf here")
+        bench.table.row("target's CPU, perf engine to perf record -g", "perf is missing")
         for _ in range(3):
             ours()
     else:
@@ -77,7 +77,7 @@ def perf_engine(bench):
 
 
 def ptrace_engine(bench):
-    """How long the ptrace engine stops a thread, seen by the thread itself."""
+    """How long the ptrace engine stops a thread, as the thread itself observes it."""
     gaps = [bench.build / "bench" / "gaps", "4"]
 
     def absences(*options):
@@ -86,7 +86,7 @@ def ptrace_engine(bench):
         count, median, total, _ = map(float, text.split())
         return count, median, total
 
-    # At the tick's own rate each absence holds a stop; the tick alone takes the rest of it.
+    # At the rate of the tick each absence contains a stop; the rest of it is the tick's own.
     stops, shares = [], []
     for _ in range(bench.pairs):
         bare = absences()
@@ -99,7 +99,7 @@ def ptrace_engine(bench):
 
 
 def wall_clock(bench):
-    """512 threads of which 510 wait."""
+    """512 threads, of which 510 wait."""
     target = [bench.build / "bench" / "idlers", "512", "2", "5"]
     shares, turns, bare_turns = [], [], []
     for _ in range(3):
@@ -111,12 +111,12 @@ def wall_clock(bench):
         turns.append(int(job.output))
     middle = statistics.median(shares)
     bench.judge("wall clock, 512 threads: share of a core", middle, 0.05, f"{middle:.3f}")
-    bench.judge("  turns that 510 idle threads had on a CPU", min(turns), max(bare_turns),
+    bench.judge("  times that 510 idle threads got a CPU", min(turns), max(bare_turns),
                 f"{min(turns)} to {max(turns)}")
 
 
 def dump(bench):
-    """A snapshot with names, beside what others need for it."""
+    """A snapshot with names, compared with the same by other programs."""
     def seconds(command, count=5):
         times = []
         for _ in range(count):
@@ -127,7 +127,7 @@ def dump(bench):
         return statistics.median(times)
 
     compile_heavy = workloads.compile_heavy(bench.folder, 40)
-    targets = {  # the bound, and what eu-stack needed where it was set
+    targets = {  # the bound, and the time of eu-stack on the machine where it was set
         "4 threads, 50 deep": ([bench.build / "bench" / "deep_threads", "4", "50"], 0.060, 0.058),
         "clang": (["clang++", "-cc1", *cc1_arguments(compile_heavy)], 0.200, 0.191),
     }
@@ -149,7 +149,7 @@ def dump(bench):
 
 
 def cc1_arguments(command):
-    """The compiler proper, which the driver would start inside itself."""
+    """The arguments of the compiler proper, which the driver would run."""
     shown = subprocess.run([*command, "-###"], stderr=subprocess.PIPE, check=True).stderr.decode()
     line = next(line for line in shown.splitlines() if '"-cc1"' in line)
     words = [word.strip('"') for word in line.split()]

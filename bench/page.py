@@ -1,6 +1,6 @@
-"""What profile.html takes at the size that is promised: rows of bench/run.py.
+"""What profile.html costs at the size that is promised: rows of bench/run.py.
 
-A million samples of 2,000 threads with 200,000 distinct stacks; what is larger is merged to fit.
+A million samples of 2,000 threads with 200,000 distinct stacks. Larger profiles are merged to fit.
 """
 import os
 import pathlib

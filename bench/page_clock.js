@@ -1,5 +1,5 @@
-// Milliseconds that a page needs, as a person meets them: until it is drawn, and for what is asked of
-// it. Run by tests/support/npm_packages.py:  page_clock.js PAGE.html
+// The milliseconds that a page takes, as a user sees them: until it is drawn, and for each action.
+// Run by tests/support/npm_packages.py:  page_clock.js PAGE.html
 'use strict';
 const {Browser} = require('../tests/support/browser.js');
 

@@ -1,7 +1,7 @@
 """Measuring commands in pairs, on a machine that is shared and noisy.
 
-Two commands run in turn, A B A B ..., and what counts is the median of the ratios A/B, pair by pair:
-what slows the machine for a while slows both sides of a pair.
+Two commands run in turn, A B A B ..., and the result is the median of the ratios A/B of the pairs.
+Whatever slows the machine for a while slows both sides of a pair.
 """
 import os
 import resource
@@ -12,7 +12,7 @@ import time
 
 
 class Cost:
-    """What one command cost, with all the children that it waited for."""
+    """The cost of one command, including all children that it waited for."""
 
     def __init__(self, command, env=None, **keywords):
         self.command = command
@@ -27,8 +27,8 @@ class Cost:
 
 
 def pairs(a, b, count, measure=lambda run: run().cpu):
-    """The medians of a and of b, of their ratios, and of their differences. `a` and `b` run one
-    command each and return a Cost."""
+    """Medians of a, of b, of their ratios, and of their differences; quartiles of the ratios. `a` and
+    `b` each run one command and return a Cost."""
     measure(a), measure(b)  # warm up: caches, page tables
     measured = []
     for i in range(count):
@@ -55,7 +55,7 @@ def shown(command, env=None):
 
 
 class Table:
-    """Prints a row as soon as it is measured, and at the end the commands that were run."""
+    """Prints each row as soon as it is measured, and the commands at the end."""
 
     def __init__(self):
         self.commands = []

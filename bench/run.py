@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Prints what sampan costs beside the bare program and beside gperftools and perf, in one run.
+"""Measures what sampan costs, compared with the bare program, gperftools and perf.
 
-    ./dev bench [ROW...]        all rows, or those whose name contains a word
+    ./dev bench [WORD...]        all rows, or those whose name contains one of the words
 
 Every figure is a ratio or a difference of pairs measured in turn (pairs.py), or a size. The bounds
-are the project's own promises; a row that misses its bound says so, and the exit status is 1.
+are the project's own promises. A row that misses its bound says so, and the exit status is then 1.
 """
 import json
 import os
@@ -51,7 +51,7 @@ class Bench:
         self.table.row(what, text, f"{compare} {bound:g}", met)
 
     def capture(self, *options):
-        """The words that record a command and make nothing of the recording."""
+        """The words before a command that record it and write no other files."""
         return [SAMPAN, "run", "--quiet", "--format", "none", "--output", str(self.folder / "out"),
                 *options, "--"]
 
@@ -64,7 +64,7 @@ class Bench:
     # --- rows -------------------------------------------------------------------------------
 
     def sample(self):
-        """One sample, whole, as a ratio to an empty handler."""
+        """One complete sample, as a ratio to an empty handler."""
         def signal(prefix, mode, depth, env=None):
             command = [*prefix, SELF_SIGNAL, mode, str(depth), "15000"]
             self.table.note(pairs.shown(command, env))
@@ -86,8 +86,8 @@ class Bench:
                 self.table.row("  gperftools", f"{theirs['ratio']:.2f} ({theirs['a']:.0f} ns)")
 
     def walk(self):
-        """One walk inside clang, caches as clang leaves them. The compile is long enough for the
-        mean not to be that of the first visits to each page of unwind information."""
+        """One walk inside clang, with the caches as clang leaves them. The compile is so long that the
+        first visits to each page of unwind information do not dominate the mean."""
         output = self.folder / "walks"
         compile_heavy = workloads.compile_heavy(self.folder, 24)
 
@@ -104,14 +104,14 @@ class Bench:
                   for _ in range(3)]
         ours, depth = sorted(measured["sampan"] for measured in rounds)[1]
         self.judge(f"walk inside clang, {depth:.0f} frames, us", ours, 12, f"{ours:.1f}")
-        # Where the bound in time was set, the others needed 37 and 31 us.
+        # On the machine where the bound of 12 us was set, the others needed 37 and 31 us.
         for other, bound in (("unw_backtrace", 12 / 37), ("backtrace", 12 / 31)):
             ratio = sorted(measured["sampan"][0] / measured[other][0] for measured in rounds)[1]
             theirs = sorted(measured[other][0] for measured in rounds)[1]
             self.judge(f"  to {other}", ratio, round(bound, 2), f"{ratio:.2f} ({theirs:.1f} us)")
 
     def overhead(self):
-        """CPU of target and collector together, against the bare program."""
+        """CPU of target and collector together, compared with the bare program."""
         for name, command in self.workloads.items():
             bare = lambda: workloads.run(name, command, self.folder)
             ours = pairs.pairs(
@@ -133,7 +133,7 @@ class Bench:
                 self.table.row("  perf record --call-graph dwarf", f"{theirs['ratio']:.3f}")
 
     def kilohertz(self):
-        """At 1000 Hz on the perf clock: against an empty handler on the same clock."""
+        """At 1000 Hz on the perf clock, compared with an empty handler on the same clock."""
         for name, command in self.workloads.items():
             env = {"LD_PRELOAD": EMPTY_CLOCK, "EMPTY_CLOCK_HZ": "1000"}
             self.table.note(pairs.shown(command, env)[:160])
@@ -144,17 +144,17 @@ class Bench:
                        f"{ours['ratio']:.3f} [{ours['low']:.3f} {ours['high']:.3f}]")
 
     def start(self):
-        """/bin/true, with exports and page."""
+        """A run of /bin/true, with exports and report."""
         ours = [SAMPAN, "run", "--output", str(self.folder / "true"), "--", "/bin/true"]
         self.table.note(pairs.shown(ours))
         for unit, bound in (("wall", 15), ("cpu", 12)):
             measured = pairs.pairs(lambda: pairs.Cost(ours), lambda: pairs.Cost(["/bin/true"]), 3 * PAIRS,
                                    measure=lambda run: getattr(run(), unit))
             added = measured["difference"] * 1000
-            self.judge(f"/bin/true: more {unit}, ms", added, bound, f"{added:.1f}")
+            self.judge(f"/bin/true: added {unit}, ms", added, bound, f"{added:.1f}")
 
     def size(self):
-        """Bytes of the recording per sample."""
+        """Bytes per sample in the recording."""
         bounds = {"clang": 60, "sqlite3": 12, "zstd": 12, "redis": 12}
         for name, bound in bounds.items():
             if name in self.workloads:
@@ -165,7 +165,7 @@ class Bench:
                            f"{each:.1f} ({report['samples']} samples)")
 
     def finish(self):
-        """From the end of a compile to the finished page and files."""
+        """From the end of a compile to the finished report and files."""
         end = self.folder / "end"
         command = ["sh", "-c", f"{' '.join(map(str, self.workloads['clang']))}; date +%s.%N > {end}"]
         ours = [SAMPAN, "run", "--output", str(self.folder / "finish"), "--", *command]
@@ -175,10 +175,10 @@ class Bench:
             subprocess.run(ours, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
             now = float(subprocess.run(["date", "+%s.%N"], stdout=subprocess.PIPE).stdout)
             seconds.append(now - float(end.read_text()))
-        self.judge("clang: end to page and files, s", sorted(seconds)[1], 2.0, f"{sorted(seconds)[1]:.2f}")
+        self.judge("clang: end to report and files, s", sorted(seconds)[1], 2.0, f"{sorted(seconds)[1]:.2f}")
 
     def memory(self):
-        """What the shim adds to a target, by the kernel's own account of the process."""
+        """The memory that the shim adds to a target, as the kernel accounts it; and the collector's."""
         program = ("import threading,time\nstop=threading.Event()\n"
                    "def spin():\n  while not stop.is_set(): sum(range(1000))\n"
                    "ts=[threading.Thread(target=spin) for _ in range({n})]\n[t.start() for t in ts]\n"
@@ -198,8 +198,8 @@ class Bench:
         self.judge("collector after an hour of clang, MB", peak_kb / 1024, 200,
                    f"{peak_kb / 1024:.0f} ({size:.0f} bytes per sample)")
         few, many = added(1), added(33)
-        self.judge("target memory, 1 thread more, KB", few, 1024, f"{few:.0f}")
-        self.judge("target memory, each thread, KB", (many - few) / 32, 64, f"{(many - few) / 32:.1f}")
+        self.judge("target memory added, 1 thread, KB", few, 1024, f"{few:.0f}")
+        self.judge("target memory added, each thread, KB", (many - few) / 32, 64, f"{(many - few) / 32:.1f}")
 
 
 ROWS = ("sample", "walk", "start", "size", "finish", "memory", "overhead", "kilohertz",

@@ -1,8 +1,9 @@
-"""How often sampan's names are those of llvm-symbolizer or addr2line: a row of bench/run.py.
+"""How often sampan's names equal those of llvm-symbolizer or addr2line: rows of bench/run.py.
 
-100,000 random addresses (SAMPAN_BENCH_ADDRESSES) of a file for each form of debug information:
-sampan's own sources in C++ compiled in some ways, a program of Rust, one of Go, and libjvm's debug
-file where openjdk-17-dbg is installed. See tests/symbolizer/agreement.py for what is compared.
+Compares 100,000 random addresses (SAMPAN_BENCH_ADDRESSES) of one file for each form of debug
+information: sampan's own C++ sources compiled in several ways, a Rust program, a Go program, and the
+debug file of libjvm if openjdk-17-dbg is installed. tests/symbolizer/agreement.py defines what is
+compared.
 """
 import os
 import pathlib
@@ -25,8 +26,8 @@ def run(*command, **options):
 
 
 def shared_by_dwz(folder):
-    """Two libraries, of which dwz moves to a third file what they have in common; the others, which
-    do not look there, are asked about one as it was."""
+    """Two libraries whose common parts dwz moves to a third file. The other symbolizers do not read
+    that file, so they get a copy made before dwz ran."""
     copies = [folder / name for name in ("one.so", "two.so")]
     symbols.compiled(copies[0], "-O2", "-gdwarf-4")
     for copy in (copies[1], folder / "before.so"):
@@ -47,7 +48,7 @@ def go(folder):
     return path
 
 
-# What each needs, and how it is made.
+# For each form, the program that it needs, and how the file is made.
 FORMS = {
     "C++ -O2, DWARF 5": ("g++", lambda folder: symbols.compiled(folder / "five.so", "-O2", "-g")),
     "C++ -O2, DWARF 4": ("g++", lambda folder: symbols.compiled(folder / "four.so", "-O2", "-gdwarf-4")),

@@ -1,11 +1,11 @@
-// What one sample costs its thread: a signal to itself, the handler, the return.
+// Measures the cost of one sample to its thread: sending itself a signal, the handler, the return.
 //
 //   self_signal MODE DEPTH SAMPLES
 //
-// MODE `empty` installs a handler that does nothing, `raise` keeps the handler that somebody else
-// (a preloaded profiler) installed for SIGPROF, `sampan` sends what sampan's own timers send. The
-// signals are sent DEPTH calls deep, in batches that a ring holds, with pauses in which a collector
-// empties it. Prints the nanoseconds per signal, the median over the batches.
+// MODE `empty` installs a handler that does nothing. `raise` keeps the handler that a preloaded
+// profiler installed for SIGPROF. `sampan` sends the signals that sampan's own timers send. They
+// are sent DEPTH calls deep, in batches that fit into a ring, with pauses in which the collector
+// empties it. Prints the nanoseconds per signal: the median of the batches.
 #include <fmt/core.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "preload/sampling_signal.h"
+#include "preload/clocks/clock.h"
 
 namespace {
 

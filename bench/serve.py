@@ -1,5 +1,4 @@
-"""What being served costs a process, and how soon answers come: the rows of bench/run.py about
-`sampan serve`."""
+"""What `sampan serve` costs a process, and how soon answers come: rows of bench/run.py."""
 import re
 import statistics
 import subprocess
@@ -12,13 +11,13 @@ import pairs
 
 CLIENTS = ("debug/pprof/profile?seconds=1", "page-data?last=60", "metrics", "report.json?last=10",
            "recording?last=10")
-EVERY_S = 1.0  # each client asks again; a page asks every 5 s, Prometheus every 15
+EVERY_S = 1.0  # between the requests of a client; a page sends one every 5 s, Prometheus every 15
 SECONDS = 5
-LOAD = 300_000  # requests of the load
+LOAD = 300_000  # requests to redis
 
 
 class Served:
-    """A redis-server that is served, and clients that ask."""
+    """A redis-server that sampan serves, and HTTP clients."""
 
     def __init__(self, bench, clients):
         self.socket = bench.folder / "served.sock"
@@ -42,13 +41,13 @@ class Served:
             self.stopping.wait(EVERY_S)
 
     def load(self):
-        """Requests a second."""
+        """Runs the load. Returns requests a second."""
         text = subprocess.run(["redis-benchmark", "-s", self.socket, "-q", "-n", str(LOAD), "-r", "10000", "-t",
                                "set,lpush"], stdout=subprocess.PIPE, check=True, text=True).stdout
         return statistics.mean(float(rate) for rate in re.findall(r"([\d.]+) requests per second", text))
 
     def end(self):
-        """CPU seconds of the redis-server."""
+        """Ends all of them. Returns the CPU seconds of the redis-server."""
         self.stopping.set()
         for client in self.clients:
             client.join()
@@ -60,7 +59,7 @@ class Served:
 
 
 def serve_clients(bench):
-    """Five clients beside none: what the process uses for the same load, and what it achieves."""
+    """Five clients compared with none: the CPU of redis for the same load, and its throughput."""
     def measured(clients):
         served = Served(bench, clients)
         rate = served.load()
@@ -72,12 +71,12 @@ def serve_clients(bench):
     def quartiles(ratios):
         return f"{statistics.median(ratios):.3f} [{ratios[len(ratios) // 4]:.3f} {ratios[-1 - len(ratios) // 4]:.3f}]"
     bench.judge("served redis: CPU, five clients to none", statistics.median(cpu), 1.01, quartiles(cpu))
-    # The clients, the recorder and the server share the cores with it.
+    # Not judged: the clients, the recorder and the server share the cores with redis.
     bench.table.row("  requests a second, five clients to none", quartiles(rate))
 
 
 def serve_late(bench):
-    """How long after its seconds a profile arrives, of a process under load."""
+    """How late a profile of N seconds of a process under load arrives, after those seconds."""
     for clients in (0, len(CLIENTS)):
         served = Served(bench, clients)
         load = threading.Thread(target=lambda: [served.load() for _ in range(4)])

@@ -1,5 +1,5 @@
-// Spans as fast as two threads can say them: span_storm SPANS. Prints how many a second they would
-// be if each thread had a CPU of its own, and how many they were.
+// Spans as fast as two threads can make them: span_storm SPANS. Prints how many there would be in a
+// second if each thread had a CPU of its own, and how many there were.
 #include <sampan/markers.h>
 
 #include <time.h>

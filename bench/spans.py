@@ -1,4 +1,4 @@
-"""What a report over ten million spans takes: rows of bench/run.py."""
+"""What a report about ten million spans costs: rows of bench/run.py."""
 import os
 import subprocess
 import time

@@ -1,12 +1,12 @@
-"""Names for addresses, beside what else can give them: rows of bench/run.py.
+"""Names for addresses, compared with other symbolizers: rows of bench/run.py.
 
-20,000 distinct addresses with inlines, each program reading them from a file, counted in addresses
-per CPU second, user and system. The small binary is made of sampan's own sources; the large debug
-file is libjvm's where openjdk-17-dbg is installed, else libc's. Cold: no names are kept of it.
-eu-addr2line is asked for fewer addresses, because it needs minutes.
+Each program reads 20,000 distinct addresses from a file and prints names with inlines. The result is
+addresses per CPU second (user and system). The small binary is compiled from sampan's own sources. The
+large debug file is that of libjvm if openjdk-17-dbg is installed, otherwise that of libc. "Cold" means
+without the cache of names. eu-addr2line gets fewer addresses, because it needs minutes.
 
-A machine has its own speed: the bounds hold as well as ratios to llvm-symbolizer 14, in pairs, whose
-speed where they were set is known.
+Machines differ in speed. So each bound is also judged as a ratio to llvm-symbolizer 14, in pairs: its
+speed on the machine where the bounds were set is known.
 """
 import os
 import pathlib
@@ -23,14 +23,14 @@ import workloads
 ADDRESSES = 20_000
 FEW = 100
 OTHERS = (("llvm-symbolizer", [], ADDRESSES), ("addr2line", ["-fi"], ADDRESSES), ("eu-addr2line", ["-fi"], 200))
-SYMBOLIZER = {"small": 52_405, "large": 4_789}  # addresses a second, where the bounds were set
+SYMBOLIZER = {"small": 52_405, "large": 4_789}  # its addresses/s where the bounds were set
 CLANG_SAMPLES = 10_000
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIBJVM = pathlib.Path("/usr/lib/jvm/java-17-openjdk-amd64/lib/server/libjvm.so")
 
 
 def addresses_of(path, count):
-    """Random addresses in .text."""
+    """Random distinct addresses in .text."""
     sections = subprocess.run(["readelf", "-SW", path], check=True, capture_output=True, text=True).stdout
     begin, size = re.search(r" \.text +\S+ +(\w+) +\w+ +(\w+)", sections).groups()
     begin, size = int(begin, 16), int(size, 16)
@@ -44,10 +44,10 @@ def debug_file_of(path):
 
 
 def compiled(path, *flags, compiler="g++", sources="[a-f]*.cpp"):
-    """A library of some of sampan's own sources."""
-    files = sorted((ROOT / "src" / "profile").glob(sources))
+    """Compiles some of sampan's own sources to the library `path`."""
+    files = sorted((ROOT / "profile").glob(sources))
     subprocess.run([compiler, "-std=c++20", *flags, "-shared", "-fPIC", "-Wl,--build-id",
-                    f"-I{ROOT / 'src'}", *map(str, files), "-o", str(path)], check=True, cwd=path.parent)
+                    f"-I{ROOT}", *map(str, files), "-o", str(path)], check=True, cwd=path.parent)
     return path
 
 
@@ -63,7 +63,7 @@ def large_file():
 
 
 def measure(bench, command, addresses):
-    """CPU seconds, MB of memory and seconds of wall time of one run."""
+    """Runs `command` once. Returns CPU seconds, MB of memory, seconds of wall time."""
     asked = bench.folder / "addresses"
     asked.write_text("\n".join(map(hex, addresses)) + "\n")
     bench.table.note(" ".join(map(str, command)) + f" < {len(addresses)} addresses")
@@ -83,7 +83,7 @@ def best(bench, command, addresses, runs=5):
 
 
 def times_as_fast(bench, ours, addresses, path):
-    """As llvm-symbolizer: the median of three pairs."""
+    """How many times as fast as llvm-symbolizer: the median of three pairs."""
     theirs = ["llvm-symbolizer", "-e", path]
     return statistics.median(measure(bench, theirs, addresses)[0] / measure(bench, ours, addresses)[0]
                              for _ in range(3))
@@ -126,7 +126,7 @@ def symbols(bench):
 
 
 def recording(bench):
-    """All names of a recording, when nothing is known of them yet."""
+    """All names of a recording, with an empty cache."""
     if "clang" not in bench.workloads:
         return
     command = workloads.compile_heavy(bench.folder, 20)

@@ -1,7 +1,7 @@
-"""What `sampan top` costs to look at 500 threads, of which 498 wait: a row of bench/run.py.
+"""What `sampan top` costs for 500 threads, of which 498 wait: rows of bench/run.py.
 
-CPU of top and of its recorder from /proc, over SAMPAN_BENCH_TOP seconds (60) of looking, in a
-terminal of 80x24.
+The CPU of top and of its recorder, from /proc, over SAMPAN_BENCH_TOP seconds (60), in a terminal of
+80x24.
 """
 import fcntl
 import os
@@ -16,11 +16,11 @@ import time
 import pairs
 
 SECONDS = float(os.environ.get("SAMPAN_BENCH_TOP", "60"))
-WARM_S = 5  # names of what is there are found
+WARM_S = 5  # for the lookup of names
 
 
 def cpu_s(pid):
-    """User and system time of a process, its ended threads too."""
+    """User and system time of a process, including its ended threads."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -31,7 +31,7 @@ def children_of(pid):
 
 
 class Watching:
-    """top in a terminal of its own, whose output is read and thrown away."""
+    """top in a terminal of its own, whose output is read and discarded."""
 
     def __init__(self, command):
         ours, theirs = pty.openpty()
@@ -51,7 +51,7 @@ class Watching:
             pass
 
     def shares(self):
-        """Of a core: top's, and its recorder's."""
+        """The shares of a core that top and its recorder use."""
         time.sleep(WARM_S)
         pids = [self.top.pid, *children_of(self.top.pid)]
         before, begin = [cpu_s(pid) for pid in pids], time.monotonic()

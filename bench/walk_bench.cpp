@@ -1,9 +1,8 @@
-// One walk of a stack of known depth, in a loop: the cache of rows warm, or emptied before each
-// walk; beside libunwind on the same stack. Reported per frame.
+// One walk of a stack of known depth, in a loop, with the cache of rows warm, or emptied before
+// each walk; and libunwind on the same stack. Reported per frame.
 //
-// A loop keeps everything in the first-level cache; what a walk costs in a real program, where it
-// finds the caches as the program left them, is measured in situ (tests/unwind/oracle_preload.cpp
-// shows how to get there).
+// A loop keeps everything in the first-level cache. walk_clock.cpp measures a walk in a real
+// program, with the caches as the program leaves them.
 #define UNW_LOCAL_ONLY
 #include <benchmark/benchmark.h>
 #include <libunwind.h>
@@ -97,7 +96,7 @@ void unw_backtrace(benchmark::State& state) {
   at_depth(state.range(0), libunwind_backtrace, state);
 }
 
-// A stack of functions that are all different, so that an emptied cache misses at each frame.
+// A stack of distinct functions, so that an emptied cache misses at each frame.
 template <int kIndex>
 [[gnu::noipa]] int distinct(Body body, benchmark::State& state) {
   int result = kIndex;

@@ -1,10 +1,10 @@
 // LD_PRELOAD: what one walk costs inside a real program, with the caches as the program leaves
-// them. Stops the main thread 250 times per CPU second and walks its stack.
+// them. Interrupts the main thread 250 times per CPU second and walks its stack.
 //
 //   WALK_WITH     sampan, unw_backtrace or backtrace
-//   WALK_OUTPUT   a file, to which the end of the program appends "SECONDS WALKS FRAMES"
+//   WALK_OUTPUT   a file; when the program ends, "SECONDS WALKS FRAMES" is appended to it
 //
-// Time is the thread's own CPU time, so that a busy machine is not counted.
+// Time is the thread's own CPU time, so that other load of the machine does not count.
 #define UNW_LOCAL_ONLY
 #include <execinfo.h>
 #include <libunwind.h>
@@ -19,7 +19,7 @@
 #include <string_view>
 
 #include "base/clock.h"
-#include "unwind/signal_registers.h"
+#include "unwind/registers.h"
 #include "unwind/walker.h"
 
 namespace {
@@ -65,7 +65,7 @@ void with_glibc(int, siginfo_t*, void*) {
   pthread_attr_getstack(&attributes, &low, &size);
   pthread_attr_destroy(&attributes);
   bounds = {reinterpret_cast<uint64_t>(low), reinterpret_cast<uint64_t>(low) + size, true};
-  backtrace(frames, 1);  // loads what it needs now, not in the handler
+  backtrace(frames, 1);  // loads its library now, not in the handler
 
   const std::string_view with = name;
   struct sigaction action {};

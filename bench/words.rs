@@ -1,4 +1,4 @@
-// A program of Rust with much of its library in it: what bench/same_names.py asks about.
+// A Rust program that uses much of the standard library, for bench/same_names.py.
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque, BinaryHeap};
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, mpsc};

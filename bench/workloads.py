@@ -1,4 +1,4 @@
-"""The real programs that are measured, and the files that they work on."""
+"""The real programs that are measured, and their input files."""
 import pathlib
 import random
 import shutil
@@ -23,7 +23,7 @@ print(total)
 
 
 def heavy_source(functions):
-    """C++ that takes a compiler about a second, and half a second more for each function."""
+    """C++ that takes a compiler about a second, plus half a second for each function."""
     return "#include <algorithm>\n#include <iostream>\n#include <map>\n#include <regex>\n" + "\n".join(
         f"struct K{i} {{ int x; bool operator<(K{i} o) const {{ return x < o.x; }} }};"
         f"std::map<K{i}, std::regex> m{i}; int f{i}(const std::string& s)"
@@ -32,9 +32,8 @@ def heavy_source(functions):
         for i in range(functions)) + "\n"
 
 
-
 class Redis:
-    """A server under a fixed load; its cost is the server's, without the client's."""
+    """A server under a fixed load. Its cost is the server's, without the client's."""
 
     def __init__(self, folder, requests=600_000):
         self.socket = folder / "redis.sock"
@@ -44,21 +43,21 @@ class Redis:
                      f"redis-benchmark -s {self.socket} -q -n {requests} -r 10000 -t set,lpush,zadd;"
                      f"redis-cli -s {self.socket} shutdown nosave")
 
-    def said(self, *words):
-        """Whether the server took a command."""
+    def accepts(self, *words):
+        """Sends a command; whether the server accepted it."""
         return subprocess.run(["redis-cli", "-s", self.socket, *words], stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL).returncode == 0
 
 
 def compile_heavy(folder, functions):
-    """A compile with clang, whose stacks are deep and always new."""
+    """A compile with clang: its stacks are deep and rarely repeat."""
     source = pathlib.Path(folder) / f"heavy{functions}.cpp"
     source.write_text(heavy_source(functions))
     return ["clang++", "-std=c++20", "-O2", "-c", str(source), "-o", f"{source}.o"]
 
 
 def build(folder):
-    """name -> command of everything that is installed here; makes the input files in `folder`."""
+    """{name: command} of the programs that are installed; writes their input files to `folder`."""
     folder = pathlib.Path(folder)
     random.seed(4711)
     words = ["%x" % random.getrandbits(random.randint(8, 40)) for _ in range(5000)]
@@ -82,7 +81,7 @@ def run(name, command, folder, prefix=(), env=None):
     if name != "redis":
         return pairs.Cost(command, env)
     redis = Redis(pathlib.Path(folder))
-    # The client belongs to a process of its own, so that its CPU is not counted.
+    # The client is a process of its own, so that its CPU is not counted.
     client = subprocess.Popen(["sh", "-c", redis.load], stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL)
     cost = pairs.Cost(command, env)

@@ -1,5 +1,5 @@
-// sampan addr2line: functions, files and lines of addresses of one file, for scripts that were
-// written for addr2line or llvm-symbolizer.
+// sampan addr2line: functions, files and lines of addresses in a file, with the interfaces of
+// addr2line and llvm-symbolizer.
 #include <fmt/core.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -17,7 +17,6 @@
 
 #include "cli/command.h"
 #include "symbolizer/address_lookup.h"
-#include "symbolizer/address_text.h"
 
 namespace sampan::cli {
 namespace {
@@ -43,13 +42,13 @@ class Answers {
   explicit Answers(const Addr2lineOptions& options) : format_(options.format) {
     format_.style = kStyles.at(options.style);
     format_.module = options.file;
-    // llvm-symbolizer says all that it knows unless it is told not to, addr2line the opposite.
+    // llvm-symbolizer prints everything by default, addr2line as little as possible.
     const bool says_all = format_.style != AddressStyle::kGnu;
     format_.functions = options.functions || says_all;
     format_.inlines = !options.no_inlines && (options.inlines || says_all);
     symbolizer::Options how;
     how.debug_server = symbolizer::DebugServer::of_environment();
-    // What is kept has no columns, which addr2line does not print.
+    // The cache has no columns; addr2line does not print them.
     if (!says_all && !options.no_cache) {
       how.cache_directory = symbolizer::default_cache_directory();
     }
@@ -81,7 +80,7 @@ class Answers {
  private:
   static constexpr size_t kWriteSize = 1 << 16;
 
-  // Not through stdio, which writes to what is no terminal 4 KB at a time.
+  // Not stdio: it writes to files and pipes in units of 4 KB.
   static void write(std::string* text) {
     for (size_t done = 0; done < text->size();) {
       const ssize_t count = ::write(STDOUT_FILENO, text->data() + done, text->size() - done);
@@ -97,7 +96,8 @@ class Answers {
   std::unique_ptr<symbolizer::AddressLookup> lookup_;
 };
 
-// All lines that are there are answered together; whoever asks one at a time is answered so.
+// Reads addresses from stdin. All lines that are available are answered together; a client that
+// asks for one at a time gets one answer at a time.
 class Questions {
  public:
   Questions() {
@@ -107,7 +107,7 @@ class Questions {
     }
   }
 
-  // Whole lines, good until the next call; "" at the end.
+  // Whole lines, valid until the next call; "" at the end.
   std::string_view next() {
     text_.erase(0, used_);
     while (!at_end_ && (text_.find('\n') == text_.npos || more_waits())) read_some();
@@ -160,30 +160,30 @@ int addr2line(const Addr2lineOptions& options) {
 }  // namespace
 
 void add_addr2line(CLI::App& app, Commands& commands) {
-  CLI::App* const command =
-      app.add_subcommand("addr2line", "Functions, files and lines of a file's addresses");
+  CLI::App* const command = app.add_subcommand(
+      "addr2line", "Print the functions, files and lines of addresses in a file");
   const auto options = std::make_shared<Addr2lineOptions>();
   symbolizer::AddressFormat& format = options->format;
   command->add_option("-e,--exe,--obj", options->file, "The program, library or debug file")
       ->type_name("FILE")
       ->capture_default_str();
   command->add_option("ADDR", options->addresses,
-                      "As the file numbers them; without any, from stdin, one in a line");
-  command->add_flag("-f,--functions", options->functions, "Name the functions");
-  command->add_flag("-i,--inlines", options->inlines, "And those that the code was inlined into");
-  command->add_flag("--no-inlines", options->no_inlines, "Not those, in the style of LLVM or JSON");
-  command->add_flag("-C,--demangle", options->demangle, "Names as they were written");
+                      "Addresses in the file (default: from stdin, one per line)");
+  command->add_flag("-f,--functions", options->functions, "Print function names");
+  command->add_flag("-i,--inlines", options->inlines,
+                    "Print the callers of inlined functions, too");
+  command->add_flag("--no-inlines", options->no_inlines,
+                    "Do not print them, with --output-style LLVM or JSON");
+  command->add_flag("-C,--demangle", options->demangle, "Demangle function names");
   command->add_flag("--no-demangle", options->no_demangle,
-                    "As the linker has them, in the style of LLVM or JSON");
+                    "Keep linkage names, with --output-style LLVM or JSON");
   command->add_flag("-p,--pretty-print", format.pretty, "One line for each function");
-  command->add_flag("-a,--addresses", format.addresses, "Each address in front of its answer");
-  command->add_flag("-s,--basenames", format.base_names, "Files without their directories");
-  command->add_flag("--no-cache", options->no_cache,
-                    "Neither take names from the cache nor keep them");
+  command->add_flag("-a,--addresses", format.addresses, "Print each address before its answer");
+  command->add_flag("-s,--basenames", format.base_names, "Print file names without directories");
+  command->add_flag("--no-cache", options->no_cache, "Do not use the cache of names");
   command
       ->add_option("--output-style", options->style,
-                   "GNU as addr2line, LLVM or JSON as "
-                   "llvm-symbolizer, with its defaults")
+                   "GNU: as addr2line; LLVM or JSON: as llvm-symbolizer, with its defaults")
       ->check(CLI::IsMember({"GNU", "LLVM", "JSON"}))
       ->capture_default_str();
   commands.actions[command] = [options] { return addr2line(*options); };

@@ -1,7 +1,7 @@
-// How a command gets into the program: each has a file with an `add_` function, which declares the
-// command's options and says what to do when it was asked for. main.cpp parses, then does it.
+// The interface of commands: each has a file with an `add_` function that declares the command's
+// options and its action. main.cpp parses the command line and runs the action.
 //
-// Errors: an action throws Error for what cannot go on, and UsageError for what the person typed.
+// Errors: an action throws Error for failures, and UsageError for a wrong command line.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,14 +14,14 @@
 
 namespace sampan::cli {
 
-// What was typed makes no sense: exit status 2.
+// The command line is wrong: exit status 2.
 class UsageError : public Error {
  public:
   using Error::Error;
 };
 
-// Exit statuses of sampan's own. Those of the profiled command pass through `run`, so `run` says
-// 125 for its own failures as env, timeout and nice do.
+// Exit statuses of sampan itself. `run` returns the status of the profiled command, so it uses 125
+// for its own failures, as env, timeout and nice do.
 inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitRunFailure = 125;
@@ -30,15 +30,16 @@ using Action = std::function<int()>;  // returns the exit status
 
 struct Commands {
   std::map<const CLI::App*, Action> actions;  // by subcommand
-  // The words of the command that is to be run, not to be parsed: of `run` those after sampan's own
-  // options, of others those after "--".
+  // The words of the program to start: for `run` those after sampan's own options, for other
+  // commands those after "--".
   std::vector<std::string> program;
 };
 
 void add_run(CLI::App& app, Commands& commands);  // run, record
 void add_attach(CLI::App& app, Commands& commands);
 void add_doctor(CLI::App& app, Commands& commands);
-void add_collect(CLI::App& app, Commands& commands);  // hidden: started by the shim
+void add_collect(CLI::App& app, Commands& commands);   // hidden: started by the shim
+void add_recorder(CLI::App& app, Commands& commands);  // hidden: started by top, serve
 void add_ctl(CLI::App& app, Commands& commands);
 void add_dump(CLI::App& app, Commands& commands);
 void add_serve(CLI::App& app, Commands& commands);
@@ -55,5 +56,10 @@ void add_metrics(CLI::App& app, Commands& commands);
 void add_annotate(CLI::App& app, Commands& commands);
 void add_addr2line(CLI::App& app, Commands& commands);
 void add_symbolize(CLI::App& app, Commands& commands);
+
+// For `view` and `top`: opens a file or a URL in the user's web browser, if there is a display. The
+// browser outlives this process. Returns why it could not be started; "" otherwise, also without a
+// display.
+std::string open_in_browser(const std::string& address);
 
 }  // namespace sampan::cli

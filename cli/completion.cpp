@@ -1,10 +1,10 @@
-// Completion scripts. A word is completed by the command it belongs to: its options, behind an
-// option the words that it takes or files, behind "--" of `run` a command.
+// Completion scripts. The command decides how a word is completed: its options; after an option its
+// values, or files; after "--" of `run` a command.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "cli/command.h"
-#include "cli/describe.h"
+#include "cli/manual.h"
 
 namespace sampan::cli {
 namespace {
@@ -26,7 +26,7 @@ std::vector<std::string> option_names(const CommandText& command) {
   return names;
 }
 
-// In single quotes, for bash, zsh and fish alike but for the quote itself.
+// In single quotes, which work in bash, zsh and fish; quotes in the text are replaced.
 std::string in_quotes(const std::string& text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? "’" : std::string(1, c);
@@ -77,7 +77,7 @@ complete -F _sampan sampan
 )";
 }
 
-// Brackets and colons have a meaning in a specification of _arguments.
+// Brackets and colons are special in the specifications of _arguments.
 std::string zsh_text(const std::string& text) {
   std::string result;
   for (const char c : text) {

@@ -9,9 +9,10 @@
 
 namespace sampan::cli {
 namespace {
+
 constexpr uint64_t kLongestBox = 3600 * kNsPerSecond;
 constexpr uint64_t kLargest = uint64_t{1} << 60;
-// A black box drops its oldest part in steps: of a sixth, but not of less than a second.
+// A black box drops its oldest part in steps of a sixth, and of at least a second.
 constexpr uint64_t kBoxSteps = 6;
 
 struct Unit {
@@ -26,7 +27,7 @@ constexpr Unit kUnits[] = {{'s', kNsPerSecond, 0},        {'m', 60 * kNsPerSecon
 sampler::Segments::Options black_box(const std::string& text, const std::string& directory) {
   const sampler::Limit length = parse_limit("--black-box", text);
   if (length.ns == 0 || length.ns > kLongestBox) {
-    throw UsageError("--black-box {}: give it a duration up to an hour, as 30s", text);
+    throw UsageError("--black-box {}: must be a duration up to an hour, such as 30s", text);
   }
   sampler::Segments::Options options;
   options.directory = directory;
@@ -41,24 +42,27 @@ sampler::Segments::Options black_box(const std::string& text, const std::string&
 void add_continuous_options(CLI::App& command, ContinuousOptions& options) {
   command
       .add_flag("--continuous", options.continuous,
-                "Record for days: into files that follow each other, the oldest removed")
+                "Record for days: into one file after the other; the oldest files are removed")
       ->envname("SAMPAN_CONTINUOUS");
   command
-      .add_option("--rotate", options.rotate,
-                  "With --continuous: how much one file has, as 10m or 100M (default 10m)")
+      .add_option(
+          "--rotate", options.rotate,
+          "With --continuous: length or size of one file, such as 10m or 100M (default 10m)")
       ->envname("SAMPAN_ROTATE")
       ->type_name("TIME|SIZE");
   command
-      .add_option("--keep", options.keep,
-                  "With --continuous: how much is kept, as 24h or 2G (default 24h)")
+      .add_option(
+          "--keep", options.keep,
+          "With --continuous: length or size of what is kept, such as 24h or 2G (default 24h)")
       ->envname("SAMPAN_KEEP")
       ->type_name("TIME|SIZE");
 }
 
 void add_black_box_option(CLI::App& command, ContinuousOptions& options) {
   command
-      .add_option("--black-box", options.black_box,
-                  "Keep only so much, as 30s, for when a process dies by a signal")
+      .add_option(
+          "--black-box", options.black_box,
+          "Keep only the last part, such as 30s, and write it if a process dies by a signal")
       ->envname("SAMPAN_BLACK_BOX")
       ->type_name("TIME");
 }
@@ -66,10 +70,10 @@ void add_black_box_option(CLI::App& command, ContinuousOptions& options) {
 sampler::Limit parse_limit(const std::string& option, const std::string& text) {
   double number = 0;
   const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-  const auto unit =
-      std::ranges::find_if(kUnits, [&](const Unit& u) { return rest != end && u.letter == *rest; });
-  if (error == std::errc() && rest + 1 == end && unit != std::end(kUnits)) {
+  const auto read = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  const auto unit = std::ranges::find_if(
+      kUnits, [&](const Unit& u) { return read.ptr != end && u.letter == *read.ptr; });
+  if (read.ec == std::errc() && read.ptr + 1 == end && unit != std::end(kUnits)) {
     const double amount = number * static_cast<double>(std::max(unit->ns, unit->bytes));
     const double least = unit->ns != 0 ? static_cast<double>(kNsPerSecond) : 1;
     if (amount >= least && amount <= static_cast<double>(kLargest)) {
@@ -77,18 +81,21 @@ sampler::Limit parse_limit(const std::string& option, const std::string& text) {
       return unit->ns != 0 ? sampler::Limit{whole, 0} : sampler::Limit{0, whole};
     }
   }
-  throw UsageError("{} {}: give it a duration, as 30s, 10m, 24h or 7d, or a size, as 100M or 2G",
-                   option, text);
+  throw UsageError(
+      "{} {}: must be a duration, such as 30s, 10m, 24h or 7d, or a size, such as 100M or 2G",
+      option, text);
 }
 
 std::optional<sampler::Segments::Options> segment_options(const ContinuousOptions& options,
                                                           const std::string& directory) {
   if (!options.continuous && !(options.rotate.empty() && options.keep.empty())) {
-    throw UsageError("--rotate and --keep are about recordings of several files: --continuous");
+    throw UsageError(
+        "--rotate and --keep need --continuous: they divide a recording into several files");
   }
   if (!options.black_box.empty()) {
     if (options.continuous) {
-      throw UsageError("either --continuous, which keeps files, or --black-box, which keeps none");
+      throw UsageError(
+          "use either --continuous, which keeps files, or --black-box, which keeps none");
     }
     return black_box(options.black_box, directory);
   }

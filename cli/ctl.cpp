@@ -1,12 +1,12 @@
-// sampan ctl PID [status|pause|resume|flush|rate HZ]: for a recording that is under way.
+// sampan ctl PID [status|pause|resume|flush|rate HZ]: controls a recording in progress.
 #include <fmt/core.h>
 
 #include <memory>
 #include <optional>
 
+#include "base/token_file.h"
 #include "cli/command.h"
-#include "sampler/control_client.h"
-#include "sampler/control_token.h"
+#include "sampler/control/control_socket.h"
 #include "wire/control_block.h"
 
 namespace sampan::cli {
@@ -22,28 +22,32 @@ int ctl(const CtlOptions& options) {
   std::string command = options.command;
   if ((command == "rate") != options.rate_hz.has_value()) {
     throw UsageError(
-        "ctl: rate, and only that, goes with samples per second: sampan ctl {} rate HZ",
+        "ctl: only rate takes samples per second, and needs them: sampan ctl {} rate HZ",
         options.pid);
   }
   if (options.rate_hz) command += fmt::format(" {}", *options.rate_hz);
-  fmt::print("{}\n", sampler::control(options.pid, command, sampler::read_control_token()));
+  fmt::print("{}\n", sampler::control(options.pid, command, read_control_token()));
   return 0;
 }
 
 }  // namespace
 
 void add_ctl(CLI::App& app, Commands& commands) {
-  CLI::App* command =
-      app.add_subcommand("ctl", "Pause, resume, flush a recording under way, or change its rate");
-  command->footer("A recording with a token (SAMPAN_TOKEN_FILE) asks for the same here");
+  CLI::App* command = app.add_subcommand(
+      "ctl", "Pause, resume or flush a recording in progress, or change its rate");
+  command->footer(
+      "If the recording has a token (SAMPAN_TOKEN_FILE), the same token is needed here");
   const auto options = std::make_shared<CtlOptions>();
-  command->add_option("PID", options->pid, "A process that is recorded, or the sampan that does it")
+  command
+      ->add_option("PID", options->pid,
+                   "A process that is being recorded, or the sampan that records it")
       ->required()
       ->check(CLI::PositiveNumber.description(""));
   command
-      ->add_option("COMMAND", options->command,
-                   "status: the rate and what it costs (default); pause: no samples until resume; "
-                   "flush: write out what there is; rate: another one from now on")
+      ->add_option(
+          "COMMAND", options->command,
+          "status: show the rate and its cost (default); pause: take no samples until resume; "
+          "flush: write all samples to the recording; rate: change the rate")
       ->type_name("status|pause|resume|flush|rate")
       ->check(CLI::IsMember({"status", "pause", "resume", "flush", "rate"}).description(""));
   command->add_option("HZ", options->rate_hz, "Samples per second of CPU of each thread")

@@ -1,4 +1,4 @@
-// sampan diff: what two runs spend their time on, and what changed.
+// sampan diff: what changed between two recordings.
 #include "profile/diff.h"
 
 #include <fmt/core.h>
@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/labelled_recording.h"
-#include "cli/progress.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
 #include "exporters/exporter.h"
-#include "profile/compare.h"
+#include "profile/diff.h"
+#include "profile/load.h"
+#include "recording/merge.h"
 #include "reports/diff.h"
 
 namespace sampan::cli {
@@ -46,18 +46,16 @@ bool has_waits(const recording::MergeInput& input) {
 
 int compare(DiffArguments arguments) {
   const std::vector<LabelledPath> paths = labelled_paths({arguments.a, arguments.b});
-  recording::MergeInput a = read_labelled(paths[0]), b = read_labelled(paths[1]);
+  recording::MergeInput a{paths[0].label, read_recording(paths[0].path)};
+  recording::MergeInput b{paths[1].label, read_recording(paths[1].path)};
   std::vector<std::string> notes;
   if (has_waits(a) != has_waits(b) && arguments.selection.state != profile::State::kCpu) {
     arguments.selection.state = profile::State::kCpu;
-    notes.push_back("only one of them has waiting samples: CPU is compared");
+    notes.push_back("only one of the recordings has waiting samples: CPU is compared");
   }
   profile::Profile profile = profile::load_sides(std::move(a), std::move(b));
-  {
-    Progress progress;
-    for (const std::string& problem : find_names(profile, progress)) {
-      notes.push_back("no symbols: " + problem);
-    }
+  for (const std::string& problem : find_names(profile)) {
+    notes.push_back("no symbols: " + problem);
   }
   profile::match_functions(profile);
   const profile::View view = profile::select(profile, arguments.selection);
@@ -82,30 +80,30 @@ int compare(DiffArguments arguments) {
 
 void add_diff(CLI::App& app, Commands& commands) {
   CLI::App* const command =
-      app.add_subcommand("diff", "What changed between two recordings, beyond noise");
+      app.add_subcommand("diff", "Show what changed between two recordings, beyond noise");
   const auto arguments = std::make_shared<DiffArguments>();
-  command
-      ->add_option("A", arguments->a,
-                   "A recording.sampan, or its directory; NAME=A gives it a name")
+  command->add_option("A", arguments->a, "A recording.sampan or its directory; NAME=A names it")
       ->required();
-  command->add_option("B", arguments->b, "The same of what it is compared with")->required();
+  command->add_option("B", arguments->b, "The recording to compare with")->required();
   add_selection_options(*command, arguments->selection);
-  command->add_option("--by", arguments->by, "Compare shares of the time, or of the samples")
+  command->add_option("--by", arguments->by, "Compare shares of time or of samples")
       ->type_name("time|samples")
       ->check(CLI::IsMember({"time", "samples"}).description(""));
-  command->add_option("--of", arguments->of, "A function's own, or with what it called")
+  command
+      ->add_option("--of", arguments->of,
+                   "Compare functions without (self) or with (total) their callees")
       ->type_name("self|total")
       ->check(CLI::IsMember({"self", "total"}).description(""));
   command
       ->add_option("--confidence", arguments->confidence,
-                   "That nothing is ranked which did not change, in %")
+                   "Confidence in percent that only real changes are ranked")
       ->type_name("PERCENT")
       ->capture_default_str()
       ->check(CLI::Range(50.0, 99.9999).description(""));
-  command->add_option("--top", arguments->top, "Rows of the table (0: all)")->type_name("N");
+  command->add_option("--top", arguments->top, "Number of rows (0: all)")->type_name("N");
   add_full_names_option(*command, arguments->full_names);
-  command->add_flag("--json", arguments->json, "The same as data: see docs/diff-json.md");
-  command->add_option("--html", arguments->html, "Both sides as a page, red and blue")
+  command->add_flag("--json", arguments->json, "Print JSON, see docs/diff-json.md");
+  command->add_option("--html", arguments->html, "Write a page with both sides, in red and blue")
       ->type_name("FILE");
   commands.actions[command] = [arguments] { return compare(*arguments); };
 }

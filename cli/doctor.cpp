@@ -1,58 +1,69 @@
-// sampan doctor [PID|RECORDING]: what this machine permits, and whether names are found.
+// sampan doctor [PID|RECORDING]: what this machine permits, and what is missing for names.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "attach/permission.h"
-#include "attach/proc_task.h"
-#include "attach/process_modules.h"
 #include "base/clock.h"
+#include "base/text/json_writer.h"
+#include "base/text/readable.h"
 #include "cli/command.h"
-#include "cli/doctor_modules.h"
+#include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
-#include "reports/json_writer.h"
+#include "profile/frames.h"
+#include "profile/load.h"
+#include "profile/rates.h"
+#include "profile/unresolved.h"
 #include "reports/report.h"
-#include "reports/style.h"
-#include "sampler/program.h"
+#include "reports/table.h"
+#include "sampler/inspect/permission.h"
+#include "sampler/launch/program.h"
+#include "sampler/process/proc_task.h"
+#include "sampler/process/process_modules.h"
+#include "symbolizer/missing_names.h"
 
 namespace sampan::cli {
 namespace {
 
-using attach::Finding;
+using sampler::Finding;
 
 struct DoctorOptions {
   std::string target;
   bool json = false;
 };
 
-// The modules of the process, each once.
+// The modules of the process, without duplicates.
 std::vector<Finding> describe_modules(pid_t pid) {
-  std::vector<ModuleFile> modules;
+  std::vector<symbolizer::ModuleFile> modules;
   std::set<std::string> seen;
-  attach::ProcessModules mapped(pid);
-  const attach::ProcessModules::Changes changes = mapped.refresh(monotonic_ns());
+  sampler::ProcessModules mapped(pid);
+  const sampler::ProcessModules::Changes changes = mapped.refresh(monotonic_ns());
   for (const auto& record : changes.loaded) {
     const bool is_file = record.path.starts_with("/");  // not the vdso
     if (!is_file || !seen.insert(record.path).second) continue;
-    ModuleFile module;
+    symbolizer::ModuleFile module;
     module.module.path = record.path;
     module.module.build_id = record.build_id;
     module.file = record.path;
-    for (const attach::HiddenFile& hidden : changes.hidden) {
+    for (const sampler::HiddenFile& hidden : changes.hidden) {
       if (hidden.path == record.path) module.file = hidden.open_as();
     }
     modules.push_back(std::move(module));
   }
-  const std::vector<ModuleNames> names = look_for_names(modules);
+  const std::vector<symbolizer::MissingNames> names = symbolizer::missing_names(modules);
   std::vector<Finding> findings;
   for (size_t i = 0; i < modules.size(); ++i) {
-    findings.push_back({names[i].good, modules[i].module.path, names[i].verdict, names[i].advice});
+    findings.push_back(
+        {names[i].complete, modules[i].module.path, names[i].verdict, names[i].advice});
   }
   return findings;
 }
@@ -69,7 +80,7 @@ void print(const std::vector<Finding>& findings, const reports::Style& style) {
 }
 
 std::string to_json(const std::vector<Finding>& machine, const std::vector<Finding>& modules) {
-  reports::Json json;
+  Json json;
   const auto members = [&json](const Finding& finding) {
     json.member("subject", finding.subject);
     json.member("good", finding.good);
@@ -83,7 +94,144 @@ std::string to_json(const std::vector<Finding>& machine, const std::vector<Findi
   return json.text();
 }
 
-// Not a pid, and not the name of a process: a file, or the directory of a run.
+// A recording: the modules with CPU time that has no names, and what would supply them.
+
+using symbolizer::MissingNames;
+
+struct ModuleRow {
+  profile::Unresolved lack;
+  std::string module;
+  std::string build_id;
+  MissingNames names;
+};
+
+MissingNames of_run_time_code() {
+  return {
+      .verdict = "code that was made at run time, without a map",
+      .advice = "let the runtime write one: node --perf-basic-prof, java -XX:+DumpPerfMapAtExit"};
+}
+
+// Missing names, by module: the modules with code in the recording that lack something.
+std::map<uint32_t, MissingNames> missing_names(const profile::Profile& profile) {
+  std::map<uint32_t, std::vector<uint64_t>> svmas;
+  for (const profile::Location& location : profile.locations) {
+    if (location.module != profile::kNone) svmas[location.module].push_back(location.address);
+  }
+  std::vector<symbolizer::ModuleFile> files;
+  for (auto& [module, addresses] : svmas) {
+    const profile::Module& row = profile.modules[module];
+    files.push_back({row, row.path, std::move(addresses)});
+  }
+  std::vector<MissingNames> names = symbolizer::missing_names(files);
+  std::map<uint32_t, MissingNames> result;
+  size_t next = 0;
+  for (const auto& entry : svmas) result.emplace(entry.first, std::move(names[next++]));
+  return result;
+}
+
+// First the modules with CPU time that lacks names, then those that only lack inlined functions.
+std::vector<ModuleRow> rows_of(const profile::Profile& profile) {
+  std::map<uint32_t, MissingNames> names = missing_names(profile);
+  std::vector<ModuleRow> rows;
+  const auto add = [&](const profile::Unresolved& lack, MissingNames lacking) {
+    const profile::Module& module = profile.modules[lack.module];
+    if (lacking.complete) lacking.advice = "its debug information does not know all of its code";
+    rows.push_back({lack, module.path, fmt::format("{:02x}", fmt::join(module.build_id, "")),
+                    std::move(lacking)});
+  };
+  for (const profile::Unresolved& lack : unresolved_by_module(profile)) {
+    if (lack.module == profile::kNone) {
+      rows.push_back({lack, "", "", of_run_time_code()});
+    } else {
+      add(lack, std::move(names.extract(lack.module).mapped()));
+    }
+  }
+  for (auto& [module, lacking] : names) {
+    if (lacking.lacks_splits) add({.module = module}, std::move(lacking));
+  }
+  return rows;
+}
+
+uint64_t sampled_ns(const profile::Profile& profile) {
+  uint64_t sum = 0;
+  for (const profile::Sample& sample : profile.samples) {
+    if (sample.wait == profile::kNone) sum += sample.weight_ns;
+  }
+  return sum;
+}
+
+std::string recording_json(const profile::Profile& profile, uint64_t all_ns,
+                           const std::vector<ModuleRow>& rows) {
+  const auto seconds = [](uint64_t ns) { return static_cast<double>(ns) * 1e-9; };
+  uint64_t unnamed_ns = 0;
+  for (const ModuleRow& row : rows) unnamed_ns += row.lack.unnamed_ns;
+  Json json;
+  json.object([&] {
+    json.member("rate", profile::rate_text(profile));
+    json.member("cost", profile::cost_text(profile));
+    json.member("sampled_cpu_s", seconds(all_ns));
+    json.member("unnamed_cpu_s", seconds(unnamed_ns));
+    json.objects("modules", rows, [&](const ModuleRow& row) {
+      json.member("module", row.module);
+      json.member("build_id", row.build_id);
+      json.member("unnamed_cpu_s", seconds(row.lack.unnamed_ns));
+      json.member("unnamed_on_stack_cpu_s", seconds(row.lack.on_stack_ns));
+      json.member("without_lines_cpu_s", seconds(row.lack.without_lines_ns));
+      json.member("verdict", row.names.verdict);
+      json.member("advice", row.names.advice);
+      json.member("package", row.names.package);
+    });
+  });
+  return json.text();
+}
+
+void print_recording(const profile::Profile& profile, uint64_t all_ns,
+                     const std::vector<ModuleRow>& rows, const reports::PageOptions& options) {
+  const reports::Style style(options.colour);
+  uint64_t unnamed_ns = 0;
+  for (const ModuleRow& row : rows) unnamed_ns += row.lack.unnamed_ns;
+  const auto all = static_cast<double>(all_ns);
+  fmt::print("rate: {}\n", profile::rate_text(profile));
+  if (const std::string cost = profile::cost_text(profile); !cost.empty()) {
+    fmt::print("cost: {}\n", cost);
+  }
+  fmt::print("{} s of {} s of CPU ({} %) in functions without a name\n",
+             sampan::seconds(unnamed_ns), sampan::seconds(all_ns),
+             sampan::percent(static_cast<double>(unnamed_ns), all));
+  if (!rows.empty()) {
+    fmt::print("{}\n", style.faint("  no name    on stack    no line  module"));
+  }
+  for (const ModuleRow& row : rows) {
+    const auto share = [&](uint64_t ns) {
+      return sampan::percent(static_cast<double>(ns), all) + " %";
+    };
+    fmt::print("{:>9}  {:>10} {:>10}  {}\n", share(row.lack.unnamed_ns),
+               share(row.lack.on_stack_ns), share(row.lack.without_lines_ns),
+               row.module.empty() ? "[made at run time]" : sampan::printable(row.module));
+    const auto lines_of = [&](const std::string& text) {
+      return sampan::wrap(sampan::printable(text), options.width - 6);
+    };
+    for (const std::string& line : lines_of(row.names.verdict)) fmt::print("      {}\n", line);
+    for (const std::string& line : lines_of(row.names.advice)) {
+      fmt::print("      {}\n", style.faint(line));
+    }
+  }
+}
+
+int examine_recording(const std::string& path, bool json) {
+  profile::Profile profile = profile::load(read_recording(path));
+  find_names(profile);
+  const std::vector<ModuleRow> rows = rows_of(profile);
+  const uint64_t all_ns = sampled_ns(profile);
+  if (json) {
+    fmt::print("{}", recording_json(profile, all_ns, rows));
+  } else {
+    print_recording(profile, all_ns, rows, reports::page_options_for(stdout));
+  }
+  return 0;
+}
+
+// A file or the directory of a run; neither a pid nor the name of a process.
 bool is_recording(const std::string& target) {
   const bool is_number = std::ranges::all_of(target, [](char c) { return c >= '0' && c <= '9'; });
   std::error_code error;
@@ -97,11 +245,11 @@ int examine(const DoctorOptions& options) {
   }
   std::optional<pid_t> pid;
   if (!options.target.empty()) {
-    pid = attach::find_process(options.target);
-    const std::string why = attach::why_not_profilable(*pid);
+    pid = sampler::find_process(options.target);
+    const std::string why = sampler::why_not_profilable(*pid);
     if (!why.empty()) throw Error("{}", why);
   }
-  const std::vector<Finding> machine = attach::examine(pid);
+  const std::vector<Finding> machine = sampler::examine(pid);
   const std::vector<Finding> modules = pid ? describe_modules(*pid) : std::vector<Finding>();
   if (options.json) {
     fmt::print("{}", to_json(machine, modules));
@@ -113,7 +261,7 @@ int examine(const DoctorOptions& options) {
     if (!modules.empty()) fmt::print("\nNames\n");
     print(modules, style);
   }
-  // perf, ptrace, poll: one is enough.
+  // One of the engines (perf, ptrace, poll) is enough.
   const bool any = std::any_of(machine.begin(), machine.end(), [](const Finding& finding) {
     return finding.good && finding.subject.ends_with(" engine");
   });
@@ -124,13 +272,13 @@ int examine(const DoctorOptions& options) {
 
 void add_doctor(CLI::App& app, Commands& commands) {
   CLI::App* const command = app.add_subcommand(
-      "doctor", "Say what this machine permits, and what a process or a recording lacks");
+      "doctor", "Show what this machine permits, and what a process or a recording lacks");
   const auto options = std::make_shared<DoctorOptions>();
   command->add_option(
       "TARGET", options->target,
-      "A pid, or the name of a process where it is unique; or a recording: what its "
+      "A pid, the name of a process if it is unique, or a recording, to see what its "
       "modules lack for names");
-  command->add_flag("--json", options->json, "For programs");
+  command->add_flag("--json", options->json, "Print JSON");
   commands.actions[command] = [options] { return examine(*options); };
 }
 

@@ -1,4 +1,4 @@
-// sampan export: a recording in the formats of other viewers. sampan formats: which there are.
+// sampan export: writes a recording in other formats. sampan formats: lists them.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/interruptible_writing.h"
-#include "cli/progress.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
+#include "cli/signals.h"
 #include "exporters/exporter.h"
+#include "profile/load.h"
 #include "profile/view.h"
 
 namespace sampan::cli {
@@ -36,7 +36,7 @@ struct ExportOptions {
   std::string output;
 };
 
-std::vector<const Format*> chosen_formats(const std::vector<std::string>& names) {
+std::vector<const Format*> formats_named(const std::vector<std::string>& names) {
   std::vector<const Format*> formats;
   for (const std::string& name : names) {
     try {
@@ -52,18 +52,18 @@ bool is_directory(const std::string& output) {
   return output.empty() || output.back() == '/' || std::filesystem::is_directory(output);
 }
 
-// One merged file goes where --output says, unless that is a directory.
+// A single merged file is written to --output, unless that is a directory.
 bool is_one_file(const ExportOptions& options) {
   if (is_directory(options.output)) return false;
   const bool one =
       options.formats.size() == 1 && !options.write.per_thread && !options.write.per_process;
   if (!one && options.output == "-") {
-    throw UsageError("export: standard output has room for one file; for several, add --bundle");
+    throw UsageError("export: standard output takes one file; for several, add --bundle");
   }
   return one;
 }
 
-// Prints what a person should know of each file.
+// Prints the notes on each file.
 void print_notes(const std::vector<Written>& written) {
   for (const Written& file : written) {
     for (const std::string& note : file.notes) {
@@ -72,13 +72,13 @@ void print_notes(const std::vector<Written>& written) {
   }
 }
 
-// Returns the paths of what it has written; of sections, their directories.
+// Returns the paths of the written files; for sections, their directories.
 std::vector<std::string> write(const profile::View& view, const ExportOptions& options,
                                const std::vector<const Format*>& formats) {
   const std::optional<std::string>& section = options.input.selection.section;
   std::string directory = options.output;
   if (directory.empty()) {
-    // The file of a section beside the recording would be taken for one of all.
+    // Beside the recording, a section's file would look like the file of the whole recording.
     directory = section ? exporters::section_directory(options.input.directory(), *section)
                         : options.input.directory();
   }
@@ -105,8 +105,9 @@ std::vector<std::string> write(const profile::View& view, const ExportOptions& o
 }
 
 int export_recording(const ExportOptions& options) {
-  const std::vector<const Format*> formats = chosen_formats(options.formats);
-  if (!options.bundle) is_one_file(options);  // what cannot be is said at once
+  const std::vector<const Format*> formats = formats_named(options.formats);
+  // reports impossible combinations before the work begins
+  if (!options.bundle) is_one_file(options);
 
   profile::Profile profile = profile::load(read_recording(options.input.path()));
   const profile::View view = profile::select(profile, options.input.selection);
@@ -157,32 +158,35 @@ void add_export(CLI::App& app, Commands& commands) {
       ->allow_extra_args(false)
       ->delimiter(',')
       ->required();
-  command->add_flag("--per-thread", options->write.per_thread, "One more file for each thread");
-  command->add_flag("--per-process", options->write.per_process, "One more file for each process");
+  command->add_flag("--per-thread", options->write.per_thread,
+                    "Write an additional file for each thread");
+  command->add_flag("--per-process", options->write.per_process,
+                    "Write an additional file for each process");
   command
       ->add_option_function<std::string>(
           "--merge-by",
           [options](const std::string& word) { options->input.selection.merge = kMerges.at(word); },
-          "Take threads of a process for one: those of one name, or of a pool, whose names differ "
-          "only in the number at their end")
+          "Merge threads of a process: those with the same name, or those of a pool, whose names "
+          "differ only in the number at their end")
       ->type_name("name|pool")
       ->check(CLI::IsMember({"name", "pool"}).description(""));
   command
       ->add_option("--max-size", options->write.max_size,
-                   "Make a file no larger, as 50MB; 0: as large as it gets (default: what the "
-                   "format's viewer opens)")
+                   "Maximum size of a file, such as 50MB; 0: no limit (default: what the format's "
+                   "viewer can open)")
       ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(true).description(""));
   command
       ->add_option("--max-sections", options->write.max_sections,
-                   "A directory each for so many sections, the longest; 0: none")
+                   "Write a directory for each of this many sections, longest first; 0: none")
       ->type_name("N")
       ->capture_default_str();
-  command->add_flag("--bundle", options->bundle, "One .tar.gz of all files");
+  command->add_flag("--bundle", options->bundle, "Write one .tar.gz with all files");
   command
-      ->add_option("--output", options->output,
-                   "A directory, or the file when there is but one; - for standard output "
-                   "(default: beside the recording)")
+      ->add_option(
+          "--output", options->output,
+          "A directory, or the file if there is only one; -: standard output (default: beside "
+          "the recording)")
       ->type_name("DIR|FILE");
   commands.actions[command] = [options] { return export_recording(*options); };
 

@@ -1,17 +1,52 @@
-#include "cli/arguments.h"
-
+// sampan: a sampling profiler for native programs on Linux.
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <sstream>
+#include <cstdio>
+#include <exception>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/nearest.h"
-#include "cli/describe.h"
+#include "cli/command.h"
+#include "cli/manual.h"
 
 namespace sampan::cli {
 namespace {
 
-// Takes the program and its arguments away from the end of `words`.
+struct CommandFile {
+  void (*add)(CLI::App&, Commands&);
+  std::vector<std::string_view> names;
+};
+
+const CommandFile kCommandFiles[] = {
+    {add_run, {"run", "record"}},   {add_attach, {"attach"}},
+    {add_doctor, {"doctor"}},       {add_collect, {"collect"}},
+    {add_recorder, {"recorder"}},   {add_ctl, {"ctl"}},
+    {add_dump, {"dump"}},           {add_top, {"top"}},
+    {add_report, {"report"}},       {add_export, {"export", "formats"}},
+    {add_merge, {"merge"}},         {add_diff, {"diff"}},
+    {add_spans, {"spans"}},         {add_metrics, {"metrics"}},
+    {add_annotate, {"annotate"}},   {add_symbolize, {"symbolize"}},
+    {add_addr2line, {"addr2line"}}, {add_view, {"view"}},
+    {add_serve, {"serve"}},         {add_push, {"push"}},
+    {add_version, {"version"}},
+};
+
+// Declares the command that the first word names, else all: declaring all takes longer than many
+// commands run.
+void declare_commands(CLI::App& app, Commands& commands, std::string_view first_word) {
+  const auto named = std::ranges::find_if(kCommandFiles, [&](const CommandFile& file) {
+    return std::ranges::find(file.names, first_word) != file.names.end();
+  });
+  if (named != std::end(kCommandFiles)) return named->add(app, commands);
+  for (const CommandFile& file : kCommandFiles) file.add(app, commands);
+}
+
+// Removes the program and its arguments from the end of `words`, and returns them.
 std::vector<std::string> take_program(const CLI::App& run, std::vector<std::string>& words) {
   size_t i = 1;
   while (i < words.size() && words[i].starts_with("-") && words[i] != "--") {
@@ -26,7 +61,7 @@ std::vector<std::string> take_program(const CLI::App& run, std::vector<std::stri
   return program;
 }
 
-// The same of commands where only "--" begins one.
+// The same for commands where only "--" starts the program.
 std::vector<std::string> take_program(std::vector<std::string>& words) {
   const auto dashes = std::find(words.begin(), words.end(), "--");
   if (dashes == words.end()) return {};
@@ -83,11 +118,13 @@ Action print(std::string text) {
   };
 }
 
-}  // namespace
-
+// Parses the command line with `app`, which has the declared commands. For `run` and `record`,
+// commands.program gets the words from the first one that is not an option of theirs. Returns the
+// action, which prints the help if that was requested. Throws UsageError, with the nearest valid
+// word if a word was wrong.
 Action parse_arguments(CLI::App& app, Commands& commands, int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
-  // "sampan help run" is "sampan run --help"; the build asks for the man page and the completions.
+  // "sampan help run" is "sampan run --help". The build uses --man and --completion.
   if (words.size() == 2 && words[0] == "help" && words[1] == "--man") return print(man_page(app));
   if (words.size() == 3 && words[0] == "help" && words[1] == "--completion") {
     return print(completion(app, words[2]));
@@ -102,7 +139,7 @@ Action parse_arguments(CLI::App& app, Commands& commands, int argc, char** argv)
   if (!words.empty() && (words.front() == "serve" || words.front() == "top")) {
     commands.program = take_program(words);
   }
-  std::reverse(words.begin(), words.end());  // as CLI11 wants them
+  std::reverse(words.begin(), words.end());  // CLI11 expects the reverse order
   try {
     app.parse(words);
   } catch (const CLI::CallForHelp&) {
@@ -115,8 +152,37 @@ Action parse_arguments(CLI::App& app, Commands& commands, int argc, char** argv)
     throw UsageError("{}{}", command != nullptr ? command->get_name() + ": " : "", error.what());
   }
   const CLI::App* command = chosen_command(app);
-  if (command == nullptr) throw UsageError("no command\n\n{}", app.help());
+  if (command == nullptr) throw UsageError("no command given\n\n{}", app.help());
   return commands.actions.at(command);
 }
 
+int run(int argc, char** argv) {
+  CLI::App app("A sampling profiler for native programs on Linux", "sampan");
+  Commands commands;
+  declare_commands(app, commands, argc > 1 ? argv[1] : "");
+  return parse_arguments(app, commands, argc, argv)();
+}
+
+}  // namespace
+
+void add_version(CLI::App& app, Commands& commands) {
+  CLI::App* const version = app.add_subcommand("version", "Print the version of sampan");
+  commands.actions[version] = [] {
+    fmt::print("sampan {}\n", SAMPAN_VERSION);
+    return 0;
+  };
+}
+
 }  // namespace sampan::cli
+
+int main(int argc, char** argv) {
+  try {
+    return sampan::cli::run(argc, argv);
+  } catch (const sampan::cli::UsageError& error) {
+    fmt::print(stderr, "sampan: {}\n", error.what());
+    return sampan::cli::kExitUsage;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "sampan: {}\n", error.what());
+    return sampan::cli::kExitFailure;
+  }
+}

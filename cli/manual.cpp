@@ -1,14 +1,57 @@
+#include "cli/manual.h"
+
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "cli/command.h"
-#include "cli/describe.h"
+#include "exporters/exporter.h"
 
 namespace sampan::cli {
 namespace {
 
-// What roff would take for something of its own is escaped.
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+OptionText describe_option(const CLI::Option& option) {
+  OptionText text;
+  text.positional = !option.nonpositional();
+  if (text.positional) text.names = {option.get_name(true)};
+  for (const std::string& name : option.get_snames()) text.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
+  const bool is_flag = option.get_expected_max() == 0;
+  if (!is_flag && !text.positional) text.value = option.get_type_name();
+  text.description = option.get_description();
+  text.variable = option.get_envname();
+  text.required = option.get_required();
+  text.several = option.get_expected_max() > 1;
+  return text;
+}
+
+std::string usage_of(const CommandText& command, const std::string& footer) {
+  // The footer of `run` is its usage.
+  if (footer.starts_with("sampan ")) return footer;
+  std::string usage = "sampan " + command.name;
+  for (const OptionText& option : command.options) {
+    if (!option.positional) continue;
+    const std::string name = option.names.front() + (option.several ? "..." : "");
+    usage += " " + (option.required ? name : "[" + name + "]");
+  }
+  return usage + " [OPTIONS]";
+}
+
+// Escapes the characters that roff interprets.
 std::string roff(const std::string& text) {
   std::string result;
   for (const char c : text) {
@@ -53,7 +96,7 @@ std::string commands_section(const std::vector<CommandText>& commands) {
   return text;
 }
 
-// Each variable once, with the option that it stands for.
+// Each variable once, with the option that it sets.
 std::string environment_section(const std::vector<CommandText>& commands) {
   std::map<std::string, std::pair<std::string, std::string>> variables;
   for (const CommandText& command : commands) {
@@ -77,21 +120,22 @@ std::string environment_section(const std::vector<CommandText>& commands) {
 
 std::string exit_status_section() {
   return section("EXIT STATUS") +
-         "Of run: the program's own, or death by the same signal; 127 when the program was not "
-         "found, 126 when it could not be executed, " +
-         std::to_string(kExitRunFailure) + " when sampan itself failed before it. Elsewhere " +
+         "run returns the program's own status, or dies of the same signal; 127: the program was "
+         "not found; 126: it could not be executed; " +
+         std::to_string(kExitRunFailure) + ": sampan itself failed before. Other commands return " +
          std::to_string(kExitFailure) + " for failures and " + std::to_string(kExitUsage) +
-         " for what was typed wrongly.\n";
+         " for a wrong command line.\n";
 }
 
 std::string examples_section() {
   const std::pair<std::string, std::string> examples[] = {
       {"sampan run -- xz -k big.tar", "Profile a program."},
-      {"sampan attach PID --duration 10", "Profile ten seconds of a process that runs already."},
-      {"sampan report DIRECTORY --tree", "The call tree of a run."},
-      {"sampan export --format pprof DIRECTORY", "A run in a format of another viewer."},
-      {"sampan diff BEFORE AFTER", "What changed between two runs, beyond noise."},
-      {"sampan annotate main DIRECTORY", "The lines of a function, and the time spent on each."}};
+      {"sampan attach PID --duration 10", "Profile ten seconds of a running process."},
+      {"sampan report DIRECTORY --tree", "Show the call tree of a run."},
+      {"sampan export --format pprof DIRECTORY", "Write a run in the format of another viewer."},
+      {"sampan diff BEFORE AFTER", "Show what changed between two runs, beyond noise."},
+      {"sampan annotate main DIRECTORY",
+       "Show the lines of a function with the time spent on each."}};
   std::string text = section("EXAMPLES");
   for (const auto& [command, what] : examples)
     text += paragraph("\\fB" + roff(command) + "\\fR", what);
@@ -99,6 +143,36 @@ std::string examples_section() {
 }
 
 }  // namespace
+
+std::vector<std::string> OptionText::choices() const {
+  std::vector<std::string> words;
+  if (value == "FORMAT") {
+    for (const exporters::Format& format : exporters::formats()) words.emplace_back(format.name);
+  } else if (!value.empty() && std::islower(static_cast<unsigned char>(value.front())) != 0) {
+    words = split(value, '|');
+  }
+  return words;
+}
+
+bool OptionText::takes_a_path() const {
+  const std::string& kind = positional ? names.front() : value;
+  static constexpr std::string_view kPaths[] = {"FILE", "DIR", "DIR|FILE", "RECORDING", "A", "B"};
+  return std::find(std::begin(kPaths), std::end(kPaths), kind) != std::end(kPaths);
+}
+
+std::vector<CommandText> describe(const CLI::App& app) {
+  std::vector<CommandText> commands;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_group().empty()) continue;  // hidden
+    CommandText text{command->get_name(), command->get_description(), "", {}};
+    for (const CLI::Option* option : command->get_options()) {
+      if (!option->get_group().empty()) text.options.push_back(describe_option(*option));
+    }
+    text.usage = usage_of(text, command->get_footer());
+    commands.push_back(std::move(text));
+  }
+  return commands;
+}
 
 std::string man_page(const CLI::App& app) {
   const std::vector<CommandText> commands = describe(app);
@@ -110,9 +184,9 @@ std::string man_page(const CLI::App& app) {
     text += "\\fB" + roff(command.usage) + "\\fR\n";
   }
   text += section("DESCRIPTION") +
-          "sampan profiles native Linux programs as they are, neither recompiled nor relinked, and "
-          "says where each of their threads spent its CPU, or waited. A run leaves a recording and "
-          "files for the usual viewers in sampan\\-profiles/.\n";
+          "sampan profiles native Linux programs without recompiling or relinking them, and shows "
+          "where each thread spent its CPU time, or waited. A run writes a recording and files for "
+          "the usual viewers to sampan\\-profiles/.\n";
   return text + commands_section(commands) + environment_section(commands) + exit_status_section() +
          examples_section();
 }

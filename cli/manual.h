@@ -1,5 +1,5 @@
-// The command line as data, taken from what CLI11 was told: what --help prints is also what the man
-// page and the completions of shells are made of.
+// The command line as data, from CLI11's declarations. The man page and the shell completions are
+// made from the same text as --help.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,15 +9,15 @@
 namespace sampan::cli {
 
 struct OptionText {
-  std::vector<std::string> names;  // "--output", "-o"; of a positional its name, "RECORDING"
+  std::vector<std::string> names;  // "--output", "-o"; for a positional its name, "RECORDING"
   std::string value;               // "HZ", "cpu|wall"; "" for a flag
   std::string description;
-  std::string variable;  // of the environment, or ""
+  std::string variable;  // environment variable, or ""
   bool positional = false;
   bool required = false;
   bool several = false;  // may be given more than once
 
-  // What the value can be: the words of "cpu|wall", the formats of "FORMAT". Empty: anything.
+  // The possible values: the words of "cpu|wall", the formats for "FORMAT". Empty: any value.
   std::vector<std::string> choices() const;
   bool takes_a_path() const;
 };
@@ -29,12 +29,12 @@ struct CommandText {
   std::vector<OptionText> options = {};
 };
 
-// Those that --help shows.
+// The commands and options that --help shows.
 std::vector<CommandText> describe(const CLI::App& app);
 
-// sampan(1), in man(7); checked with mandoc -Tlint.
+// sampan(1) in man(7) format; checked with mandoc -Tlint.
 std::string man_page(const CLI::App& app);
-// For "bash", "zsh" or "fish". Throws UsageError for others.
+// `shell`: "bash", "zsh" or "fish". Throws UsageError for others.
 std::string completion(const CLI::App& app, const std::string& shell);
 
 }  // namespace sampan::cli

@@ -1,4 +1,4 @@
-// sampan merge: several recordings in one, which is then read as any.
+// sampan merge: merges several recordings into one.
 #include "recording/merge.h"
 
 #include <fmt/core.h>
@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/labelled_recording.h"
-#include "cli/stop_signals.h"
+#include "cli/recorded_profile.h"
+#include "cli/recording_options.h"
+#include "cli/signals.h"
+#include "recording/writer.h"
 
 namespace sampan::cli {
 namespace {
@@ -22,10 +24,10 @@ struct MergeOptions {
   std::vector<std::string> recordings;
   std::string output;
   size_t subsample = 0;  // 0: all
-  std::string align;     // "": by their times
+  std::string align;     // "": the usual alignment
 };
 
-// `count` of them, as far from each other as can be.
+// Selects `count` recordings, evenly distributed.
 std::vector<LabelledPath> evenly(const std::vector<LabelledPath>& paths, size_t count) {
   if (count == 0 || count >= paths.size()) return paths;
   std::vector<LabelledPath> chosen;
@@ -33,7 +35,8 @@ std::vector<LabelledPath> evenly(const std::vector<LabelledPath>& paths, size_t 
   return chosen;
 }
 
-// A name that does not end as a recording does is that of a directory, made where it is missing.
+// A name without the extension of a recording is a directory, which is created if it does not
+// exist.
 std::string output_path(const std::string& output) {
   const fs::path path(output);
   if (path.extension() == ".sampan" && !fs::is_directory(path)) return path;
@@ -53,7 +56,7 @@ int merge_recordings(const MergeOptions& options) {
   const std::vector<LabelledPath> all = labelled_paths(options.recordings);
   std::vector<recording::MergeInput> inputs;
   for (const LabelledPath& path : evenly(all, options.subsample)) {
-    inputs.push_back(read_labelled(path));
+    inputs.push_back({path.label, read_recording(path.path)});
   }
   const size_t count = inputs.size();
   const recording::Align align = alignment(options, inputs);
@@ -62,8 +65,8 @@ int merge_recordings(const MergeOptions& options) {
   {
     StopSignals stop;
     recording::write(merged, path, [&] {
-      pollfd wish = {stop.fd(), POLLIN, 0};
-      if (::poll(&wish, 1, 0) <= 0) return false;
+      pollfd stop_event = {stop.fd(), POLLIN, 0};
+      if (::poll(&stop_event, 1, 0) <= 0) return false;
       stop.take();
       return true;
     });
@@ -79,24 +82,27 @@ int merge_recordings(const MergeOptions& options) {
 
 void add_merge(CLI::App& app, Commands& commands) {
   CLI::App* const command =
-      app.add_subcommand("merge", "Several recordings (runs, hosts, ranks) in one");
+      app.add_subcommand("merge", "Merge several recordings (runs, hosts, ranks) into one");
   const auto options = std::make_shared<MergeOptions>();
   command
       ->add_option("RECORDING", options->recordings,
-                   "Each a recording.sampan or its directory; LABEL=RECORDING gives it a name")
+                   "A recording.sampan or its directory; LABEL=RECORDING names it")
       ->required();
   command
       ->add_option("-o,--output", options->output,
-                   "The directory, or the file (.sampan), of the new recording")
+                   "Directory or file (.sampan) of the new recording")
       ->type_name("DIR|FILE")
       ->required();
-  command->add_option("--subsample", options->subsample, "Take only so many of them, evenly")
+  command
+      ->add_option("--subsample", options->subsample,
+                   "Merge only this many of them, evenly distributed")
       ->type_name("N")
       ->check(CLI::PositiveNumber.description(""));
   command
-      ->add_option("--align", options->align,
-                   "start: all begin together; clock: as their hosts' clocks say (default: clock "
-                   "where all ran at one time, else start)")
+      ->add_option(
+          "--align", options->align,
+          "start: all begin together; clock: by the clocks of their hosts (default: clock if "
+          "all ran at the same time, else start)")
       ->type_name("start|clock")
       ->check(CLI::IsMember({"start", "clock"}).description(""));
   commands.actions[command] = [options] { return merge_recordings(*options); };

@@ -1,4 +1,4 @@
-// sampan metrics: events and counters that the program marked, as tables and pictures.
+// sampan metrics: events and counters that the program marked, as tables and plots.
 #include "exporters/metrics.h"
 
 #include <fmt/core.h>
@@ -8,9 +8,10 @@
 #include <string>
 
 #include "cli/command.h"
-#include "cli/interruptible_writing.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
+#include "cli/signals.h"
+#include "profile/load.h"
 #include "profile/view.h"
 
 namespace sampan::cli {
@@ -30,7 +31,7 @@ int metrics(const MetricsOptions& options) {
   const exporters::WrittenMetrics written = exporters::write_metrics(view, directory);
   for (const std::string& note : written.notes) fmt::print(stderr, "sampan: {}\n", note);
   if (written.metrics == 0) {
-    fmt::print(stderr, "sampan: the program marks no events and counters, or none in this part\n");
+    fmt::print(stderr, "sampan: the program marked no events and counters, or none in this part\n");
   }
   fmt::print("{}/metrics.csv\n{}/metrics_comparison.svg\n", directory, directory);
   return 0;
@@ -40,12 +41,12 @@ int metrics(const MetricsOptions& options) {
 
 void add_metrics(CLI::App& app, Commands& commands) {
   CLI::App* const command = app.add_subcommand(
-      "metrics", "Events and counters that the program marked, as tables and plots");
+      "metrics", "Write tables and plots of the events and counters that the program marked");
   const auto options = std::make_shared<MetricsOptions>();
   add_recording_options(*command, options->recording);
   command
       ->add_option("-o,--output", options->output,
-                   "Directory for the files (metrics/ beside the recording)")
+                   "Directory for the files (default: metrics/ beside the recording)")
       ->type_name("DIR");
   commands.actions[command] = [options] { return metrics(*options); };
 }

@@ -7,7 +7,7 @@
 #include "cli/push_options.h"
 #include "cli/recording_options.h"
 #include "recording/reader.h"
-#include "recording/segment_files.h"
+#include "recording/segments.h"
 
 namespace sampan::cli {
 namespace {
@@ -20,22 +20,23 @@ struct PushCommandOptions {
   bool again = false;
 };
 
-// The files of a recording, each a piece of its own. Throws Error where there is none.
+// The files of a recording; each becomes a piece. Throws Error if there are none.
 std::vector<std::string> files_of(const std::string& recording) {
   const std::string path = recording_path(recording);
   if (!std::filesystem::is_directory(path)) {
-    recording::read(path);  // what is none is said now
+    recording::read(path);  // reports an invalid file at once
     return {path};
   }
   std::vector<std::string> files = recording::segment_files(path);
-  if (files.empty()) throw Error("{}: there is no recording in it", recording);
+  if (files.empty()) throw Error("{}: contains no recording", recording);
   return files;
 }
 
 int push_recordings(const PushCommandOptions& options) {
-  if (!options.push.wanted()) throw UsageError("push: --to: where to? as http://HOST:4040");
+  if (!options.push.wanted())
+    throw UsageError("push: --to is missing: the store's address, such as http://HOST:4040");
   const sampler::Limit timeout = parse_limit("--timeout", options.timeout);
-  if (timeout.ns == 0) throw UsageError("--timeout {}: a duration, as 60s", options.timeout);
+  if (timeout.ns == 0) throw UsageError("--timeout {}: a duration, such as 60s", options.timeout);
   const push::PushOptions asked = push_options(options.push, -1);
   std::vector<std::string> files;
   for (const std::string& recording : options.recordings) {
@@ -59,14 +60,14 @@ void add_push(CLI::App& app, Commands& commands) {
       app.add_subcommand("push", "Push recordings to a profile store: Pyroscope, OTLP");
   const auto options = std::make_shared<PushCommandOptions>();
   command->add_option("RECORDING", options->recordings,
-                      "Each a recording.sampan or its directory; none: what the spool has");
+                      "A recording.sampan or its directory (default: what is in the spool)");
   add_push_options(*command, options->push);
   command
       ->add_option("--timeout", options->timeout,
-                   "How long to try; what has not arrived then stays in the spool")
+                   "How long to try; what was not sent then stays in the spool")
       ->type_name("TIME")
       ->capture_default_str();
-  command->add_flag("--again", options->again, "What the store refused before, too");
+  command->add_flag("--again", options->again, "Send what the store refused before, too");
   commands.actions[command] = [options] { return push_recordings(*options); };
 }
 

@@ -1,5 +1,5 @@
-// Where profiles are pushed to, and how: the options of `push`, and of what pushes while it
-// records.
+// The options that say where and how profiles are pushed: those of `push`, and of commands that
+// push while they record.
 #pragma once
 
 #include <sys/types.h>
@@ -8,12 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "push/pusher.h"
+#include "remote/push/pusher.h"
 
 namespace sampan::cli {
 
 struct PushOptions {
-  // "--": `push --to URL --format F`; "--push-": `run --push URL --push-format F`.
+  // The prefix of options. "--": `push --to URL --format F`; "--push-": `run --push URL
+  // --push-format F`.
   std::string prefix = "--push-";
   std::string url;
   std::string format;
@@ -27,17 +28,13 @@ struct PushOptions {
   bool wanted() const { return !url.empty(); }
 };
 
-// Declares them on `command`, which fills `options` when it is parsed.
+// Declares the options on `command`, which fills `options` when it is parsed.
 void add_push_options(CLI::App& command, PushOptions& options);
 
-// What was asked for. `process`: whose container is meant; 0: ours; -1: it is not known. Throws
-// UsageError.
+// `process`: labels tell its container; 0: this process; -1: unknown. Throws UsageError.
 push::PushOptions push_options(const PushOptions& options, pid_t process);
 
-// As another sampan takes them; nothing where nothing is to be pushed.
-std::vector<std::string> as_words(const PushOptions& options);
-
-// One sentence for each thing that a person should know; where all is well only unless `quiet`.
+// Prints a summary on stderr. With `quiet` only if something was not sent.
 void say_pushed(const push::Summary& summary, const PushOptions& options,
                 const std::string& directory, bool quiet);
 

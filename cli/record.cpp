@@ -1,23 +1,92 @@
-#include "cli/run_files.h"
+#include "cli/record.h"
 
 #include <fmt/core.h>
-
+#include <sys/stat.h>
+#include <time.h>
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
-
-#include "cli/results.h"
-#include "cli/substitutes.h"
-#include "recording/segment_files.h"
-
+#include <set>
+#include "base/error.h"
+#include "cli/recorded_profile.h"
+#include "cli/recording_options.h"
+#include "cli/signals.h"
+#include "profile/load.h"
+#include "profile/view.h"
+#include "remote/live/dump.h"
+#include "reports/report.h"
 namespace sampan::cli {
 namespace {
 
+constexpr size_t kLongestName = 100;
+constexpr int kMostOfASecond = 1000;
+
+std::string safe(const std::string& program) {
+  std::string name = program.substr(0, kLongestName);
+  for (char& c : name) {
+    if (c == '/' || static_cast<unsigned char>(c) <= ' ' || c == 0x7f) c = '_';
+  }
+  return name.empty() ? "program" : name;
+}
+
+std::string local_time() {
+  const time_t now = time(nullptr);
+  tm parts{};
+  localtime_r(&now, &parts);
+  char text[32];
+  strftime(text, sizeof text, "%Y-%m-%d_%H-%M-%S", &parts);
+  return text;
+}
+
+// The merged files, each with the command that opens it. Files of single threads are only counted.
+std::vector<reports::OutputFile> output_files(const std::string& directory,
+                                              const std::vector<exporters::Written>& written) {
+  std::vector<reports::OutputFile> files = {
+      {recording_path(directory), "sampan report " + directory}};
+  size_t of_threads = 0;
+  std::set<std::string> of_sections;
+  for (const exporters::Written& file : written) {
+    if (!file.section_directory.empty()) {
+      of_sections.insert(file.section_directory);
+    } else if (file.path.find("/profile_thread_") != std::string::npos) {
+      ++of_threads;
+    } else {
+      files.push_back({file.path, std::string(file.format->viewer)});
+    }
+  }
+  if (of_threads != 0) {
+    files.push_back({fmt::format("{}/profile_thread_*: {} of single threads", directory,
+                                 of_threads == 1 ? "1 file" : fmt::format("{} files", of_threads)),
+                     ""});
+  }
+  if (!of_sections.empty()) {
+    files.push_back(
+        {fmt::format("{}/sections/*: {} of single sections", directory,
+                     of_sections.size() == 1 ? "1 directory"
+                                             : fmt::format("{} directories", of_sections.size())),
+         ""});
+  }
+  return files;
+}
+
+void print_page(const profile::View& view, const std::string& directory,
+                const std::vector<exporters::Written>& written, std::vector<std::string> notes) {
+  reports::PageOptions options = reports::page_options_for(stderr);
+  options.files = output_files(directory, written);
+  options.notes = std::move(notes);
+  for (const exporters::Written& file : written) {
+    options.notes.insert(options.notes.end(), file.notes.begin(), file.notes.end());
+  }
+  fmt::print(stderr, "{}", reports::page(view, options));
+}
+
 namespace fs = std::filesystem;
 
-// For what has not arrived at the end. It stays in the spool, so that nobody need wait for long.
-constexpr std::chrono::seconds kFarewell{10};
+// How long to push at the end. What has not arrived then stays in the spool.
+constexpr std::chrono::seconds kPushTimeout{10};
 
 uint64_t size_of(const std::vector<std::string>& files) {
   uint64_t bytes = 0;
@@ -29,7 +98,56 @@ uint64_t size_of(const std::vector<std::string>& files) {
   return bytes;
 }
 
+struct ResultOptions {
+  std::vector<const exporters::Format*> formats;
+  bool page = true;  // on stderr: stdout belongs to the program
+  std::vector<symbolizer::Substitute> substitutes = {};
+  size_t max_sections = exporters::kUsualSections;
+  bool symbolize = true;  // write the names into the recording, too
+};
+
+// The last steps of a recording: names for its addresses, the requested files, the page.
+// `directory`: contains recording.sampan, and gets the files. Throws Error.
+void write_results(const std::string& directory, const ResultOptions& options) {
+  if (options.formats.empty() && !options.page) return;
+  profile::Profile profile = profile::load(recording::read_whole(recording_path(directory)));
+  std::vector<std::string> notes;
+  std::vector<exporters::Written> written;
+  {
+    Progress progress;
+    notes = find_names(profile, progress, options.substitutes);
+    const std::string path = recording_path(directory);
+    if (options.symbolize && !std::filesystem::is_directory(path)) record_names(path, profile);
+    progress.show("Writing the files");
+    const InterruptibleWriting interruptible;
+    written = exporters::write_all(profile::select(profile), options.formats, directory,
+                                   {.per_thread = true, .max_sections = options.max_sections});
+  }
+  if (options.page) print_page(profile::select(profile), directory, written, std::move(notes));
+}
+
 }  // namespace
+
+OutputDirectory::OutputDirectory(const std::string& output, const std::string& program)
+    : output_(output) {
+  std::error_code error;
+  created_output_ = std::filesystem::create_directories(output, error);
+  if (error) throw Error("creating the output directory {}: {}", output, error.message());
+  const std::string base = fmt::format("{}/{}_{}", output, local_time(), safe(program));
+  path_ = base;
+  for (int i = 2; mkdir(path_.c_str(), 0777) != 0; ++i) {
+    if (errno != EEXIST || i > kMostOfASecond) {
+      throw Error("creating {}: {}", path_, std::strerror(errno));
+    }
+    path_ = fmt::format("{}-{}", base, i);
+  }
+}
+
+void OutputDirectory::remove() {
+  std::error_code ignored;  // leftover files are no error
+  std::filesystem::remove_all(path_, ignored);
+  if (created_output_) std::filesystem::remove(output_, ignored);
+}
 
 RunFiles::RunFiles(const RunOptions& options, const std::string& program, pid_t process)
     : options_(options), formats_(chosen_formats(options)), directory_(options.output, program) {
@@ -51,26 +169,16 @@ std::string RunFiles::recording() const {
   return segments_ ? segments_->first() : directory_.recording();
 }
 
-void RunFiles::conclude(const std::vector<attach::HiddenFile>& hidden) {
+void RunFiles::conclude(const std::vector<sampler::HiddenFile>& hidden) {
   hidden_now_ = nullptr;
-  keep_open(hidden);
-  write_files(substitutes(hidden_));
+  add_new(hidden, &hidden_);
+  write_files(live::substitutes(hidden_));
   if (pusher_) push_rest();
 }
 
-// Each file once, and for good: names may be looked up in it at any time.
-void RunFiles::keep_open(const std::vector<attach::HiddenFile>& files) {
-  for (const attach::HiddenFile& file : files) {
-    const auto is_same = [&file](const attach::HiddenFile& other) {
-      return other.path == file.path && other.build_id == file.build_id;
-    };
-    if (std::ranges::none_of(hidden_, is_same)) hidden_.push_back(file);
-  }
-}
-
 void RunFiles::push_file(const std::string& path) {
-  if (hidden_now_) keep_open(hidden_now_());
-  pusher_->add(path, substitutes(hidden_));
+  if (hidden_now_) add_new(hidden_now_(), &hidden_);
+  pusher_->add(path, live::substitutes(hidden_));
 }
 
 void RunFiles::push_rest() {
@@ -78,7 +186,7 @@ void RunFiles::push_rest() {
   if (segments_) {
     for (const std::string& box : segments_->boxes()) push_file(box);
   }
-  say_pushed(pusher_->finish(kFarewell), options_.push, pusher_->directory(), options_.quiet);
+  say_pushed(pusher_->finish(kPushTimeout), options_.push, pusher_->directory(), options_.quiet);
 }
 
 void RunFiles::write_files(const std::vector<symbolizer::Substitute>& substitutes) {
@@ -90,7 +198,7 @@ void RunFiles::write_files(const std::vector<symbolizer::Substitute>& substitute
     if (segments_->has_black_box() && !fs::exists(directory_.recording())) return;
     if (!segments_->has_black_box()) {
       if (!options_.quiet) say_segments();
-      // A day takes long, and nobody has asked.
+      // Results of a whole day take long. They are written only on request.
       if (options_.formats.empty() || formats_.empty()) return;
     }
   }
@@ -100,7 +208,7 @@ void RunFiles::write_files(const std::vector<symbolizer::Substitute>& substitute
 
 void RunFiles::conclude_black_box() {
   std::error_code ignored;
-  fs::remove(directory_.path(), ignored);  // if nothing is in it
+  fs::remove(directory_.path(), ignored);  // unless a box is in it
   if (options_.quiet) return;
   for (const std::string& box : segments_->boxes()) {
     fmt::print(stderr, "sampan: the black box: the last {} are in {}\n",
@@ -119,6 +227,37 @@ void RunFiles::say_segments() const {
              "        sampan export --format html {}\n",
              files.size(), static_cast<double>(size_of(files)) / 1e6, segments_->directory(),
              directory_.path(), directory_.path());
+}
+
+void check_options(const RunOptions& options, pid_t process) {
+  chosen_formats(options);
+  segment_options(options.continuous, "");
+  if (options.push.wanted()) push_options(options.push, process);
+  rate_options(options.sampling, options.quiet);
+  starts_paused(options);
+}
+
+recording::Session describe(const std::vector<std::string>& command, const RunOptions& options) {
+  recording::Session session =
+      sampler::describe_session(command, options.name, options.sampling.rate_hz, SAMPAN_VERSION);
+  session.clock = options.sampling.clock;
+  return session;
+}
+
+sampler::RecordOptions record_options(const RunOptions& options,
+                                      const recording::Session& description, RunFiles& files) {
+  return {{files.recording(), description, rate_options(options.sampling, options.quiet),
+           starts_paused(options), files.segments()},
+          options.follow};
+}
+
+recording::SessionEnd session_end(const sampler::RecordingSession& session) {
+  recording::SessionEnd end;
+  end.time_ns = session.clock().at(session.last_end_ns());
+  end.exit_status = session.root_exit().status;
+  end.exit_signal = session.root_exit().signal;
+  end.note = session.note();
+  return end;
 }
 
 }  // namespace sampan::cli

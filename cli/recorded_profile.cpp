@@ -1,16 +1,48 @@
 #include "cli/recorded_profile.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <cstdio>
 
-#include "profile/recorded_names.h"
+#include "base/clock.h"
+#include "profile/load.h"
 #include "recording/names.h"
-#include "recording/segment_files.h"
-#include "symbolizer/jit_names.h"
-#include "symbolizer/name_cache.h"
+#include "recording/segments.h"
 
 namespace sampan::cli {
+namespace {
+
+constexpr uint64_t kDelay = 1'000'000'000;
+constexpr uint64_t kInterval = 100'000'000;
+constexpr const char* kClearLine = "\r\x1b[K";
+
+}  // namespace
+
+Progress::Progress() : terminal_(isatty(STDERR_FILENO) == 1), next_ns_(monotonic_ns() + kDelay) {}
+
+Progress::~Progress() {
+  if (shown_) fmt::print(stderr, "{}", kClearLine);
+}
+
+void Progress::show(const std::string& what, size_t done, size_t all) {
+  if (is_due()) print(fmt::format("{}: {} of {}", what, done, all));
+}
+
+void Progress::show(const std::string& what) {
+  if (is_due()) print(what);
+}
+
+bool Progress::is_due() {
+  return terminal_ && monotonic_ns() >= next_ns_;
+}
+
+void Progress::print(const std::string& line) {
+  fmt::print(stderr, "{}{}", kClearLine, line);
+  std::fflush(stderr);
+  shown_ = true;
+  next_ns_ = monotonic_ns() + kInterval;
+}
 
 recording::Recording read_recording(const std::string& path) {
   recording::Recording recording = recording::read_whole(path);
@@ -22,15 +54,17 @@ recording::Recording read_recording(const std::string& path) {
 
 std::vector<std::string> find_names(profile::Profile& profile, Progress& progress,
                                     const std::vector<symbolizer::Substitute>& substitutes) {
-  symbolizer::Options options;
+  symbolizer::Options options = symbolizer::environment_options();
   options.substitutes = substitutes;
-  options.debug_server = symbolizer::DebugServer::of_environment();
-  options.jit_directories = symbolizer::default_jit_directories();
-  options.cache_directory = symbolizer::default_cache_directory();
   options.progress = [&progress](size_t done, size_t all) {
     progress.show("Finding function names", done, all);
   };
   return symbolizer::symbolize(profile, options).problems;
+}
+
+std::vector<std::string> find_names(profile::Profile& profile) {
+  Progress progress;
+  return find_names(profile, progress);
 }
 
 void record_names(const std::string& path, const profile::Profile& profile) {

@@ -1,28 +1,55 @@
-// From a recording to a profile with names: what the commands that read one have in common.
+// From a recording to a profile with names, for all commands that read one.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "cli/progress.h"
+#include "base/time.h"
 #include "profile/profile.h"
 #include "recording/reader.h"
 #include "symbolizer/symbolizer.h"
 
 namespace sampan::cli {
 
-// What is at `path` (recording_path()); says on stderr what of it is damaged. Throws Error where
-// nothing can be read.
+// One line on stderr that says what is being done, if it takes longer than a second. Only on a
+// terminal.
+class Progress {
+ public:
+  Progress();
+  ~Progress();  // erases the line
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // "Symbolizing: 1200 of 5000". Shown at most ten times a second.
+  void show(const std::string& what, size_t done, size_t all);
+  // "Writing the trace": for a step of unknown length.
+  void show(const std::string& what);
+
+ private:
+  bool is_due();
+  void print(const std::string& line);
+
+  bool terminal_;
+  bool shown_ = false;
+  MonotonicNs next_ns_;
+};
+
+// `path`: from recording_path(). Reports damage on stderr. Throws Error if nothing can be read.
 recording::Recording read_recording(const std::string& path);
 
-// Names the profile's functions. Returns what has no symbols and why, a sentence each.
+// Looks up the names of the profile's functions. Returns a sentence for each module with missing
+// names.
 std::vector<std::string> find_names(profile::Profile& profile, Progress& progress,
                                     const std::vector<symbolizer::Substitute>& substitutes = {});
 
-// Writes the names into the recording that the profile is of. Throws Error.
+std::vector<std::string> find_names(profile::Profile& profile);  // with a Progress of its own
+
+// Writes the profile's names into its recording. Throws Error.
 void record_names(const std::string& path, const profile::Profile& profile);
 
-// Says those sentences on stderr.
+// Prints these sentences on stderr.
 void print_without_symbols(const std::vector<std::string>& problems);
 
 }  // namespace sampan::cli

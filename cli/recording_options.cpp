@@ -2,17 +2,51 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 
-#include "recording/segment_files.h"
+#include "recording/segments.h"
 
 namespace sampan::cli {
 namespace {
+
+namespace fs = std::filesystem;
+
+// Most files are called "recording.sampan", so their directory gives the label.
+std::string usual_label(const fs::path& file) {
+  if (file.filename() != "recording.sampan" && file.filename() != recording::kSegmentsDirectory) {
+    return file.stem();
+  }
+  const fs::path directory = fs::absolute(file).lexically_normal().parent_path();
+  return directory.filename();
+}
+
+LabelledPath labelled(const std::string& word) {
+  const size_t equals = word.find('=');
+  if (equals == std::string::npos || equals == 0 || fs::exists(word)) {
+    const std::string path = recording_path(word);
+    return {usual_label(path), path};
+  }
+  return {word.substr(0, equals), recording_path(word.substr(equals + 1))};
+}
 
 const std::map<std::string, profile::State> kStates = {{"cpu", profile::State::kCpu},
                                                        {"waiting", profile::State::kWaiting},
                                                        {"all", profile::State::kAll}};
 
 }  // namespace
+
+std::vector<LabelledPath> labelled_paths(const std::vector<std::string>& words) {
+  std::vector<LabelledPath> paths;
+  std::set<std::string> labels;
+  for (const std::string& word : words) {
+    LabelledPath& path = paths.emplace_back(labelled(word));
+    const std::string label = path.label;
+    for (int i = 2; !labels.insert(path.label).second; ++i) {
+      path.label = label + "-" + std::to_string(i);
+    }
+  }
+  return paths;
+}
 
 std::string recording_path(const std::string& recording) {
   namespace fs = std::filesystem;
@@ -31,14 +65,14 @@ std::string RecordingOptions::directory() const {
 
 void add_selection_options(CLI::App& command, profile::Selection& selection) {
   command
-      .add_option("--thread", selection.threads, "Only threads of this name or tid (repeatable)")
+      .add_option("--thread", selection.threads, "Only threads with this name or tid (repeatable)")
       ->type_name("NAME|TID")
       ->allow_extra_args(false);
   command.add_option("--process", selection.process, "Only the process with this pid")
       ->type_name("PID");
   command
       .add_option("--label", selection.labels,
-                  "Of a merged recording: only what is from the one with this label (repeatable)")
+                  "Only what a merged recording has from the one with this label (repeatable)")
       ->type_name("LABEL")
       ->allow_extra_args(false);
   command
@@ -48,18 +82,20 @@ void add_selection_options(CLI::App& command, profile::Selection& selection) {
       ->envname("SAMPAN_STATE")
       ->type_name("cpu|waiting|all")
       ->check(CLI::IsMember({"cpu", "waiting", "all"}).description(""));
-  command.add_option("--from", selection.from_s, "Only what is after this second")->type_name("S");
-  command.add_option("--to", selection.to_s, "Only what is before this second")->type_name("S");
+  command.add_option("--from", selection.from_s, "Only what happened after this second")
+      ->type_name("S");
+  command.add_option("--to", selection.to_s, "Only what happened before this second")
+      ->type_name("S");
   command
       .add_option("--section", selection.section,
-                  "Only what threads did inside the section that the program called so")
+                  "Only what threads did inside the section with this name")
       ->type_name("NAME");
 }
 
 void add_full_names_option(CLI::App& command, bool& full_names) {
   command
       .add_flag("--full-names", full_names,
-                "Functions with template arguments and parameters, however wide that is")
+                "Show template arguments and parameters of functions, however wide they are")
       ->envname("SAMPAN_FULL_NAMES");
 }
 

@@ -1,4 +1,4 @@
-// What the commands that read a recording have in common: which one, and which part of it.
+// The options of commands that read recordings: which ones, and which part of them.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,8 +9,8 @@
 
 namespace sampan::cli {
 
-// The file of a recording, of which the file or its directory is named; of one of several files
-// their directory.
+// The file of a recording that is named by its file or its directory. For a recording of several
+// files, their directory.
 std::string recording_path(const std::string& recording);
 
 struct RecordingOptions {
@@ -23,9 +23,19 @@ struct RecordingOptions {
 
 // --thread, --process, --label, --state, --from, --to, --section.
 void add_selection_options(CLI::App& command, profile::Selection& selection);
-// --full-names, of commands that show functions in tables.
+// --full-names, for commands that show functions in tables.
 void add_full_names_option(CLI::App& command, bool& full_names);
-// RECORDING, and the same.
+// RECORDING, and the options of add_selection_options().
 void add_recording_options(CLI::App& command, RecordingOptions& options);
+
+// Recordings on a command line, each with a label: "LABEL=PATH", or a path, which is labelled with
+// the name of its directory or file.
+struct LabelledPath {
+  std::string label;
+  std::string path;  // of the file
+};
+
+// Duplicate labels get the suffixes "-2", "-3".
+std::vector<LabelledPath> labelled_paths(const std::vector<std::string>& words);
 
 }  // namespace sampan::cli

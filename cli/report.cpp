@@ -1,5 +1,6 @@
-// sampan report: what a recording says, in the terminal or as JSON.
+// sampan report: a recording as tables in the terminal, or as JSON.
 #include "reports/report.h"
+#include "profile/load.h"
 
 #include <fmt/core.h>
 
@@ -9,11 +10,10 @@
 
 #include "base/nearest.h"
 #include "cli/command.h"
-#include "cli/progress.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
 #include "profile/view.h"
-#include "recording/segment_files.h"
+#include "recording/segments.h"
 
 namespace sampan::cli {
 namespace {
@@ -51,7 +51,7 @@ Value chosen(const std::map<std::string, Value>& choices, const std::string& opt
     words.push_back(name);
     all += (all.empty() ? "" : ", ") + name;
   }
-  throw UsageError("report: {} takes one of {}; not '{}'{}", option, all, word,
+  throw UsageError("report: {} takes one of {}, not '{}'{}", option, all, word,
                    did_you_mean(word, words));
 }
 
@@ -67,10 +67,7 @@ int report(const ReportOptions& options) {
 
   profile::Profile profile = profile::load(recording::read_whole(options.recording.path()));
   const profile::View view = select(profile, options.recording.selection);
-  {
-    Progress progress;
-    page_options.notes = find_names(profile, progress);
-  }
+  page_options.notes = find_names(profile);
   fmt::print("{}", options.json ? reports::json(view, page_options.notes)
                                 : reports::page(view, page_options));
   return 0;
@@ -79,25 +76,27 @@ int report(const ReportOptions& options) {
 }  // namespace
 
 void add_report(CLI::App& app, Commands& commands) {
-  CLI::App* const command = app.add_subcommand("report", "Tables of a recording, in the terminal");
+  CLI::App* const command =
+      app.add_subcommand("report", "Show tables of a recording in the terminal");
   const auto options = std::make_shared<ReportOptions>();
   add_recording_options(*command, options->recording);
   command->add_option("--sort", options->sort, "Order of the rows")
       ->type_name("self|total|samples|name|file")
       ->envname("SAMPAN_SORT");
-  command->add_option("--by", options->by, "What has a row")
+  command->add_option("--by", options->by, "What the rows stand for")
       ->type_name("function|line|file|module|thread|process")
       ->envname("SAMPAN_BY");
-  command->add_option("--top", options->top, "Rows of the table (0: all)")
+  command->add_option("--top", options->top, "Number of rows (0: all)")
       ->envname("SAMPAN_TOP")
       ->type_name("N");
-  command->add_flag("--idle", options->idle, "Show threads that only wait, too");
-  command->add_flag("--tree", options->tree, "The call tree instead of the table");
+  command->add_flag("--idle", options->idle, "Include threads that only wait");
+  command->add_flag("--tree", options->tree, "Show the call tree instead of the table");
   command
-      ->add_option("--callers", options->callers, "Who calls the functions with this in their name")
+      ->add_option("--callers", options->callers,
+                   "Show the callers of functions whose names contain NAME")
       ->type_name("NAME");
   add_full_names_option(*command, options->full_names);
-  command->add_flag("--json", options->json, "The same as data: see docs/report-json.md");
+  command->add_flag("--json", options->json, "Print JSON, see docs/report-json.md");
   commands.actions[command] = [options] { return report(*options); };
 }
 

@@ -4,34 +4,96 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <vector>
 
-#include "attach/preloaded_waits.h"
-#include "attach/session.h"
 #include "base/clock.h"
-#include "cli/attach_options.h"
+#include "base/event_loop.h"
+#include "base/token_file.h"
 #include "cli/command.h"
-#include "cli/flush_signal.h"
-#include "cli/run_files.h"
-#include "cli/run_from_outside.h"
-#include "cli/run_options.h"
-#include "cli/shim.h"
-#include "recording/writer.h"
-#include "sampler/collector.h"
-#include "sampler/control_token.h"
-#include "sampler/descriptor_limit.h"
-#include "sampler/event_loop.h"
-#include "sampler/launch.h"
-#include "sampler/preloadable.h"
-#include "sampler/program.h"
-#include "sampler/session_info.h"
-#include "sampler/signal_relay.h"
+#include "cli/record.h"
+#include "cli/signals.h"
+#include "sampler/launch/launch.h"
+#include "sampler/launch/program.h"
+#include "sampler/process/kernel_limits.h"
 
 namespace sampan::cli {
 namespace {
 
-// Why there may be nothing to see, and what to do; "" when all is well.
-// `outside`: why it could neither be preloaded nor sampled from outside.
+// A command that is launched and recorded to its end: with the shim in it, or from outside where
+// the shim cannot be preloaded.
+class RecordedRun {
+ public:
+  RecordedRun(const std::vector<std::string>& command, const RunOptions& options, RunFiles& files,
+              const recording::Session& description)
+      : command_(command), options_(options), files_(files), description_(description) {}
+
+  // `shim`: "": it is not preloaded. `outside`: why it could be neither preloaded nor sampled from
+  // outside; "" when it can.
+  sampler::ExitState with_shim(const std::string& shim, const std::string& outside);
+  // Throws NotPermitted when no engine is permitted: the program has not been started then.
+  sampler::ExitState from_outside(const sampler::Preloadability& why);
+
+ private:
+  void sample_as_shim(const std::string& socket) {
+    session_ = sampler::record_with_shim(loop_, record_options(options_, description_, files_),
+                                         {socket, options_.sections_only, options_.python});
+  }
+  void sample_from_outside(pid_t pid, bool awaits_exec) {
+    session_ = sampler::record_from_outside(
+        loop_, pid, record_options(options_, description_, files_), "auto", awaits_exec);
+  }
+  std::string attach_again(pid_t pid);
+  void say_how(const sampler::Preloadability& why) const;
+  // Lets the program run to its end.
+  void let_run(const sampler::LaunchedProgram& program, bool outside);
+  sampler::ExitState finish(const sampler::LaunchedProgram& program, recording::SessionEnd end);
+
+  const std::vector<std::string>& command_;
+  const RunOptions& options_;
+  RunFiles& files_;
+  const recording::Session& description_;
+  const std::string token_ = read_control_token();  // before the program starts
+  sampler::SignalRelay signals_;
+  EventLoop loop_;
+  std::unique_ptr<sampler::RecordingSession> session_;
+};
+
+void RecordedRun::let_run(const sampler::LaunchedProgram& program, bool outside) {
+  sampler::raise_descriptor_limit();
+  const sampler::ControlSocket control(loop_, session_->controlled(), token_);
+  bool ended = false;
+  loop_.watch(program.pidfd.get(), [&ended] { ended = true; });
+  if (files_.segments() != nullptr) {
+    signals_.take(SIGUSR1, [&] { flush_and_say([&] { return session_->flush(); }); });
+  }
+  loop_.watch(signals_.fd(), [&] { signals_.pass_on(program.pid); });
+  // From outside, samples of its last moments may still be on their way.
+  while (!(outside ? session_->root_ended() : ended)) session_->step();
+}
+
+// `end`: its time, and its note.
+sampler::ExitState RecordedRun::finish(const sampler::LaunchedProgram& program,
+                                       recording::SessionEnd row) {
+  const sampler::ProgramEnd end = sampler::wait_for(program);
+  row.exit_status = end.exit.status;
+  row.exit_signal = end.exit.signal;
+  // CPU that was used while sampling was off was not asked for; which of it the kernel used is not
+  // known.
+  const uint64_t left_out_ns = session_->engine().empty() ? session_->left_out_ns() : 0;
+  const uint64_t of_user_ns = std::min(left_out_ns, end.user_cpu_ns);
+  row.user_cpu_ns = end.user_cpu_ns - of_user_ns;
+  row.system_cpu_ns = end.system_cpu_ns - std::min(left_out_ns - of_user_ns, end.system_cpu_ns);
+  try {
+    session_->finish(row);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "sampan: the recording is incomplete: {}\n", error.what());
+  }
+  return end.exit;
+}
+
+// Says why there may be nothing to see, and what to do; "" if all is well.
 std::string note_about(const std::string& outside, size_t joined, size_t still_running) {
   if (still_running > 0) {
     return fmt::format("{} {} still running: sampling ended with the command.", still_running,
@@ -43,64 +105,86 @@ std::string note_about(const std::string& outside, size_t joined, size_t still_r
          "environment, or end before main?";
 }
 
-// What was used while sampling was off is not asked for; which of it the kernel used is not known.
-void leave_out(uint64_t left_out_ns, recording::SessionEnd& end) {
-  const uint64_t of_user_ns = std::min(left_out_ns, end.user_cpu_ns);
-  end.user_cpu_ns -= of_user_ns;
-  end.system_cpu_ns -= std::min(left_out_ns - of_user_ns, end.system_cpu_ns);
-}
-
-// Runs the command, with the shim unless that is "", to its end; the recording is complete then.
-sampler::ExitState record(const std::vector<std::string>& command, const RunOptions& options,
-                          const std::string& shim, const std::string& outside,
-                          const recording::Session& session, RunFiles& files) {
-  sampler::SignalRelay signals;
-  sampler::EventLoop loop;
-  const uint64_t start_ns = session.start_monotonic_ns;
-  recording::Writer writer(files.recording(), session);
-  const std::string name = sampler::SessionSocket::random_name();
-  attach::PreloadedWaits waits(writer, start_ns);
-  sampler::Collector collector(loop, writer,
-                               {name,
-                                start_ns,
-                                rate_options(options.sampling, options.quiet),
-                                options.follow,
-                                {starts_paused(options), options.sections_only},
-                                options.sampling.clock == "wall" ? &waits : nullptr,
-                                files.segments()});
-
-  const sampler::ControlSocket control(loop, collector.controlled(), sampler::read_control_token());
+sampler::ExitState RecordedRun::with_shim(const std::string& shim, const std::string& outside) {
+  const std::string socket = sampler::random_socket_name();
+  sample_as_shim(socket);
   const sampler::LaunchedProgram program =
-      sampler::launch({command, shim, name, options.follow}, signals);
-  sampler::raise_descriptor_limit();
-  collector.set_root(program.pid);
-  bool ended = false;
-  loop.watch(program.pidfd.get(), [&ended] { ended = true; });
-  if (files.segments() != nullptr) {
-    signals.take(SIGUSR1, [&] { flush_and_say([&] { return collector.flush(); }); });
-  }
-  loop.watch(signals.fd(), [&] { signals.pass_on(program.pid); });
-  while (!ended) collector.step();
-
-  const size_t still_running = collector.finish();
-  const uint64_t end_ns = monotonic_ns();
-  const sampler::ProgramEnd end = sampler::wait_for(program);
-  try {
-    if (!collector.failure().empty()) throw Error("{}", collector.failure());
-    recording::SessionEnd row{
-        end_ns - start_ns, end.exit.status,
-        end.exit.signal,   end.user_cpu_ns,
-        end.system_cpu_ns, note_about(outside, collector.joined(), still_running)};
-    leave_out(collector.left_out_ns(), row);
-    writer.finish(row);
-    if (files.segments() != nullptr) files.segments()->finish(writer, row.time_ns);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "sampan: the recording is incomplete: {}\n", error.what());
-  }
-  return end.exit;
+      sampler::launch({command_, shim, socket, options_.follow, options_.environment}, signals_);
+  session_->set_root(program.pid);
+  let_run(program, false);
+  const size_t still_running = session_->detach();
+  recording::SessionEnd end;
+  end.time_ns = session_->clock().at(monotonic_ns());
+  end.note = note_about(outside, session_->joined(), still_running);
+  return finish(program, end);
 }
 
-// By the shim, or from outside where it cannot be preloaded, or not at all: the program runs in any
+// The kernel takes perf events away from a program that has changed its rights. Returns why that
+// could not be made good; the program runs already, so nothing is thrown.
+std::string RecordedRun::attach_again(pid_t pid) {
+  session_.reset();
+  unlink(files_.recording().c_str());
+  try {
+    sample_from_outside(pid, false);
+    return "";
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+void RecordedRun::say_how(const sampler::Preloadability& why) const {
+  if (!options_.quiet) {
+    fmt::print(stderr, "sampan: {}: it is sampled from outside, with the {} engine\n", why.reason,
+               session_->engine());
+  }
+  if (options_.sections_only) {
+    fmt::print(stderr, "sampan: its sections are not known from outside: all of it is sampled\n");
+  }
+}
+
+sampler::ExitState RecordedRun::from_outside(const sampler::Preloadability& why) {
+  sampler::LaunchOptions launching{command_, "", "", options_.follow, options_.environment};
+  launching.before_exec = [this](pid_t pid) { sample_from_outside(pid, true); };
+  const sampler::LaunchedProgram program = sampler::launch(launching, signals_);
+  const bool changes_rights = why.kind == sampler::Preload::kOtherRights;
+  const std::string refused = changes_rights ? attach_again(program.pid) : "";
+  if (!refused.empty()) {  // only its end is recorded: nobody joins
+    sample_as_shim(sampler::random_socket_name());
+    let_run(program, false);
+  } else {
+    say_how(why);
+    let_run(program, true);
+  }
+  session_->detach();
+  recording::SessionEnd end = session_end(*session_);
+  if (!refused.empty()) {
+    end.time_ns = session_->clock().at(monotonic_ns());
+    end.note = "It changed its rights, and could not be sampled after that: " + refused;
+  }
+  return finish(program, end);
+}
+
+constexpr const char* kShim = "libsampan_preload.so";
+
+// Beside the program (a build directory), or where `meson install` puts it. Returns an absolute
+// path. Throws Error, which says where it was looked for.
+std::string find_shim() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path libraries = here.parent_path() / "lib";
+  std::vector<fs::path> places = {here, libraries / "sampan"};
+  for (const auto& entry : fs::directory_iterator(libraries, error)) {
+    places.push_back(entry.path() / "sampan");  // lib/x86_64-linux-gnu/sampan
+  }
+  for (const fs::path& place : places) {
+    if (access((place / kShim).c_str(), R_OK) == 0) return place / kShim;
+  }
+  throw Error("{} was found neither in {} nor in {}: build or install sampan whole", kShim,
+              here.string(), (libraries / "sampan").string());
+}
+
+// Samples by the shim; from outside if it cannot be preloaded; or not at all. The program runs in any
 // case.
 sampler::ExitState record_somehow(const std::vector<std::string>& command,
                                   const RunOptions& options, const recording::Session& session,
@@ -108,27 +192,24 @@ sampler::ExitState record_somehow(const std::vector<std::string>& command,
   const std::string shim = find_shim();
   const sampler::Preloadability program =
       sampler::preloadability(sampler::find_program(command[0]));
-  if (program.kind == sampler::Preload::kYes) {
-    return record(command, options, shim, "", session, files);
-  }
+  const auto run = [&] { return RecordedRun(command, options, files, session); };
+  if (program.kind == sampler::Preload::kYes) return run().with_shim(shim, "");
   std::string outside = program.reason + ".";
-  // Of a program with more rights than ours nobody may see anything.
+  // We may not look into a program with more rights than ours.
   const bool may_look = program.kind != sampler::Preload::kOtherRights || geteuid() == 0;
   if (program.kind != sampler::Preload::kOtherMachine && may_look) {
     try {
-      return record_from_outside(command, options, program, session, files);
-    } catch (const attach::NotPermitted& refused) {
+      return run().from_outside(program);
+    } catch (const sampler::NotPermitted& refused) {
       outside += fmt::format(" From outside {}", refused.what());
     }
   }
-  return record(command, options, program.refuses() ? "" : shim, outside, session, files);
+  return run().with_shim(program.refuses() ? "" : shim, outside);
 }
 
 sampler::ExitState launch_and_record(const std::vector<std::string>& command,
                                      const RunOptions& options) {
-  recording::Session session =
-      sampler::describe_session(command, options.name, options.sampling.rate_hz, SAMPAN_VERSION);
-  session.clock = options.sampling.clock;
+  const recording::Session session = describe(command, options);
   RunFiles files(options, session.program);
   sampler::ExitState exit;
   try {
@@ -146,13 +227,11 @@ sampler::ExitState launch_and_record(const std::vector<std::string>& command,
   return exit;
 }
 
-int run(const std::vector<std::string>& command, const RunOptions& options) {
+}  // namespace
+
+int run_and_record(const std::vector<std::string>& command, const RunOptions& options) {
   if (command.empty()) throw UsageError("run: no program given\nsampan run [options] -- COMMAND");
-  chosen_formats(options);  // what is wrong is said before the program starts
-  segment_options(options.continuous, "");
-  if (options.push.wanted()) push_options(options.push, 0);
-  rate_options(options.sampling, options.quiet);
-  starts_paused(options);
+  check_options(options, 0);
   try {
     return sampler::exit_like(launch_and_record(command, options));
   } catch (const sampler::LaunchError& error) {
@@ -164,12 +243,16 @@ int run(const std::vector<std::string>& command, const RunOptions& options) {
   }
 }
 
+namespace {
+
 void add(CLI::App& app, Commands& commands, const char* name, const char* description) {
   CLI::App* command = app.add_subcommand(name, description);
   command->footer(fmt::format("sampan {} [OPTIONS] -- COMMAND [ARG...]", name));
   const auto options = std::make_shared<RunOptions>();
   add_run_options(*command, *options);
-  commands.actions[command] = [options, &commands] { return run(commands.program, *options); };
+  commands.actions[command] = [options, &commands] {
+    return run_and_record(commands.program, *options);
+  };
 }
 
 // `run`, and with -p `attach`.
@@ -183,7 +266,7 @@ void add_record(CLI::App& app, Commands& commands) {
   pid->type_name("PID");
   const CLI::Option* follow = command->get_option("--follow");
   commands.actions[command] = [options, follow, &commands] {
-    if (options->target.empty()) return run(commands.program, options->run);
+    if (options->target.empty()) return run_and_record(commands.program, options->run);
     if (!commands.program.empty()) throw UsageError("record: either -p PID or a command");
     if (follow->count() == 0) options->run.follow = false;
     return attach_and_record(*options);

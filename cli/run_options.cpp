@@ -3,13 +3,28 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdio>
 #include <cstdlib>
 
 #include "base/nearest.h"
 #include "cli/command.h"
+#include "sampler/record.h"
+#include "wire/control_block.h"
 
 namespace sampan::cli {
 namespace {
+
+double parse_share(const std::string& text) {
+  double percent = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, percent, std::chars_format::fixed);
+  if (error != std::errc() || rest + 1 != end || *rest != '%' || !(percent > 0 && percent <= 100)) {
+    throw UsageError("--max-overhead {}: must be a share of the program's CPU, such as 1% or 0.5%",
+                     text);
+  }
+  return percent / 100;
+}
 
 const std::vector<std::string> kUsualFormats = {"html", "trace", "pprof"};
 
@@ -21,39 +36,85 @@ std::vector<std::string> format_names() {
 
 }  // namespace
 
+void add_sampling_options(CLI::App& command, SamplingOptions& options) {
+  command.add_option("--rate", options.rate_hz, "Samples per second of CPU of each thread")
+      ->envname("SAMPAN_RATE")
+      ->type_name("HZ")
+      ->capture_default_str()
+      ->check(CLI::Range(1u, wire::kHighestRateHz).description(""));
+  command
+      .add_option("--clock", options.clock,
+                  "What is sampled: only threads on CPU, or waiting threads, too")
+      ->envname("SAMPAN_CLOCK")
+      ->type_name("cpu|wall")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"cpu", "wall"}).description(""));
+  command
+      .add_option(
+          "--max-overhead", options.max_overhead,
+          "Lower the rate if sampling costs more than this share of the program's CPU, such "
+          "as 1%")
+      ->envname("SAMPAN_MAX_OVERHEAD")
+      ->type_name("PERCENT");
+}
+
+void add_engine_option(CLI::App& command, std::string& engine, const std::string& description) {
+  std::vector<std::string> names = sampler::engine_names();
+  names.insert(names.begin(), "auto");
+  command
+      .add_option("--engine", engine,
+                  description + ": by this engine, or by the first one that is permitted")
+      ->envname("SAMPAN_ENGINE")
+      ->type_name(fmt::format("{}", fmt::join(names, "|")))
+      ->check(CLI::IsMember(names).description(""));
+}
+
+sampler::RateOptions rate_options(const SamplingOptions& options, bool quiet) {
+  sampler::RateOptions rate;
+  rate.asked_hz = options.rate_hz;
+  if (!options.max_overhead.empty()) rate.max_overhead = parse_share(options.max_overhead);
+  if (!quiet) rate.say = [](const std::string& what) { fmt::print(stderr, "sampan: {}\n", what); };
+  return rate;
+}
+
 void add_run_options(CLI::App& command, RunOptions& options) {
   add_sampling_options(command, options.sampling);
-  command.add_option("--output", options.output, "Where each run's directory is made")
+  command.add_option("--output", options.output, "Directory in which each run gets a directory")
       ->envname("SAMPAN_OUTPUT")
       ->type_name("DIR")
       ->capture_default_str();
   command
       .add_option("--format", options.formats,
-                  fmt::format("What is written beside the recording: {} (repeatable)",
+                  fmt::format("Files to write beside the recording: {} (repeatable)",
                               fmt::join(format_names(), ", ")))
       ->envname("SAMPAN_FORMAT")
       ->type_name("FORMAT")
       ->allow_extra_args(false)
       ->delimiter(',');
-  command.add_flag("--follow,!--no-follow", options.follow, "Profile its children too")
+  command.add_flag("--follow,!--no-follow", options.follow, "Profile child processes, too")
       ->envname("SAMPAN_FOLLOW");
-  command.add_flag("--quiet", options.quiet, "No page at the end")->envname("SAMPAN_QUIET");
+  command.add_flag("--quiet", options.quiet, "Print no report at the end")->envname("SAMPAN_QUIET");
   command
       .add_flag("--symbolize,!--no-symbolize", options.symbolize,
-                "Write the names of functions into the recording")
+                "Write function names into the recording")
       ->envname("SAMPAN_SYMBOLIZE");
   command.add_option("--name", options.name, "Name of the run (default: the program's)")
       ->envname("SAMPAN_NAME")
       ->type_name("NAME");
-  command.add_flag("--start-paused", options.start_paused,
-                   "No samples until the program or `sampan ctl` asks (SAMPAN_START=paused)");
+  command.add_flag(
+      "--start-paused", options.start_paused,
+      "Take no samples until the program or `sampan ctl` asks for them (SAMPAN_START=paused)");
   command
       .add_flag("--sections-only", options.sections_only,
-                "Samples only while the program has a section open")
+                "Take samples only while the program has a section open")
       ->envname("SAMPAN_SECTIONS_ONLY");
   command
+      .add_flag("--python,!--no-python", options.python,
+                "Show the functions of a Python interpreter among the native frames")
+      ->envname("SAMPAN_PYTHON");
+  command
       .add_option("--max-sections", options.max_sections,
-                  "A directory each for so many sections, the longest; 0: none")
+                  "Write a directory for each of this many sections, longest first; 0: none")
       ->envname("SAMPAN_MAX_SECTIONS")
       ->type_name("N")
       ->capture_default_str();
@@ -66,7 +127,7 @@ bool starts_paused(const RunOptions& options) {
   const char* variable = std::getenv("SAMPAN_START");
   const std::string start = variable != nullptr ? variable : "";
   if (!start.empty() && start != "paused" && start != "running") {
-    throw UsageError("SAMPAN_START is '{}': it may be paused or running", start);
+    throw UsageError("SAMPAN_START is '{}': must be paused or running", start);
   }
   return options.start_paused || start == "paused";
 }

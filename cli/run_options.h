@@ -1,17 +1,35 @@
-// The options of `run`, which a program that is profiled without the launcher takes from the
-// environment. Each option has its variable.
+// The options of `run`, and those of them that attach, serve and top share. Each option has an
+// environment variable, from which `collect` takes it when a program is profiled without the
+// launcher.
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/continuous_options.h"
 #include "cli/push_options.h"
-#include "cli/sampling_options.h"
 #include "exporters/exporter.h"
+#include "sampler/recorder/rate_control.h"
 
 namespace sampan::cli {
+
+struct SamplingOptions {
+  unsigned rate_hz = 250;
+  std::string clock = "cpu";      // or "wall"
+  std::string max_overhead = {};  // "1%"; "": no limit
+};
+
+// --rate, --clock, --max-overhead. The values in `options` are the defaults.
+void add_sampling_options(CLI::App& command, SamplingOptions& options);
+
+// --engine: "auto", or the name of an engine that samples from outside.
+void add_engine_option(CLI::App& command, std::string& engine, const std::string& description);
+
+// The rate, and what it may cost. Changes that matter are said on stderr unless `quiet`. Throws
+// UsageError.
+sampler::RateOptions rate_options(const SamplingOptions& options, bool quiet);
 
 struct RunOptions {
   SamplingOptions sampling;
@@ -23,12 +41,16 @@ struct RunOptions {
   std::string name;
   bool start_paused = false;
   bool sections_only = false;
+  bool python = true;
   size_t max_sections = exporters::kUsualSections;
   ContinuousOptions continuous;
   PushOptions push;
+  // The command's, "NAME=value"; absent: ours.
+  std::optional<std::vector<std::string>> environment;
 };
 
-// Declares them on `command`, which fills `options` when it is parsed. `options` must outlive it.
+// Declares the options on `command`, which fills `options` when it is parsed. `options` must
+// outlive `command`.
 void add_run_options(CLI::App& command, RunOptions& options);
 
 // The formats that were asked for, or the usual ones; "none" asks for none. Throws UsageError with

@@ -1,43 +1,168 @@
 // sampan serve PID | -- COMMAND | RECORDING
 #include <fmt/core.h>
 
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
 
-#include "attach/permission.h"
 #include "base/error.h"
+#include "base/token_file.h"
 #include "cli/command.h"
-#include "cli/dump.h"
+#include "cli/continuous_options.h"
+#include "cli/push_options.h"
 #include "cli/recording_options.h"
-#include "cli/serve_options.h"
-#include "cli/stop_signals.h"
-#include "http/listener.h"
-#include "sampler/control_token.h"
-#include "sampler/descriptor_limit.h"
-#include "serve/service.h"
-#include "serve/sources.h"
-#include "symbolizer/jit_names.h"
-#include "symbolizer/name_cache.h"
+#include "cli/run_options.h"
+#include "cli/signals.h"
+#include "remote/http/listener.h"
+#include "remote/http/server.h"
+#include "remote/live/capture.h"
+#include "remote/live/dump.h"
+#include "remote/serve/service.h"
+#include "remote/serve/source.h"
+#include "sampler/inspect/permission.h"
+#include "sampler/process/kernel_limits.h"
 
 namespace sampan::cli {
 namespace {
 
-constexpr int kLookMs = 200;  // how soon the end of the process is seen
+struct ServeOptions {
+  std::string target;  // a pid, a program's name, or a recording
+  uint16_t port = 0;
+  std::string bind = "127.0.0.1";
+  std::string token_file;
+  std::string certificate_file;
+  std::string key_file;
+  bool stay = false;
+  SamplingOptions sampling = {.rate_hz = 100};
+  ContinuousOptions continuous;
+  std::string output = "sampan-profiles";  // with --continuous
+  PushOptions push;                        // with --continuous
+  std::string engine = "auto";
+  bool follow = true;
+};
+
+constexpr size_t kLongestPem = size_t{1} << 20;
+
+std::string read_pem(const std::string& path, const char* option) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  if (!file) throw Error("{}: reading {}: {}", option, path, std::strerror(errno));
+  if (text.size() > kLongestPem || text.find("-----BEGIN ") == text.npos) {
+    throw Error("{}: {} is not a PEM file", option, path);
+  }
+  return text;
+}
+
+void add_serve_options(CLI::App& command, ServeOptions& options) {
+  command.add_option("TARGET", options.target,
+                     "A process, or its name if it is unique; or a recording");
+  command.add_option("--port", options.port, "Port (default: any free one, which is printed)")
+      ->envname("SAMPAN_PORT")
+      ->type_name("PORT");
+  command
+      .add_option("--bind", options.bind,
+                  "Address to serve on; other than loopback addresses need --token-file")
+      ->envname("SAMPAN_BIND")
+      ->type_name("ADDRESS")
+      ->capture_default_str();
+  command
+      .add_option("--token-file", options.token_file,
+                  "File with the token that clients must send, as bearer token or as ?token=")
+      ->envname("SAMPAN_TOKEN_FILE")
+      ->type_name("FILE");
+  command.add_option("--cert", options.certificate_file, "TLS: certificate, PEM")
+      ->envname("SAMPAN_CERT")
+      ->type_name("FILE");
+  command.add_option("--key", options.key_file, "TLS: key of the certificate, PEM")
+      ->envname("SAMPAN_KEY")
+      ->type_name("FILE");
+  command
+      .add_flag("--stay", options.stay,
+                "Serve the recording after the end of the process, until Ctrl-C")
+      ->envname("SAMPAN_STAY");
+  add_sampling_options(command, options.sampling);
+  add_continuous_options(command, options.continuous);
+  command.add_option("--output", options.output, "With --continuous: directory for recordings")
+      ->envname("SAMPAN_OUTPUT")
+      ->type_name("DIR")
+      ->capture_default_str();
+  add_push_options(command, options.push);
+  add_engine_option(command, options.engine, "How a running process is sampled");
+  command
+      .add_flag("--follow,!--no-follow", options.follow,
+                "Profile child processes, too (default: for commands)")
+      ->envname("SAMPAN_FOLLOW");
+}
+
+// How to capture the process `running`, or `program` if it is not empty. Throws UsageError.
+live::CaptureOptions capture_options(const CLI::App& command, const ServeOptions& options,
+                                     const std::vector<std::string>& program,
+                                     std::optional<pid_t> running = {}) {
+  if (options.push.wanted()) {
+    if (!options.continuous.continuous) {
+      throw UsageError("serve: --push needs --continuous, whose segments are pushed");
+    }
+    push_options(options.push, -1);
+  }
+  segment_options(options.continuous, "");
+  rate_options(options.sampling, true);
+  live::CaptureOptions capture;
+  capture.detached_streams = program.empty();
+  live::RecorderConfig& recorder = capture.recorder;
+  recorder.command = program;
+  recorder.pid = running.value_or(0);
+  recorder.rate_hz = options.sampling.rate_hz;
+  recorder.clock = options.sampling.clock;
+  recorder.max_overhead = options.sampling.max_overhead;
+  recorder.engine = options.engine;
+  const bool asked = command.get_option("--follow")->count() > 0;
+  recorder.follow = asked ? options.follow : !program.empty();
+  if (options.continuous.continuous) {
+    capture.kept_in = options.output;
+    const ContinuousOptions& continuous = options.continuous;
+    recorder.rotate = continuous.rotate.empty() ? kUsualRotate : continuous.rotate;
+    recorder.keep = continuous.keep.empty() ? kUsualKeep : continuous.keep;
+    const PushOptions& push = options.push;
+    recorder.push = {push.url,        push.format,  push.spool,  push.spool_size,
+                     push.token_file, push.ca_file, push.labels, push.headers};
+  }
+  return capture;
+}
+
+// Reads both files, if they are given. Throws UsageError if only one is given, Error if one cannot
+// be read.
+http::Certificate read_certificate(const ServeOptions& options) {
+  if (options.certificate_file.empty() != options.key_file.empty()) {
+    throw UsageError("serve: --cert and --key must be given together");
+  }
+  if (options.certificate_file.empty()) return {};
+  return {read_pem(options.certificate_file, "--cert"), read_pem(options.key_file, "--key")};
+}
+
+constexpr int kLookMs = 200;  // the delay until the end of the process is noticed
 
 http::Listener listen(const ServeOptions& options, const http::Certificate& certificate) {
   http::Listener listener(options.bind, options.port);
   if (!listener.is_loopback() && options.token_file.empty()) {
-    throw UsageError(
-        "serve: {} can be reached from other machines: name a file with a secret by --token-file",
-        options.bind);
+    throw UsageError("serve: {} can be reached from other machines: --token-file is required",
+                     options.bind);
   }
   const bool encrypted = !certificate.certificate.empty();
   fmt::print("{}://{}/\n", encrypted ? "https" : "http", listener.authority());
   std::fflush(stdout);
   if (!listener.is_loopback() && !encrypted) {
-    fmt::print(stderr, "sampan: the token and the answers travel as they are: --cert and --key\n");
+    fmt::print(stderr,
+               "sampan: the token and the answers are not encrypted: use --cert and --key\n");
   }
   return listener;
 }
@@ -46,11 +171,9 @@ serve::ServiceOptions service_options(const ServeOptions& options,
                                       const http::Certificate& certificate) {
   serve::ServiceOptions service{.certificate = certificate};
   if (!options.token_file.empty()) {
-    service.token = sampler::read_token(options.token_file, "--token-file");
+    service.token = read_token(options.token_file, "--token-file");
   }
-  service.names.debug_server = symbolizer::DebugServer::of_environment();
-  service.names.jit_directories = symbolizer::default_jit_directories();
-  service.names.cache_directory = symbolizer::default_cache_directory();
+  service.names = symbolizer::environment_options();
   return service;
 }
 
@@ -66,32 +189,29 @@ int serve_recording(const ServeOptions& options) {
   return 0;
 }
 
-// The process that was captured first, as it is now.
+// The current threads of the process that was captured first.
 std::string dump_of(serve::LiveSource& source) {
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
-  const uint64_t now_ns = source.now_ns();
+  const SessionNs now_ns = source.now_ns();
   const recording::Recording recording = source.read(now_ns, now_ns);
-  if (recording.processes.empty()) throw Error("the process has not begun yet");
-  return dump_as_json(take_dump(recording.processes.front().pid, {}));
+  if (recording.processes.empty()) throw Error("the process has not started yet");
+  return live::dump_as_json(live::take_dump(recording.processes.front().pid, {}));
 }
 
-int serve_process(const CLI::App& command, ServeOptions options,
+int serve_process(const CLI::App& command, const ServeOptions& options,
                   const std::vector<std::string>& program) {
-  capture_options(command, options, program);  // what is wrong is said before anything begins
+  capture_options(command, options, program);  // checks the options before anything starts
   const http::Certificate certificate = read_certificate(options);
   serve::ServiceOptions service = service_options(options, certificate);
   std::optional<pid_t> running;
-  if (program.empty()) {
-    running = attach::find_process(options.target);
-    options.target = std::to_string(*running);
-  }
+  if (program.empty()) running = sampler::find_process(options.target);
   const http::Listener listener = listen(options, certificate);
-  serve::LiveSource source(capture_options(command, options, program), running);
+  serve::LiveSource source(capture_options(command, options, program, running), running);
   if (options.continuous.continuous) {
     fmt::print(stderr, "sampan: recording into {}\n", source.directory());
   }
-  StopSignals stop;  // only now: the recorder would inherit what is blocked
+  StopSignals stop;  // after the recorder started, which would inherit blocked signals
   sampler::raise_descriptor_limit();
   service.dump = [&source] { return dump_of(source); };
   const serve::Service served(listener, source, service);
@@ -99,7 +219,7 @@ int serve_process(const CLI::App& command, ServeOptions options,
     if (stop.wait(kLookMs)) return source.finish();
   }
   if (options.stay) {
-    fmt::print(stderr, "sampan: the process has ended; what was recorded is served until Ctrl-C\n");
+    fmt::print(stderr, "sampan: the process has ended; its recording is served until Ctrl-C\n");
     stop.wait();
   }
   return source.finish();
@@ -108,7 +228,7 @@ int serve_process(const CLI::App& command, ServeOptions options,
 int serve(const CLI::App& command, const ServeOptions& options,
           const std::vector<std::string>& program) {
   if (program.empty() == options.target.empty()) {
-    throw UsageError("serve: either a process, or a recording, or -- COMMAND");
+    throw UsageError("serve: needs either a process, or a recording, or -- COMMAND");
   }
   if (program.empty() && std::filesystem::exists(recording_path(options.target))) {
     return serve_recording(options);
@@ -120,7 +240,7 @@ int serve(const CLI::App& command, const ServeOptions& options,
 
 void add_serve(CLI::App& app, Commands& commands) {
   CLI::App* const command = app.add_subcommand(
-      "serve", "Answer over HTTP: the page, pprof, Prometheus, of a process while it runs");
+      "serve", "Serve a running process over HTTP: the page, pprof, Prometheus metrics");
   command->footer("sampan serve [OPTIONS] TARGET | -- COMMAND [ARG...]");
   const auto options = std::make_shared<ServeOptions>();
   add_serve_options(*command, *options);

@@ -1,5 +1,6 @@
-// sampan spans: how long what the program marked took, and what was done in it.
+// sampan spans: the durations of the spans that the program marked, and what happened in them.
 #include "reports/spans.h"
+#include "profile/load.h"
 
 #include <fmt/core.h>
 
@@ -8,10 +9,9 @@
 #include <string>
 
 #include "cli/command.h"
-#include "cli/progress.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
-#include "profile/sampled_spans.h"
+#include "profile/spans.h"
 #include "profile/view.h"
 
 namespace sampan::cli {
@@ -45,10 +45,7 @@ int explain(const SpansOptions& options) {
   reports::PageOptions page_options = reports::page_options_for(stdout);
   page_options.top = options.top;
   page_options.full_names = options.full_names;
-  {
-    Progress progress;
-    page_options.notes = find_names(profile, progress);
-  }
+  page_options.notes = find_names(profile);
   const profile::View view = select(profile, options.recording.selection);
   profile::SampledSpans sampled(profile);
   const profile::SpanExplanation explanation = explain_span(view, options.explain, sampled);
@@ -61,7 +58,7 @@ int spans(const SpansOptions& options) {
   if (options.csv && options.json) throw UsageError("spans: either --csv or --json");
   if (!options.explain.empty()) {
     if (options.csv || options.tree)
-      throw UsageError("spans: --explain has no --csv and no --tree");
+      throw UsageError("spans: --explain cannot be combined with --csv or --tree");
     return explain(options);
   }
   const profile::Profile profile = profile::load(read_recording(options.recording.path()));
@@ -79,20 +76,20 @@ int spans(const SpansOptions& options) {
 
 void add_spans(CLI::App& app, Commands& commands) {
   CLI::App* const command =
-      app.add_subcommand("spans", "How long what the program marked as spans took");
+      app.add_subcommand("spans", "Show the durations of the spans that the program marked");
   const auto options = std::make_shared<SpansOptions>();
   add_recording_options(*command, options->recording);
-  command->add_flag("--tree", options->tree, "Spans below the spans around them");
+  command->add_flag("--tree", options->tree, "Show nested spans below their parents");
   command->add_flag("--cpu", options->cpu,
-                    "What threads did in them, from the samples: on CPU, waiting");
+                    "Show what threads did in them, from the samples: on CPU, waiting");
   command
       ->add_option("--explain", options->explain,
-                   "What the slowest 1 % of the spans of this name do differently")
+                   "Show what the slowest 1 % of the spans with this name do differently")
       ->type_name("NAME");
-  command->add_option("--top", options->top, "Rows of the table (0: all)")->type_name("N");
+  command->add_option("--top", options->top, "Number of rows (0: all)")->type_name("N");
   add_full_names_option(*command, options->full_names);
-  command->add_flag("--csv", options->csv, "All rows as comma-separated values");
-  command->add_flag("--json", options->json, "The same as data: see docs/spans-json.md");
+  command->add_flag("--csv", options->csv, "Print all rows as comma-separated values");
+  command->add_flag("--json", options->json, "Print JSON, see docs/spans-json.md");
   commands.actions[command] = [options] { return spans(*options); };
 }
 

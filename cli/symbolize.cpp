@@ -1,5 +1,5 @@
-// sampan symbolize: writes the names of functions into a recording, so that it can be read where
-// the binaries and their debug files are not.
+// sampan symbolize: writes function names into a recording, so that it can be read where the
+// binaries and their debug files are missing.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/progress.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
-#include "profile/profile.h"
-#include "profile/recorded_names.h"
-#include "recording/segment_files.h"
+#include "profile/frames.h"
+#include "profile/load.h"
+#include "recording/segments.h"
 
 namespace sampan::cli {
 namespace {
@@ -27,10 +26,7 @@ void symbolize(const std::string& path) {
   const auto before = std::ranges::count_if(profile.locations, is_known);
   const std::vector<profile::JitName> jit_before = profile.jit_names;
   std::vector<std::string> problems;
-  {
-    Progress progress;
-    problems = find_names(profile, progress);
-  }
+  problems = find_names(profile);
   const auto now = std::ranges::count_if(profile.locations, is_known);
   if (now != before || profile.jit_names != jit_before) record_names(path, profile);
   fmt::print("{} of {} addresses have functions, files and lines, {} of them new\n", now,
@@ -38,7 +34,7 @@ void symbolize(const std::string& path) {
   print_without_symbols(problems);
 }
 
-// Of segments each is a file by itself.
+// Each segment is a file.
 int symbolize_all(const std::string& path) {
   if (!std::filesystem::is_directory(path)) {
     symbolize(path);
@@ -51,8 +47,8 @@ int symbolize_all(const std::string& path) {
 }  // namespace
 
 void add_symbolize(CLI::App& app, Commands& commands) {
-  CLI::App* const command =
-      app.add_subcommand("symbolize", "Write names into a recording, to read it elsewhere");
+  CLI::App* const command = app.add_subcommand(
+      "symbolize", "Write function names into a recording, to read it elsewhere");
   const auto recording = std::make_shared<std::string>();
   command->add_option("RECORDING", *recording, "A run's directory, or its recording.sampan")
       ->required();

@@ -1,4 +1,4 @@
-// sampan top [options] PID | URL | -- COMMAND: what a program does, while it does it.
+// sampan top [options] PID | URL | -- COMMAND: what a program is doing, live.
 #include <fmt/core.h>
 #include <locale.h>
 #include <sys/ioctl.h>
@@ -10,23 +10,22 @@
 #include <memory>
 #include <optional>
 
-#include "attach/permission.h"
-#include "attach/proc_task.h"
-#include "cli/attach_options.h"
-#include "cli/browser.h"
+#include "base/token_file.h"
 #include "cli/command.h"
-#include "cli/output_directory.h"
-#include "cli/sampling_options.h"
-#include "cli/stop_signals.h"
+#include "cli/record.h"
+#include "cli/run_options.h"
+#include "cli/signals.h"
 #include "exporters/exporter.h"
+#include "profile/load.h"
 #include "profile/view.h"
-#include "recording/join.h"
-#include "recording/write.h"
-#include "sampler/control_token.h"
+#include "recording/segments.h"
+#include "recording/writer.h"
+#include "remote/top/loop.h"
+#include "remote/top/render.h"
+#include "sampler/inspect/permission.h"
+#include "sampler/process/proc_task.h"
 #include "symbolizer/name_cache.h"
 #include "symbolizer/symbolizer.h"
-#include "top/json.h"
-#include "top/loop.h"
 
 namespace sampan::cli {
 namespace {
@@ -36,7 +35,7 @@ struct TopOptions {
   std::string token_file;
   SamplingOptions sampling = {.rate_hz = 100, .clock = "wall"};
   std::string engine = "auto";
-  std::optional<bool> follow = {};  // absent: as run and attach do
+  std::optional<bool> follow = {};  // none: the default of run or attach
   double delay_s = 1;
   double window_s = 5;
   std::string look = "threads";
@@ -51,9 +50,9 @@ uint64_t nanoseconds(double seconds) {
   return static_cast<uint64_t>(seconds * 1e9);
 }
 
-// One of these.
+// Exactly one of these is set.
 struct Target {
-  std::string url = {};  // of a sampan that serves
+  std::string url = {};  // of a `sampan serve`
   pid_t pid = 0;
   std::vector<std::string> command = {};
 };
@@ -62,27 +61,26 @@ bool is_url(const std::string& word) {
   return word.starts_with("http://") || word.starts_with("https://");
 }
 
-// What is served, or a capture, as `attach` or `run` is told to make it.
+// The served capture, or an own one by the options of `attach` or `run`.
 std::unique_ptr<top::Source> source_of(const TopOptions& options, const Target& target) {
   if (!target.url.empty()) {
     const std::string token =
-        options.token_file.empty() ? "" : sampler::read_token(options.token_file, "--token-file");
+        options.token_file.empty() ? "" : read_token(options.token_file, "--token-file");
     return top::remote_source(target.url, token);
   }
   const bool attaches = target.pid != 0;
-  std::vector<std::string> words = as_words(options.sampling);
-  words.insert(words.begin(), attaches ? "attach" : "run");
-  words.emplace_back(options.follow.value_or(!attaches) ? "--follow" : "--no-follow");
-  if (attaches) {
-    words.insert(words.end(), {"--engine", options.engine, std::to_string(target.pid)});
-  } else {
-    words.emplace_back("--");
-    words.insert(words.end(), target.command.begin(), target.command.end());
-  }
-  return top::capture_source({words, true}, !attaches);
+  live::RecorderConfig recorder;
+  recorder.command = target.command;
+  recorder.pid = target.pid;
+  recorder.rate_hz = options.sampling.rate_hz;
+  recorder.clock = options.sampling.clock;
+  recorder.max_overhead = options.sampling.max_overhead;
+  recorder.engine = options.engine;
+  recorder.follow = options.follow.value_or(!attaches);
+  return top::capture_source({recorder, true}, !attaches);
 }
 
-void find_names(profile::Profile& profile) {
+void look_up_names(profile::Profile& profile) {
   symbolizer::Options options;
   options.cache_directory = symbolizer::default_cache_directory();
   symbolizer::symbolize(profile, options);
@@ -92,13 +90,13 @@ void save(const recording::Recording& recording, const std::string& path) {
   recording::write(recording::rebased(recording), path);
 }
 
-// Beside the recording, as a run leaves it.
+// Writes the page beside the recording, as a run does.
 std::string open_page(recording::Recording recording, const std::string& output) {
   const OutputDirectory directory(output, recording.session.program);
   recording = recording::rebased(std::move(recording));
   recording::write(recording, directory.recording());
   profile::Profile profile = profile::load(std::move(recording));
-  find_names(profile);
+  look_up_names(profile);
   const std::string path = directory.path() + "/profile.html";
   const exporters::Format& format = exporters::format("html");
   format.write(profile::select(profile), path, format.max_size);
@@ -106,7 +104,7 @@ std::string open_page(recording::Recording recording, const std::string& output)
   return problem.empty() ? path : fmt::format("{} ({})", path, problem);
 }
 
-// What COLUMNS and LINES say, else the terminal's size, else 80x24.
+// COLUMNS and LINES, else the terminal's size, else 80x24.
 top::Size size_of_stdout() {
   top::Size size;
   if (winsize window{}; ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col != 0) {
@@ -127,10 +125,10 @@ top::Screen first_screen(const TopOptions& options, const Target& target) {
   top::Screen screen;
   top::Status& status = screen.status;
   if (!target.url.empty()) {
-    status.target = target.url;  // at which rate, the recording says
+    status.target = target.url;  // the recording has its rate
   } else {
     const std::vector<std::string> words =
-        target.pid != 0 ? attach::command_line_of(target.pid) : target.command;
+        target.pid != 0 ? sampler::command_line_of(target.pid) : target.command;
     const std::string program = words.empty() ? "" : words.front();
     status.target = program.substr(program.rfind('/') + 1);
     if (target.pid != 0) status.target += fmt::format(" ({})", target.pid);
@@ -142,7 +140,7 @@ top::Screen first_screen(const TopOptions& options, const Target& target) {
   return screen;
 }
 
-// The exit status, which is the command's where that has ended by itself.
+// The exit status: the command's if it ended by itself.
 int end(top::Source& source) {
   const bool ended = source.over();
   const std::optional<int> status = source.finish();
@@ -154,10 +152,10 @@ int print_once(const TopOptions& options, const Target& target) {
   top::Screen screen = first_screen(options, target);
   screen.status.window_ns = nanoseconds(options.delay_s);
   top::History history(screen.status.window_ns);
-  top::Refresher refresher(*source, history, find_names);
+  top::Refresher refresher(*source, history, look_up_names);
   {
     StopSignals stop;
-    refresher.refresh();  // what was before the delay is not shown
+    refresher.refresh();  // samples from before the delay are not shown
     stop.wait(static_cast<int>(options.delay_s * 1000));
     refresher.refresh();
     stop.take();
@@ -179,7 +177,7 @@ int watch(const TopOptions& options, const Target& target) {
   top::Screen screen = first_screen(options, target);
   screen.status.window_ns = nanoseconds(options.window_s);
   top::History history(screen.status.window_ns);
-  top::Refresher refresher(*source, history, find_names);
+  top::Refresher refresher(*source, history, look_up_names);
   std::string last_words;
   {
     StopSignals stop;
@@ -201,19 +199,19 @@ int run_top(const TopOptions& options, const std::vector<std::string>& command) 
   rate_options(options.sampling, true);
   if (options.target.empty() == command.empty()) {
     throw UsageError(
-        "top: either a PID, a URL or a command\nsampan top [options] PID | URL | -- COMMAND");
+        "top: needs a PID, a URL or a command\nsampan top [options] PID | URL | -- COMMAND");
   }
   setlocale(LC_CTYPE, "");
   const bool prints = options.once || options.json;
   if (!prints && (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0)) {
-    throw UsageError("top: this is no terminal: --once and --json need none");
+    throw UsageError("top: this is not a terminal; use --once or --json");
   }
   Target target{.command = command};
   if (is_url(options.target)) {
     target.url = options.target;
   } else if (command.empty()) {
-    target.pid = attach::find_process(options.target);
-    const std::string why = attach::why_not_profilable(target.pid);
+    target.pid = sampler::find_process(options.target);
+    const std::string why = sampler::why_not_profilable(target.pid);
     if (!why.empty()) throw Error("{}", why);
   }
   return prints ? print_once(options, target) : watch(options, target);
@@ -221,36 +219,33 @@ int run_top(const TopOptions& options, const std::vector<std::string>& command) 
 
 void add_options(CLI::App& command, TopOptions& options) {
   add_sampling_options(command, options.sampling);
-  command.add_option("--engine", options.engine, "Of a process that runs already: see attach")
-      ->envname("SAMPAN_ENGINE")
-      ->type_name("auto|perf|ptrace|poll")
-      ->check(CLI::IsMember({"auto", "perf", "ptrace", "poll"}).description(""));
-  command.add_flag("--follow,!--no-follow", options.follow, "Its children too")
+  add_engine_option(command, options.engine, "How a running process is sampled, see attach");
+  command.add_flag("--follow,!--no-follow", options.follow, "Profile child processes, too")
       ->envname("SAMPAN_FOLLOW");
-  command.add_option("--token-file", options.token_file, "With the token that the URL asks for")
+  command.add_option("--token-file", options.token_file, "File with the token for the URL")
       ->envname("SAMPAN_TOKEN_FILE")
       ->type_name("FILE");
-  command.add_option("-d,--delay", options.delay_s, "Seconds between two pictures")
+  command.add_option("-d,--delay", options.delay_s, "Seconds between updates")
       ->envname("SAMPAN_DELAY")
       ->type_name("S")
       ->capture_default_str()
       ->check(CLI::Range(0.1, 3600.0).description(""));
-  command.add_option("--window", options.window_s, "Seconds that the picture is of")
+  command.add_option("--window", options.window_s, "Seconds that are shown")
       ->envname("SAMPAN_WINDOW")
       ->type_name("S")
       ->capture_default_str()
       ->check(CLI::Range(0.1, 86400.0).description(""));
-  command.add_option("--look", options.look, "What is shown first")
+  command.add_option("--look", options.look, "The initial view")
       ->envname("SAMPAN_LOOK")
       ->type_name("threads|functions|tree")
       ->check(CLI::IsMember(kLooks).description(""));
-  command.add_option("--output", options.output, "Where the key o puts the page")
+  command.add_option("--output", options.output, "Directory for the page of the key o")
       ->envname("SAMPAN_OUTPUT")
       ->type_name("DIR")
       ->capture_default_str();
-  command.add_flag("--once", options.once, "Print one picture after the delay, and end")
+  command.add_flag("--once", options.once, "Print once after the delay, and exit")
       ->envname("SAMPAN_ONCE");
-  command.add_flag("--json", options.json, "The same as data: see docs/top-json.md")
+  command.add_flag("--json", options.json, "Print JSON, see docs/top-json.md")
       ->envname("SAMPAN_JSON");
 }
 
@@ -258,12 +253,11 @@ void add_options(CLI::App& command, TopOptions& options) {
 
 void add_top(CLI::App& app, Commands& commands) {
   CLI::App* const command =
-      app.add_subcommand("top", "Watch what the threads of a program do, in the terminal");
+      app.add_subcommand("top", "Show what the threads of a program are doing, in the terminal");
   command->footer("sampan top [OPTIONS] PID | URL | -- COMMAND [ARG...]");
   const auto options = std::make_shared<TopOptions>();
   command->add_option("PID", options->target,
-                      "A process, the name of the only one that has it, or http://HOST:PORT of a "
-                      "sampan that serves");
+                      "A process, its name if it is unique, or http://HOST:PORT of a sampan serve");
   add_options(*command, *options);
   commands.actions[command] = [options, &commands] { return run_top(*options, commands.program); };
 }

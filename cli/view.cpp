@@ -1,10 +1,15 @@
-// sampan view: the page of a recording, made and opened.
+// sampan view: makes the page of a recording and opens it.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -13,16 +18,15 @@
 #include <string>
 
 #include "base/error.h"
-#include "cli/browser.h"
+#include "base/token_file.h"
 #include "cli/command.h"
-#include "cli/progress.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
-#include "cli/stop_signals.h"
+#include "cli/signals.h"
 #include "exporters/exporter.h"
-#include "http/server.h"
+#include "profile/load.h"
 #include "profile/view.h"
-#include "sampler/control_token.h"
+#include "remote/http/server.h"
 
 namespace sampan::cli {
 namespace {
@@ -35,10 +39,18 @@ struct ViewOptions {
   uint16_t port = 0;
 };
 
+bool has_display() {
+  for (const char* const variable : {"DISPLAY", "WAYLAND_DISPLAY"}) {
+    const char* const value = std::getenv(variable);
+    if (value != nullptr && *value != '\0') return true;
+  }
+  return false;
+}
+
 void show(const std::string& address) {
   const std::string problem = open_in_browser(address);
   if (!problem.empty()) {
-    fmt::print(stderr, "sampan: {}. Open the address above in one\n", problem);
+    fmt::print(stderr, "sampan: {}. Open the address above in a browser\n", problem);
   }
 }
 
@@ -69,8 +81,8 @@ http::Response answer_with_page(std::string page) {
   return response;
 }
 
-// For the browser of the same machine and of who knows the address: it has 128 random bits, so
-// other users of the machine, and pages of other sites, cannot ask for the page.
+// The address contains 128 random bits, so other users of this machine and pages of other sites
+// cannot request the page.
 void serve(const ViewOptions& options, const std::string& path) {
   StopSignals stop;
   const std::string place = "/" + random_token() + "/";
@@ -78,7 +90,7 @@ void serve(const ViewOptions& options, const std::string& path) {
   const http::Listener listener("127.0.0.1", options.port);
   const http::Server server(listener, {}, http::refuse_writing,
                             [&](const http::Request& request, http::Reply reply) {
-                              const bool found = sampler::same_token(place, request.path);
+                              const bool found = same_token(place, request.path);
                               reply.send(found ? page : http::sentence(404, "Not Found"));
                             });
   const std::string url = "http://" + listener.authority() + place;
@@ -89,7 +101,7 @@ void serve(const ViewOptions& options, const std::string& path) {
   stop.wait();
 }
 
-// The page's path.
+// Returns the page's path.
 std::string write_page(const ViewOptions& options) {
   profile::Profile profile = profile::load(read_recording(options.input.path()));
   const profile::View view = profile::select(profile, options.input.selection);
@@ -126,20 +138,42 @@ int view_recording(const ViewOptions& options) {
 
 }  // namespace
 
+std::string open_in_browser(const std::string& address) {
+  if (!has_display()) return "";
+  std::string program = "xdg-open", argument = address;
+  char* arguments[] = {program.data(), argument.data(), nullptr};
+  // It must not write to our terminal, nor inherit the signals that we block.
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  pid_t pid = 0;
+  const int error = posix_spawnp(&pid, program.c_str(), &files, &attributes, arguments, environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&files);
+  if (error == 0) return "";
+  return fmt::format("opening a browser: xdg-open: {}", std::strerror(error));
+}
+
 void add_view(CLI::App& app, Commands& commands) {
-  CLI::App* const command =
-      app.add_subcommand("view", "Show a recording in the browser: one page, without a network");
+  CLI::App* const command = app.add_subcommand(
+      "view", "Show a recording in the browser, as one page that needs no network");
   const auto options = std::make_shared<ViewOptions>();
   add_recording_options(*command, options->input);
   command
       ->add_option("--output", options->output,
-                   "The page's file (default: profile.html beside the recording)")
+                   "File of the page (default: profile.html beside the recording)")
       ->type_name("FILE");
-  command->add_flag("--no-open", options->no_open, "Only print where the page is");
-  CLI::Option* const serving =
-      command->add_flag("--serve", options->serve,
-                        "Serve the page on 127.0.0.1, until Ctrl-C, and print its address");
-  command->add_option("--port", options->port, "Port to serve on (default: any)")
+  command->add_flag("--no-open", options->no_open, "Only print the path of the page");
+  CLI::Option* const serving = command->add_flag(
+      "--serve", options->serve, "Serve the page on 127.0.0.1 until Ctrl-C, and print its address");
+  command->add_option("--port", options->port, "Port (default: any free one)")
       ->type_name("PORT")
       ->needs(serving);
   commands.actions[command] = [options] { return view_recording(*options); };

@@ -2,8 +2,8 @@
  *
  *   markers [JOURNAL]
  *
- * The journal is for tests: a line of JSON for each marker, with what the program itself knows.
- * Times are pairs, read before and after the call. */
+ * The journal is for tests. It has a line of JSON for each marker, with what the program knows of
+ * it. A time is a pair, read before and after the call. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sampan/markers.h>
@@ -20,7 +20,7 @@ static unsigned long long now(void) {
   return (unsigned long long)time.tv_sec * 1000000000u + (unsigned long long)time.tv_nsec;
 }
 
-/* How many nodes a binary tree of that depth has, counted one by one. */
+/* The number of nodes of a binary tree of this depth, counted one by one. */
 static unsigned count_nodes(unsigned depth, unsigned long long parent) {
   unsigned long long times[4];
   unsigned nodes = 1;

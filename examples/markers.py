@@ -3,8 +3,8 @@
 
     markers.py [JOURNAL]
 
-The journal is for tests: a line of JSON for each marker, with what the program itself knows. Times
-are pairs, read before and after the call.
+The journal is for tests. It has a line of JSON for each marker, with what the program knows of it.
+A time is a pair, read before and after the call.
 """
 import json
 import random
@@ -24,7 +24,7 @@ def timed(call, *arguments):
 
 
 def merge_sort(numbers, parent=0):
-    """A span for each list that is sorted, inside that of the list that it is a half of."""
+    """Makes a span for each list, inside the span of the list that it is a half of."""
     begin, _ = timed(markers.span_begin, "sort")
     markers.span_text(str(len(numbers)))
     identity = markers.span_current()

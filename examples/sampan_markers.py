@@ -1,4 +1,4 @@
-"""sampan's markers for Python, by ctypes: see docs/markers.md.
+"""sampan's markers for Python, by ctypes. See docs/markers.md.
 
     import sampan_markers as markers
     with markers.span("parse"):
@@ -10,7 +10,7 @@ import contextlib
 import ctypes
 
 _TEXT, _ID, _VALUE = ctypes.c_char_p, ctypes.c_uint64, ctypes.c_double
-# The table of sampan/markers.h, version 1, in its order: result and arguments.
+# The table of functions in sampan/markers.h, version 1, in its order: result, then arguments.
 _FUNCTIONS = {
     "span_begin": (None, _TEXT, _ID),
     "span_end": (None,),
@@ -34,7 +34,7 @@ _FUNCTIONS = {
 
 
 def _find():
-    """The table's functions by name; nothing at all without the shim."""
+    """The functions of the table, by name. Empty without the shim."""
     try:
         find = ctypes.CDLL(None).sampan_find_markers
     except AttributeError:
@@ -44,7 +44,7 @@ def _find():
     table = find(1)
     if not table:
         return {}
-    # PYFUNCTYPE: the calls are shorter than letting other threads run meanwhile would be.
+    # PYFUNCTYPE keeps the GIL: a call is shorter than releasing it.
     return {name: ctypes.PYFUNCTYPE(*types)(table[i])
             for i, (name, types) in enumerate(_FUNCTIONS.items())}
 
@@ -82,7 +82,7 @@ def profiled(): return bool(_call("profiled"))
 
 @contextlib.contextmanager
 def span(name, text=""):
-    """A span of the calling thread, for as long as the block lasts."""
+    """A span of the calling thread, around the block."""
     span_begin(name)
     if text:
         span_text(text)

@@ -1,11 +1,11 @@
-// A service in small: requests come into a queue, three pools of workers parse, compute and answer
-// them, each with a queue of its own. Its markers say what the samples cannot: which request, how
-// long it waited, how long the queues are.
+// A small service. Requests enter a queue; three pools of workers, each with its own queue, parse,
+// compute and answer them. The markers show what samples cannot: which request it is, how long it
+// waited, and how long the queues are.
 //
 //   service [--requests N] [--journal FILE]
 //
-// The journal is for tests: a line of JSON for each marker, with what the program itself knows.
-// Times are pairs, read before and after the call.
+// The journal is for tests. It has a line of JSON for each marker, with what the program knows of
+// it. A time is a pair, read before and after the call.
 #include <sampan/markers.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -60,7 +60,7 @@ void write_span(const char* what, const char* name, uint64_t id, uint64_t parent
           begin_tid, tid(), begin.before, begin.after, end.before, end.after, text.c_str());
 }
 
-// A step of a request, by one thread: sampan::Span, and a line in the journal.
+// A step of a request in one thread: a span as sampan::Span makes it, and a line in the journal.
 class Step {
  public:
   Step(const char* name, uint64_t parent, const std::string& text = "")
@@ -91,7 +91,7 @@ void count(const char* name, double change) {
           name, change, tid());
 }
 
-// What is one request from its arrival to its answer: a span across threads, and a section.
+// One request from its arrival to its answer: a span across threads, and a section.
 struct Request {
   explicit Request(unsigned which) : number(which), name("request_" + std::to_string(which)) {
     section_started = timed([this] { sampan_section_start(name.c_str()); });
@@ -133,7 +133,7 @@ class Queue {
     count(counter_, 1);
     changed_.notify_all();
   }
-  // Null when there will be no more.
+  // Waits while the queue is empty. Null when the queue is closed and empty.
   RequestPointer pop() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return closed_ || !requests_.empty(); });
@@ -160,7 +160,7 @@ class Queue {
   bool closed_ = false;
 };
 
-// Work whose result depends on nothing but its arguments.
+// Work whose result depends only on its arguments.
 __attribute__((noinline)) uint64_t churn(uint64_t seed, unsigned rounds) {
   for (unsigned i = 0; i < rounds; ++i) seed = seed * 6364136223846793005u + 1442695040888963407u;
   return seed;
@@ -168,7 +168,7 @@ __attribute__((noinline)) uint64_t churn(uint64_t seed, unsigned rounds) {
 
 class Service {
  public:
-  // The sum of all answers.
+  // Returns the sum of all answers.
   uint64_t serve(unsigned requests) {
     std::vector<std::thread> parsers = pool("parser", 1, arrived_, [this](RequestPointer request) {
       const Step step("parse", request->span, std::to_string(request->number));
@@ -246,7 +246,7 @@ int main(int count, char** words) {
     if (strcmp(words[i], "--requests") == 0) requests = static_cast<unsigned>(atoi(words[i + 1]));
     if (strcmp(words[i], "--journal") == 0) journal = fopen(words[i + 1], "w");
   }
-  // Line by line: a test kills the service and looks at what it had written by then.
+  // Line buffered: a test kills the service and reads what it had written by then.
   if (journal != nullptr) setvbuf(journal, nullptr, _IOLBF, BUFSIZ);
   sampan_process_label("service");
   Service service;

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "exporters/one_line.h"
+#include "exporters/escaped_text.h"
 #include "exporters/stack_nodes.h"
 #include "exporters/thread_names.h"
 
@@ -55,11 +55,10 @@ void CallGraph::add_thread(uint32_t thread, const CallTree& tree) {
 }
 
 uint32_t CallGraph::add(Function function) {
-  const auto [entry, added] =
-      functions_by_text_.try_emplace(function.name + '\n' + function.file + '\n' + function.module,
-                                     static_cast<uint32_t>(functions_.size()));
-  if (added) functions_.push_back(std::move(function));
-  return entry->second;
+  const auto [index, is_new] =
+      function_texts_.intern(function.name + '\n' + function.file + '\n' + function.module);
+  if (is_new) functions_.push_back(std::move(function));
+  return index;
 }
 
 uint32_t CallGraph::function_of(const CallNode& node) {
@@ -77,17 +76,15 @@ uint32_t CallGraph::function_of(const CallNode& node) {
 }
 
 uint32_t CallGraph::site_of(uint32_t function, uint32_t file, uint32_t line) {
-  const auto [entry, added] = sites_by_key_.try_emplace({uint64_t{function} << 32 | file, line},
-                                                        static_cast<uint32_t>(sites_.size()));
-  if (added) sites_.push_back({function, file, line});
-  return entry->second;
+  const auto [index, is_new] = site_keys_.intern(std::pair(uint64_t{function} << 32 | file, line));
+  if (is_new) sites_.push_back({function, file, line});
+  return index;
 }
 
 CallGraph::Call& CallGraph::call(uint32_t site, uint32_t callee) {
-  const auto [entry, added] = calls_by_ends_.try_emplace(uint64_t{site} << 32 | callee,
-                                                         static_cast<uint32_t>(calls_.size()));
-  if (added) calls_.push_back({site, callee});
-  return calls_[entry->second];
+  const auto [index, is_new] = call_ends_.intern(uint64_t{site} << 32 | callee);
+  if (is_new) calls_.push_back({site, callee});
+  return calls_[index];
 }
 
 }  // namespace sampan::exporters

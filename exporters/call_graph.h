@@ -1,19 +1,19 @@
-// Functions, the lines that cost something, and the calls between functions: what callgrind's
-// format is made of.
+// The content of callgrind's format: functions, lines with costs, and calls between functions.
 //
-// - Functions are those of one name, file and module. Inlined ones are functions of their own,
-//   called from where they are inlined.
+// - A function is identified by its name, file and module. Inlined functions are called from where
+//   they are inlined.
 // - Each thread is a function, "<name>", that calls the outermost functions of its stacks.
-// - A call's cost is that of the samples in which it was the first on the stack to enter its
-//   callee: however often a function recurs, the costs of the calls to it add up to its total. What
-//   a call into a function that is being executed already costs is 0, its count is not.
+// - A call's cost is that of the samples in which it is the first call on the stack into its
+//   callee. So the costs of the calls to a recursive function sum to its total. A call into a
+//   function that is already on the stack has a count but no cost.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "base/interner.h"
 #include "profile/call_tree.h"
 #include "profile/weights.h"
 
@@ -22,12 +22,12 @@ namespace sampan::exporters {
 class CallGraph {
  public:
   struct Function {
-    std::string name;    // valid UTF-8 on one line, as are the others
+    std::string name;    // valid UTF-8 on one line, like the others
     std::string file;    // of its definition; "" unknown
     std::string module;  // its path; "" unknown
     uint32_t line = 0;   // of its definition; 0 unknown
   };
-  // A line that a function was executing.
+  // A line of code in a function.
   struct Site {
     uint32_t function = 0;
     uint32_t file = 0;  // string of the profile; may differ from the function's
@@ -41,7 +41,7 @@ class CallGraph {
     profile::Weight cost = {};
   };
 
-  // Of rows of by_thread_and_stack().
+  // `rows`: of by_thread_and_stack().
   CallGraph(const profile::View& view, const std::vector<profile::WeightedStack>& rows);
 
   const std::vector<Function>& functions() const { return functions_; }
@@ -55,25 +55,14 @@ class CallGraph {
   uint32_t site_of(uint32_t function, uint32_t file, uint32_t line);
   Call& call(uint32_t site, uint32_t callee);
 
-  struct SiteKey {
-    uint64_t function_and_file;
-    uint32_t line;
-    friend bool operator==(const SiteKey&, const SiteKey&) = default;
-  };
-  struct SiteHash {
-    size_t operator()(const SiteKey& key) const {
-      return std::hash<uint64_t>()(key.function_and_file * 0x9e3779b97f4a7c15 + key.line);
-    }
-  };
-
   const profile::Profile& profile_;
   std::vector<Function> functions_;
   std::vector<Site> sites_;
   std::vector<Call> calls_;
-  std::unordered_map<std::string, uint32_t> functions_by_text_;
+  Interner<std::string> function_texts_;
   std::vector<uint32_t> known_functions_;  // by function of the profile; the last is kNone's
-  std::unordered_map<SiteKey, uint32_t, SiteHash> sites_by_key_;
-  std::unordered_map<uint64_t, uint32_t> calls_by_ends_;  // site and callee
+  Interner<std::pair<uint64_t, uint32_t>> site_keys_;  // function and file, line
+  Interner<uint64_t> call_ends_;                       // site and callee
 };
 
 }  // namespace sampan::exporters

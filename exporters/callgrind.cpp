@@ -1,15 +1,16 @@
 // callgrind: functions, lines and calls with their costs, for kcachegrind and callgrind_annotate.
 // Format: valgrind.org/docs/manual/cl-format.html.
 //
-// - `events:` comes before all costs, and its first is what viewers show: nanoseconds. `summary:`
-//   is the sum of the self costs: callgrind_annotate takes it for the whole, unchecked.
-// - After `calls=` comes exactly one line: the call's inclusive cost. callgrind_annotate adds up
-//   the calls to a function for its total, so a recursion has no cost of its own (call_graph.h).
-// - A number in parentheses stands for a name, which follows it the first time. kcachegrind knows a
-//   function by its number, so one of the same name in another file or object has another.
+// - `events:` precedes all costs; viewers show its first one, nanoseconds. `summary:` is the sum of
+//   the self costs: callgrind_annotate uses it as the total without checking it.
+// - Exactly one line follows `calls=`: the call's inclusive cost. callgrind_annotate sums the calls
+//   to a function for its total, so recursive calls have no cost (call_graph.h).
+// - A number in parentheses stands for a name, which follows it the first time. kcachegrind
+//   identifies functions by number, so functions of the same name in other files or objects have
+//   other numbers.
 // - A function's lines in other files than its own (code of an #include) are under fi=.
 // - Waits are functions, "[read pipe:[7]]", without object.
-// - `thread:` is a number: the tid, where a file is of one thread.
+// - `thread:` is a number: the tid, if the file has one thread.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,31 +18,31 @@
 #include <numeric>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <vector>
 
+#include "base/interner.h"
 #include "exporters/call_graph.h"
+#include "exporters/escaped_text.h"
 #include "exporters/formats.h"
-#include "exporters/one_line.h"
 #include "exporters/write_stacks.h"
 
 namespace sampan::exporters {
 namespace {
 
-// As callgrind calls what it does not know.
+// Callgrind's word for unknown names.
 constexpr std::string_view kUnknown = "???";
 
 // "(12) name" the first time, then "(12)".
 class Names {
  public:
   std::string text(const std::string& name) {
-    const auto [entry, added] = numbers_.try_emplace(name, numbers_.size() + 1);
-    if (!added) return fmt::format("({})", entry->second);
-    return fmt::format("({}) {}", entry->second, name.empty() ? kUnknown : name);
+    const auto [handle, is_new] = names_.intern(name);
+    if (!is_new) return fmt::format("({})", handle + 1);
+    return fmt::format("({}) {}", handle + 1, name.empty() ? kUnknown : name);
   }
 
  private:
-  std::unordered_map<std::string, size_t> numbers_;
+  Interner<std::string> names_;
 };
 
 class CallgrindWriter {
@@ -159,7 +160,7 @@ class CallgrindWriter {
   Names objects_, files_;
   std::vector<bool> named_;             // by function: its name is in the file
   uint32_t function_ = profile::kNone;  // whose lines are being written
-  uint32_t site_file_ = 0;              // that fi= has named
+  uint32_t site_file_ = 0;              // the last fi=
 };
 
 }  // namespace

@@ -1,31 +1,30 @@
-// Comma-separated values, for spreadsheets, R, pandas and databases: a table of functions, one of
-// threads, one of samples. The first row has the names of the columns; docs/exports.md says what is
-// in them. Times are seconds with all digits.
+// Comma-separated values, for spreadsheets, R, pandas and databases: tables of functions, threads
+// and samples. The first row has the names of the columns; docs/exports.md describes them. Times
+// are seconds with all digits.
 //
-// A sample's stack is its functions, root first, with ';' between them, as in folded stacks.
+// A sample's stack is the list of its functions, root first, separated by ';' as in folded stacks.
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "base/text/csv_row.h"
+#include "exporters/escaped_text.h"
 #include "exporters/formats.h"
-#include "exporters/one_line.h"
 #include "exporters/output_file.h"
 #include "exporters/sample_windows.h"
 #include "profile/flat.h"
 #include "profile/frames.h"
-#include "reports/csv_row.h"
 
 namespace sampan::exporters {
 namespace {
 
 using profile::kNone;
-using reports::CsvRow;
 
 std::string_view module_path(const profile::Profile& profile, uint32_t module) {
   return module == kNone ? "" : std::string_view(profile.modules[module].path);
 }
 
-// What a thread's samples come to.
+// The sums of a thread's samples.
 struct ThreadSums {
   uint64_t cpu_ns = 0, waiting_ns = 0, runnable_ns = 0, samples = 0, complete = 0;
 };
@@ -120,7 +119,7 @@ class SampleRows {
     return stack_text_;
   }
 
-  // At most: as if every stack were quoted.
+  // An upper bound: as if every stack were quoted.
   std::vector<uint64_t> stack_sizes() const {
     std::vector<uint64_t> stacks(profile_.stacks.size());
     for (size_t i = 0; i < stacks.size(); ++i) {
@@ -187,7 +186,7 @@ Outcome write_csv_threads(const profile::View& view, const std::string& path, ui
     const profile::Thread& thread = profile.threads[index];
     const profile::Process& process = profile.processes[thread.process];
     row.text(process.name).number(process.pid).text(view.thread_name(index)).number(thread.tid);
-    // The kernel's account is of a whole thread.
+    // The kernel's account covers the whole thread.
     const bool whole = view.merged_into.empty() && sums[index].samples == thread.samples;
     if (whole && thread.cpu_ns) {
       row.seconds(*thread.cpu_ns);

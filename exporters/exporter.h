@@ -1,4 +1,4 @@
-// The formats a profile can be written in. What each viewer demands is said in the exporter's file.
+// The formats of exports. The file of each exporter says what its viewers require.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ struct Format {
   std::string_view suffix;  // ".pb.gz"
   std::string_view viewer;  // "go tool pprof -http=: FILE": what to open it with
   bool per_thread;          // false: one file holds all threads (trace)
-  // Its rows are threads over time, or the report's threads: threads are not merged in it.
+  // It shows threads over time or as the report does, so threads are not merged in it.
   bool timeline;
-  // Bytes that its viewer opens; 0: any number. Beyond them a file is made smaller, in a way that
-  // keeps totals, and a note says how.
+  // The most bytes that its viewer opens; 0: any number. Larger files are reduced so that totals
+  // stay the same, and a note says how.
   uint64_t max_size;
   // Writes `path`: complete or absent. Throws Error. `max_size` as above.
   Outcome (*write)(const profile::View& view, const std::string& path, uint64_t max_size);
@@ -38,11 +38,11 @@ const Format& format(std::string_view name);
 std::string thread_file_name(const profile::Thread& thread, const Format& format);
 
 struct WriteOptions {
-  bool per_thread = false;   // one more file for each thread with samples, of the formats that can
-  bool per_process = false;  // one more file for each process with samples
-  std::optional<uint64_t> max_size = {};  // bytes, instead of what each format has
-  // A directory with the same files, but for the page, for each section that the program named; of
-  // more than so many, those of the longest occurrence. Not of a view that is cut to one.
+  bool per_thread = false;   // also a file for each thread with samples, if the format can
+  bool per_process = false;  // also a file for each process with samples
+  std::optional<uint64_t> max_size = {};  // bytes; replaces Format::max_size
+  // Also a directory with the same files except the page for each section of the program, for at
+  // most so many: those with the longest occurrences. Not for a view of one section.
   size_t max_sections = 0;
 };
 inline constexpr size_t kUsualSections = 50;
@@ -54,22 +54,22 @@ struct Written {
   std::string path;
   const Format* format;
   std::vector<std::string> notes;
-  std::string section_directory = {};  // of the file, if it is of a section
+  std::string section_directory = {};  // of the file, if it belongs to a section
 };
 
-// One file. What holds for all formats is done here: threads are merged or not, and a file that
-// could not be made small enough is said to be so.
+// Writes one file. Does what all formats have in common: merges threads or not, and notes that a
+// file could not be made small enough.
 Written write_file(const profile::View& view, const Format& format, const std::string& path,
                    const WriteOptions& options = {});
 
-// Everything a run leaves in its directory: for each format profile_overall<suffix> (the trace:
-// profile_trace.json), and what the options add. Of sections that were left out the last file of a
-// section has a note.
+// Writes all files of a run's directory: profile_overall<suffix> for each format (the trace is
+// profile_trace.json), and what the options add. A note of the last file of a section says which
+// sections were left out.
 std::vector<Written> write_all(const profile::View& view, std::span<const Format* const> formats,
                                const std::string& directory, const WriteOptions& options = {});
 
-// The same files in one, a .tar.gz, complete or absent. Each is written beside it first, and is
-// gone when the next begins. The paths of the result are those in the bundle.
+// Writes the same files into a .tar.gz, complete or absent. Each is first written to a temporary
+// file beside it, one at a time. The result has the paths in the bundle.
 std::vector<Written> write_bundle(const profile::View& view, std::span<const Format* const> formats,
                                   const std::string& path, const WriteOptions& options = {});
 

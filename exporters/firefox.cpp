@@ -2,20 +2,18 @@
 // Format: src/types/profile.ts and docs-developer/ of github.com/firefox-devtools/profiler.
 //
 // - The layout is exactly that of version 60, the first in which threads share their tables. The
-//   site upgrades older versions and refuses newer ones than its own.
-// - Every column is as long as its table's `length`, stacks come after those that they begin with,
-//   times are milliseconds since the session's start and ascend.
-// - A sample weighs its CPU, or its wait, in milliseconds (weightType "tracing-ms"): so totals are
-//   those of the report. threadCPUDelta is the CPU between a sample and the one before: the graph
-//   of a thread is its use of a CPU.
-// - Waiting is of a category that the profiler takes for idle.
-// - The site shows 15 threads by its own choice, if it is not told which. A pid or tid that was
-// used
-//   again, or by another program after exec, is told apart as "100.1".
+//   site upgrades older versions and refuses versions newer than its own.
+// - Every column is as long as its table's `length`; stacks come after their prefixes; times are
+//   milliseconds since the session's start and ascend.
+// - A sample's weight is its CPU or its wait in milliseconds (weightType "tracing-ms"), so totals
+//   are those of the report. threadCPUDelta is the CPU since the previous sample: the graph of a
+//   thread is its use of a CPU.
+// - Waits have a category that the profiler takes for idle.
+// - The site chooses 15 threads to show, unless it is told which. A pid or tid that was used again,
+//   or by another program after exec, becomes "100.1".
 // - Markers: firefox_markers.h.
-// - Above 512 MiB, which is as long as a string may be there, a slow parser does the work. The
-// limit
-//   is of the text, before gzip. A path that ends in ".json" has the text itself.
+// - Above 512 MiB, the longest string there, a slow parser does the work. The limit applies to the
+//   text before gzip. A path that ends in ".json" gets the text itself.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,13 +24,11 @@
 #include <vector>
 
 #include "base/units.h"
+#include "exporters/escaped_text.h"
 #include "exporters/firefox_categories.h"
 #include "exporters/firefox_markers.h"
 #include "exporters/firefox_tables.h"
-#include "exporters/firefox_time.h"
 #include "exporters/formats.h"
-#include "exporters/gzip_writer.h"
-#include "exporters/json_text.h"
 #include "exporters/output_file.h"
 #include "exporters/sample_windows.h"
 
@@ -136,9 +132,9 @@ class FirefoxWriter {
     std::string command;
     for (const std::string& word : session.command) command += (command.empty() ? "" : " ") + word;
     const uint64_t period_ns = kNsPerSecond / rate;
-    const uint64_t last_ns =
-        view_.samples.empty() ? 0 : profile_.samples[view_.samples.back()].time_ns;
-    const uint64_t end_ns = std::max(profile_.duration_ns(), last_ns + period_ns);
+    const SessionNs last_ns =
+        view_.samples.empty() ? SessionNs() : profile_.samples[view_.samples.back()].time_ns;
+    const SessionNs end_ns = std::max(profile_.duration_ns(), last_ns + period_ns);
     const std::vector<size_t> visible = busiest();
     return fmt::format(
         R"({{"version":{},"preprocessedProfileVersion":{},"product":{},"arguments":{},)"
@@ -155,7 +151,7 @@ class FirefoxWriter {
         fmt::join(visible.begin(), visible.begin() + !visible.empty(), ","), categories_.json());
   }
 
-  // Positions of the threads to begin with; those of most samples first.
+  // Positions of the threads to show first; those with most samples first.
   std::vector<size_t> busiest() {
     std::vector<uint64_t> weights;
     for (size_t i = 0; i < view_.threads.size(); ++i) weights.push_back(windows_.weight(i).ns);
@@ -185,9 +181,8 @@ class FirefoxWriter {
     write_column("stack", "null", samples, [&](const WindowSample& sample) {
       return std::to_string(tables_.stack(sample.stack));
     });
-    const uint64_t begin_ns =
-        samples.empty() ? 0
-                        : samples[0].time_ns - std::min(samples[0].time_ns, samples[0].weight_ns);
+    const SessionNs begin_ns =
+        samples.empty() ? SessionNs() : samples[0].time_ns.earlier(samples[0].weight_ns);
     write_column("time", milliseconds(begin_ns), samples,
                  [](const WindowSample& sample) { return milliseconds(sample.time_ns); });
     write_column("weight", "0", samples,
@@ -209,7 +204,7 @@ class FirefoxWriter {
     return text;
   }
 
-  // `first` is the empty sample's.
+  // `first`: the row of the empty sample.
   template <typename Text>
   void write_column(std::string_view name, std::string_view first,
                     const std::vector<WindowSample>& samples, const Text& text) {

@@ -6,13 +6,13 @@
 #include <array>
 #include <string_view>
 
-#include "exporters/json_text.h"
+#include "exporters/escaped_text.h"
 #include "profile/frames.h"
 
 namespace sampan::exporters {
 namespace {
 
-// The first grey one is what frames of no other belong to; transparent means idle to the profiler.
+// The first grey category is for all other frames; the profiler takes transparent for idle.
 enum Category : uint32_t { kOther, kProgram, kLibrary, kCpp, kC, kKernel, kWaiting, kRunnable };
 
 struct Look {

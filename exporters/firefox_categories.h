@@ -1,5 +1,5 @@
-// What a frame is, as the Firefox Profiler shows it by colour and adds up by category: code of the
-// program, of its libraries by group, of the kernel, or a wait. The module is the subcategory.
+// The categories of frames, which the Firefox Profiler colours and sums: code of the program, of
+// groups of libraries, of the kernel, and waits. The module is the subcategory.
 #pragma once
 
 #include <cstdint>

@@ -5,8 +5,8 @@
 #include <map>
 #include <utility>
 
-#include "exporters/firefox_time.h"
-#include "exporters/json_text.h"
+#include "exporters/escaped_text.h"
+#include "exporters/firefox_tables.h"
 
 namespace sampan::exporters {
 namespace {
@@ -15,7 +15,7 @@ using profile::kNone;
 using profile::Span;
 using profile::SpanKind;
 
-// With their rows' commas and times; names are written once.
+// Including the commas and times of their rows; names are written once.
 constexpr MarkerBytes kBytes = {.span = 130, .event = 70, .counter = 40, .section = 110};
 
 enum Phase : uint64_t { kInstant = 0, kInterval = 1 };
@@ -80,7 +80,7 @@ std::string FirefoxMarkers::counters_json() const {
   return "[" + counters_ + "]";
 }
 
-void FirefoxMarkers::add(uint32_t position, uint32_t name, uint64_t begin_ns, uint64_t end_ns,
+void FirefoxMarkers::add(uint32_t position, uint32_t name, SessionNs begin_ns, SessionNs end_ns,
                          bool is_moment, const std::string& data) {
   constexpr uint64_t kSizeWithoutData = 60;
   Table& table = by_position_[position];

@@ -1,12 +1,12 @@
 // Markers in a Firefox profile: spans, sections and events are rows of the marker tables of their
 // threads, counters are counters of their processes.
 //
-// - A marker's fields are what a schema of its type says: one type each for spans that nest, spans
-//   across threads, sections and events.
+// - The schema of a marker's type says which fields it has. There is a type each for nested spans,
+//   spans across threads, sections and events.
 // - A section of all threads is a marker of the first thread of its process.
-// - A counter's samples are how much it changed. The site takes the first for zero, so one comes
-//   before it. `display` makes the site draw what it stands at; sites before version 61 of the
-//   format do not know it, and draw the changes of counters that they know the meaning of.
+// - A counter's samples are its changes. The site takes the first one for zero, so another precedes
+//   it. `display` makes the site draw the counter's value; sites before version 61 of the format
+//   ignore it, and draw only the changes of counters that they know.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/time.h"
 #include "exporters/firefox_tables.h"
 #include "exporters/fitting_markers.h"
 
@@ -21,8 +22,8 @@ namespace sampan::exporters {
 
 class FirefoxMarkers {
  public:
-  // Those of the view that fit into `max_size` bytes. `pids` are the texts for its processes. Names
-  // go into the strings of `tables`.
+  // The view's markers that fit into `max_size` bytes. `pids` are the texts for its processes.
+  // Names are added to the strings of `tables`.
   FirefoxMarkers(const profile::View& view, uint64_t max_size, const std::vector<std::string>& pids,
                  FirefoxTables* tables);
 
@@ -42,7 +43,7 @@ class FirefoxMarkers {
     FirefoxColumn data, name, begin, end, phase, category;
   };
 
-  void add(uint32_t position, uint32_t name, uint64_t begin_ns, uint64_t end_ns, bool is_moment,
+  void add(uint32_t position, uint32_t name, SessionNs begin_ns, SessionNs end_ns, bool is_moment,
            const std::string& data);
   void add_spans(const std::vector<uint32_t>& rows);
   void add_sections(const std::vector<uint32_t>& rows);

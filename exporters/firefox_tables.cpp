@@ -6,15 +6,15 @@
 #include <array>
 
 #include "base/utf8.h"
-#include "exporters/json_text.h"
+#include "exporters/escaped_text.h"
 
 namespace sampan::exporters {
 namespace {
 
 using profile::kNone;
 
-// The id by which symbol servers know a file: the build-id's first 16 bytes as a GUID, whose three
-// first fields are little endian, and an age of 0.
+// The id of a file for symbol servers: the first 16 bytes of the build-id as a GUID, whose first
+// three fields are little-endian, and the age 0.
 std::string breakpad_id(const std::vector<uint8_t>& build_id) {
   constexpr std::array kOrder = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
   std::array<uint8_t, 16> guid{};
@@ -30,7 +30,7 @@ std::string hex(const std::vector<uint8_t>& bytes) {
   return text;
 }
 
-// `value`, so often, for columns that say nothing about native code.
+// `value` repeated, for columns without a meaning for native code.
 std::string repeated(std::string_view value, size_t count) {
   std::string text;
   text.reserve(count * (value.size() + 1));
@@ -73,10 +73,10 @@ FirefoxTables::FirefoxTables(const profile::View& view, const FirefoxCategories&
       categories_(categories),
       stacks_(profile_.stacks.size(), kNone),
       frames_(profile_.locations.size(), kNone),
-      functions_(profile_.functions.size() + 1, kNone),
-      libraries_(profile_.modules.size(), kNone),
-      native_symbols_(profile_.functions.size(), kNone),
-      sources_(profile_.strings.size(), kNone) {
+      functions_(profile_.functions.size() + 1),
+      libraries_(profile_.modules.size()),
+      native_symbols_(profile_.functions.size()),
+      sources_(profile_.strings.size()) {
   std::vector<bool> used(profile_.stacks.size());
   for (const uint32_t sample : view.samples) {
     uint32_t stack = profile_.samples[sample].stack;
@@ -151,9 +151,9 @@ uint32_t FirefoxTables::first_frame(uint32_t index) {
 }
 
 uint32_t FirefoxTables::function(uint32_t function) {
-  uint32_t& index = functions_[function == kNone ? profile_.functions.size() : function];
-  if (index != kNone) return index;
-  index = function_count_++;
+  const auto unknown = static_cast<uint32_t>(profile_.functions.size());
+  const auto [index, is_new] = functions_.number(std::min(function, unknown));
+  if (!is_new) return index;
   function_name_.add(string(profile::function_name(profile_, function)));
   const profile::Function known =
       function == kNone ? profile::Function{} : profile_.functions[function];
@@ -169,19 +169,15 @@ uint32_t FirefoxTables::function(uint32_t function) {
 }
 
 uint32_t FirefoxTables::library(uint32_t module) {
-  uint32_t& index = libraries_[module];
-  if (index != kNone) return index;
-  index = static_cast<uint32_t>(used_modules_.size());
-  used_modules_.push_back(module);
-  resource_name_.add(string(profile::module_name(profile_, module)));
+  const auto [index, is_new] = libraries_.number(module);
+  if (is_new) resource_name_.add(string(profile::module_name(profile_, module)));
   return index;
 }
 
-// Symbols are not known, only that frames are in the same: one per function, at its first frame.
+// Symbols are not known, so there is one per function, at the address of its first frame.
 uint32_t FirefoxTables::native_symbol(uint32_t function, uint32_t library, uint64_t address) {
-  uint32_t& index = native_symbols_[function];
-  if (index != kNone) return index;
-  index = native_symbol_count_++;
+  const auto [index, is_new] = native_symbols_.number(function);
+  if (!is_new) return index;
   symbol_library_.add(library);
   symbol_address_.add(address);
   symbol_name_.add(string(profile::function_name(profile_, function)));
@@ -189,22 +185,20 @@ uint32_t FirefoxTables::native_symbol(uint32_t function, uint32_t library, uint6
 }
 
 uint32_t FirefoxTables::source(uint32_t file) {
-  uint32_t& index = sources_[file];
-  if (index != kNone) return index;
-  index = source_count_++;
-  source_name_.add(string(profile_.strings[file]));
+  const auto [index, is_new] = sources_.number(file);
+  if (is_new) source_name_.add(string(profile_.strings[file]));
   return index;
 }
 
 size_t FirefoxTables::string(std::string_view text) {
-  const auto [place, added] = strings_.try_emplace(std::string(text), strings_.size());
-  if (added) string_text_.add_text(json_string(text));
-  return place->second;
+  const auto [index, is_new] = strings_.intern(text);
+  if (is_new) string_text_.add_text(json_string(text));
+  return index;
 }
 
 std::string FirefoxTables::libs_json() const {
   std::string text = "[";
-  for (const uint32_t index : used_modules_) {
+  for (const uint32_t index : libraries_.used()) {
     const profile::Module& module = profile_.modules[index];
     const std::string name = json_string(profile::module_name(profile_, index));
     const std::string path = json_string(module.path);
@@ -219,7 +213,7 @@ std::string FirefoxTables::libs_json() const {
 
 uint64_t FirefoxTables::size() const {
   return stack_frame_.text().size() + stack_prefix_.text().size() + string_text_.text().size() +
-         uint64_t{48} * (frame_count_ + function_count_ + native_symbol_count_);
+         uint64_t{48} * (frame_count_ + functions_.used().size() + native_symbols_.used().size());
 }
 
 std::string FirefoxTables::json() const {
@@ -243,16 +237,16 @@ std::string FirefoxTables::json() const {
          {"innerWindowID", repeated("null", frame_count_)},
          {"line", frame_line_.text()},
          {"column", repeated("null", frame_count_)}});
-  table("funcTable", function_count_,
+  table("funcTable", functions_.used().size(),
         {{"name", function_name_.text()},
-         {"isJS", repeated("false", function_count_)},
-         {"relevantForJS", repeated("false", function_count_)},
+         {"isJS", repeated("false", functions_.used().size())},
+         {"relevantForJS", repeated("false", functions_.used().size())},
          {"resource", function_resource_.text()},
          {"source", function_source_.text()},
          {"lineNumber", function_line_.text()},
-         {"columnNumber", repeated("null", function_count_)}});
+         {"columnNumber", repeated("null", functions_.used().size())}});
   constexpr std::string_view kLibraryResource = "1";
-  const size_t libraries = used_modules_.size();
+  const size_t libraries = libraries_.used().size();
   std::string indexes;
   for (size_t i = 0; i < libraries; ++i) indexes += (i == 0 ? "" : ",") + std::to_string(i);
   table("resourceTable", libraries,
@@ -260,13 +254,13 @@ std::string FirefoxTables::json() const {
          {"name", resource_name_.text()},
          {"host", repeated("null", libraries)},
          {"type", repeated(kLibraryResource, libraries)}});
-  table("nativeSymbols", native_symbol_count_,
+  table("nativeSymbols", native_symbols_.used().size(),
         {{"libIndex", symbol_library_.text()},
          {"address", symbol_address_.text()},
          {"name", symbol_name_.text()},
-         {"functionSize", repeated("null", native_symbol_count_)}});
-  table("sources", source_count_,
-        {{"id", repeated("null", source_count_)}, {"filename", source_name_.text()}});
+         {"functionSize", repeated("null", native_symbols_.used().size())}});
+  table("sources", sources_.used().size(),
+        {{"id", repeated("null", sources_.used().size())}, {"filename", source_name_.text()}});
   return text + fmt::format(R"("stringArray":[{}]}})", string_text_.text());
 }
 

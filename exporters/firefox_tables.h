@@ -1,17 +1,20 @@
-// The tables that all threads of a Firefox profile share: stacks of frames of functions of
-// libraries, as columns of indexes into each other. Inlined functions are frames of their own, with
-// the address of the frame that they are in and a higher inlineDepth.
+// The tables that all threads of a Firefox profile share: stacks, frames, functions and libraries,
+// as columns of indexes into each other. Inlined functions have frames of their own, with the
+// address of the enclosing frame and a higher inlineDepth.
 //
-// Built of those stacks only that samples of a view have.
+// They have only the stacks of the view's samples.
 #pragma once
+
+#include <fmt/format.h>
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "base/interner.h"
+#include "base/units.h"
 #include "exporters/firefox_categories.h"
 #include "profile/frames.h"
 #include "profile/view.h"
@@ -35,14 +38,14 @@ class FirefoxTables {
  public:
   FirefoxTables(const profile::View& view, const FirefoxCategories& categories);
 
-  // Of the stack table: for a stack of the profile that samples have, kNone too.
+  // The row of the stack table for a stack of the view's samples, or for kNone.
   uint32_t stack(uint32_t stack) const;
   size_t string(std::string_view text);
 
   std::string libs_json() const;
-  // The object `shared`. To be asked for last: it has all strings.
+  // The object `shared`. Call it last, because it has all strings.
   std::string json() const;
-  // About as many bytes as json() has.
+  // About the size of json(), in bytes.
   uint64_t size() const;
 
  private:
@@ -58,16 +61,14 @@ class FirefoxTables {
 
   std::vector<uint32_t> stacks_;  // by stack of the profile: its innermost frame's
   uint32_t unknown_stack_ = profile::kNone;
-  std::vector<uint32_t> frames_;          // by location: the first of its frames, the innermost
-  std::vector<uint32_t> functions_;       // by function, then the unknown one
-  std::vector<uint32_t> libraries_;       // by module
-  std::vector<uint32_t> native_symbols_;  // by function
-  std::vector<uint32_t> sources_;         // by string
-  std::vector<uint32_t> used_modules_;    // by library
-  std::unordered_map<std::string, size_t> strings_;
+  std::vector<uint32_t> frames_;  // by location: the first of its frames, the innermost
+  Renumbering functions_;         // the last stands for unknown ones
+  Renumbering libraries_;         // modules
+  Renumbering native_symbols_;    // functions
+  Renumbering sources_;           // strings
+  Interner<std::string> strings_;
 
-  uint32_t stack_count_ = 0, frame_count_ = 0, function_count_ = 0, native_symbol_count_ = 0,
-           source_count_ = 0;
+  uint32_t stack_count_ = 0, frame_count_ = 0;
   FirefoxColumn stack_frame_, stack_prefix_;
   FirefoxColumn frame_address_, frame_depth_, frame_category_, frame_subcategory_, frame_function_,
       frame_symbol_, frame_line_;
@@ -75,5 +76,14 @@ class FirefoxTables {
   FirefoxColumn symbol_library_, symbol_address_, symbol_name_;
   FirefoxColumn source_name_, resource_name_, string_text_;
 };
+
+// Milliseconds with six digits: exact.
+inline std::string milliseconds(uint64_t ns) {
+  std::string text(fmt::format_int(ns / kNsPerMs).str());
+  if (ns % kNsPerMs == 0) return text;
+  text += fmt::format(".{:06}", ns % kNsPerMs);
+  text.resize(text.find_last_not_of('0') + 1);
+  return text;
+}
 
 }  // namespace sampan::exporters

@@ -15,17 +15,17 @@ using profile::Markers;
 
 using SizeOf = std::function<uint64_t(uint32_t row)>;
 
-// Rows of one table, and what they take.
+// The rows of one table, and their bytes.
 struct Kind {
   const char* name;
   std::vector<uint32_t>* rows;
   SizeOf size_of;
-  // Of intervals: how long one is. Moments have none.
+  // The duration of an interval; events and counters have none.
   std::function<uint64_t(uint32_t row)> duration_ns;
   uint64_t size = 0;
 };
 
-// What is not needed by those that need little is for the others.
+// Bytes that small tables do not need are left for the others.
 std::vector<uint64_t> shares(const std::vector<Kind>& kinds, uint64_t all) {
   std::vector<size_t> order(kinds.size());
   std::iota(order.begin(), order.end(), 0);
@@ -41,7 +41,7 @@ std::vector<uint64_t> shares(const std::vector<Kind>& kinds, uint64_t all) {
 }
 
 std::string keep_longest(const Kind& kind, uint64_t size) {
-  // There may be ten million: what is compared stands beside its row.
+  // There may be ten million, so the duration is stored beside the row.
   std::vector<std::pair<uint64_t, uint32_t>> by_length;
   by_length.reserve(kind.rows->size());
   for (const uint32_t row : *kind.rows) by_length.emplace_back(kind.duration_ns(row), row);
@@ -55,7 +55,7 @@ std::string keep_longest(const Kind& kind, uint64_t size) {
   }
   kind.rows->clear();
   for (size_t i = 0; i < kept; ++i) kind.rows->push_back(by_length[i].second);
-  std::sort(kind.rows->begin(), kind.rows->end());  // as the table is: by time
+  std::sort(kind.rows->begin(), kind.rows->end());  // like the table: by time
   return fmt::format("{} of {} {}, the shortest (up to {:.3f} ms), are left out",
                      by_length.size() - kept, by_length.size(), kind.name,
                      static_cast<double>(by_length[kept].first) / 1e6);

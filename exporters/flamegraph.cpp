@@ -1,13 +1,13 @@
-// A flame graph in one SVG file, for any browser: what is wide cost much, what called it is below.
+// A flame graph in one SVG file, for any browser: wide frames cost much; callers are below callees.
 //
-// - Nothing comes from elsewhere: style and script (flamegraph.js) are inside. Without a script, as
-//   in an <img>, it is the same picture, still.
-// - The threads are the frames next to the root, as in folded stacks; the heaviest frame is the
-//   leftmost of its row.
+// - It is self-contained: style and script (flamegraph.js) are inside. Without scripts, as in an
+//   <img>, the picture is the same, but static.
+// - The threads are the frames next to the root, as in folded stacks; heavier frames are further
+//   left.
 // - One hue per module, a shade of it per function; waits are grey.
-// - XML: names are escaped, and characters that XML has no place for become spaces.
-// - Frames narrower than 0.1 pixels cannot be seen, and are left out and counted, with what they
-//   called. A file that is still too large leaves out wider ones.
+// - XML: names are escaped, and characters that XML does not allow become spaces.
+// - Frames narrower than 0.1 pixels, and the frames that they called, are left out and counted. If
+//   the file is still too large, wider ones are left out, too.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,12 +18,12 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "exporters/escaped_text.h"
 #include "exporters/flamegraph_script.h"
 #include "exporters/formats.h"
 #include "exporters/output_file.h"
 #include "exporters/stack_nodes.h"
 #include "exporters/thread_names.h"
-#include "exporters/xml_text.h"
 
 namespace sampan::exporters {
 namespace {
@@ -56,7 +56,7 @@ std::string_view first_characters(std::string_view text, size_t count) {
   return text.substr(0, end);
 }
 
-// As much of a name as fits into a box.
+// The part of a name that fits into a box.
 std::string label(std::string_view name, double width) {
   const std::string text = valid_utf8(name);
   const auto fits = static_cast<size_t>(std::max(0.0, (width - 4) / kCharacter));
@@ -80,7 +80,7 @@ std::string hsl(double hue, double saturation, double lightness) {
   return fmt::format("#{:02x}{:02x}{:02x}", channel(0), channel(8), channel(4));
 }
 
-// A hue for each module, those of the busiest farthest from each other.
+// A hue for each module; those of the busiest modules differ most.
 std::vector<double> module_hues(const profile::View& view) {
   constexpr double kFirst = 28, kGoldenAngle = 137.508;
   const profile::Profile& profile = *view.profile;
@@ -119,7 +119,7 @@ class FlamegraphWriter {
     lay_out();
   }
 
-  // Leaves out frames until the file has at most `max_size` bytes, if that can be.
+  // Leaves out frames until the file has at most `max_size` bytes, if possible.
   void fit(uint64_t max_size) {
     constexpr unsigned kOthers = 4000, kAnyHeight = 1000;
     if (max_size == 0) return;
@@ -133,7 +133,8 @@ class FlamegraphWriter {
       size += sizes[fitting++].second;
     }
     if (fitting == sizes.size()) return;
-    // The root is always drawn. Frames as wide as the first that does not fit are left out, too.
+    // The root is always drawn. Frames as wide as the first one that does not fit are left out,
+    // too.
     narrowest_ = std::min(std::nextafter(sizes[fitting].first, kWidth), kWidth);
     left_out_ += std::erase_if(boxes_, [&](const Box& box) { return box.width < narrowest_; });
   }
@@ -181,7 +182,7 @@ class FlamegraphWriter {
         left_out_ += below(tree, place.node);
         continue;
       }
-      // The first is to be the next, so it goes last.
+      // The first child is to be the next one, so it is pushed last.
       const size_t first = to_do.size();
       double child_x = place.x;
       for (const uint32_t child : tree.children(place.node)) {
@@ -192,7 +193,7 @@ class FlamegraphWriter {
     }
   }
 
-  // How many nodes are below one.
+  // The number of nodes below a node.
   static size_t below(const CallTree& tree, uint32_t node) {
     size_t count = 0;
     std::vector<uint32_t> to_do = {node};

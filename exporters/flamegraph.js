@@ -1,13 +1,13 @@
-// What one can do with a flame graph, in the SVG itself: zoom (click, Enter), search (Ctrl-F, "/"),
-// details of the frame below the pointer, a way through the frames by arrow keys.
+// The interaction of a flame graph, in the SVG itself: zoom (click, Enter), search (Ctrl-F, "/"),
+// details of the frame below the pointer, navigation by arrow keys.
 //
 // Each frame is a <g class="frame"> of a <title> (name, place, figures; a line each), a <rect> and a
-// <text>, parents before children, heaviest child first. Its place says how deep it is.
+// <text>, parents before children, heaviest child first. Its position gives its depth.
 'use strict';
 (() => {
   const CHARACTER = 7.3;  // pixels wide, with the font of the style
   const PADDING = 4;
-  const NARROWEST = 0.1;  // pixels that are drawn
+  const NARROWEST = 0.1;  // pixels; narrower frames are not drawn
 
   const svg = document.documentElement;
   const byId = id => document.getElementById(id);
@@ -30,7 +30,7 @@
         x: Number(rect.getAttribute('x')), width: Number(rect.getAttribute('width')),
         y: Number(rect.getAttribute('y')), parent: null, children: [], matches: false,
       };
-      // Frames above this one's parent, and those at its own height, are done.
+      // Frames at this height, and above its parent, are finished.
       while (open.length !== 0 && open[open.length - 1].y <= frame.y) open.pop();
       if (open.length !== 0) {
         frame.parent = open[open.length - 1];
@@ -48,7 +48,7 @@
     return false;
   }
 
-  // As much of the name as fits.
+  // The part of the name that fits.
   function fitted(name, width) {
     const fits = Math.floor((width - PADDING) / CHARACTER);
     if (name.length <= fits) return name;
@@ -69,7 +69,7 @@
     frame.text.textContent = fitted(frame.name, width);
   }
 
-  // The frame as wide as the picture, what called it below, nothing else.
+  // Shows the frame as wide as the picture with its callers below, and nothing else.
   function zoom(frame) {
     zoomed = frame;
     const scale = canvas / frame.width;
@@ -94,10 +94,10 @@
     try {
       if (search.value !== '') pattern = new RegExp(search.value);
     } catch {
-      search.classList.add('wrong');  // not a regular expression, or not yet
+      search.classList.add('wrong');  // not a valid regular expression (yet)
     }
     let width = 0;
-    const counted = new Set();  // frames within one that matches: its width has theirs
+    const counted = new Set();  // frames inside a matching one, whose width includes theirs
     for (const frame of frames) {
       frame.matches = pattern !== null && pattern.test(frame.name);
       frame.element.classList.toggle('match', frame.matches);

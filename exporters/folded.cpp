@@ -1,16 +1,16 @@
 // Folded stacks: "thread;main;work 42" per line, root first, then samples. For flamegraph.pl,
 // speedscope and the Firefox Profiler.
 //
-// Weights are samples, not nanoseconds: the Firefox Profiler makes one sample per count. Of wall
-// time they are as many as there would have been at the session's rate: a long wait is few samples.
-// The thread is the root frame. flamegraph.pl colours frames by the endings _[k], _[i] and _[j]: a
-// name of the program's that ends so is left as it is.
+// Weights are samples, not nanoseconds: the Firefox Profiler makes one sample per count. Wall time
+// is written as the number of samples that it has at the session's rate, because a long wait has
+// few samples. The thread is the root frame. flamegraph.pl colours frames by the endings _[k], _[i]
+// and _[j]; names of the program that end like this are not changed.
 #include <algorithm>
 #include <string>
 
 #include "base/units.h"
+#include "exporters/escaped_text.h"
 #include "exporters/formats.h"
-#include "exporters/one_line.h"
 #include "exporters/stack_nodes.h"
 #include "exporters/thread_names.h"
 #include "exporters/write_stacks.h"

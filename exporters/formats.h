@@ -1,5 +1,5 @@
-// One function per format, each in the file of its name (the tables of CSV in one). The registry
-// lists them.
+// One function per format, each in the file with its name; csv.cpp has all tables of CSV. The
+// registry lists them.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,8 @@
-// profile.html: one page that needs nothing but a browser of 2023 or later, and no network. What it
-// shows and how is in src/viewer.
+// profile.html: one page for browsers of 2023 or later, without any network. Its code is in
+// exporters/page.
 //
-// The page's data are base64: nothing in them can end the element that they are in.
+// The page's data are base64, so that nothing in them can end their element.
 #include "exporters/formats.h"
-#include "exporters/html_page.h"
 #include "exporters/output_file.h"
 #include "exporters/page_data.h"
 

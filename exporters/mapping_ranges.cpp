@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint64_t kFirst = uint64_t{1} << 48;
 constexpr uint64_t kAlignment = uint64_t{1} << 20;
-// No module is longer: what a damaged recording says beyond is cut off.
+// No real module is longer; larger sizes in damaged recordings are cut.
 constexpr uint64_t kLongest = uint64_t{1} << 40;
 
 }  // namespace
@@ -34,7 +34,7 @@ std::vector<MappingRange> mapping_ranges(const profile::Profile& profile) {
   for (const Extent& extent : extents) {
     const uint64_t size =
         extent.begin < extent.end ? std::min(extent.end - extent.begin, kLongest) : 0;
-    // The base keeps the module's own alignment: the low digits of its addresses are the SVMA's.
+    // The base keeps the module's alignment, so the low digits of its addresses are the SVMA's.
     const uint64_t begin = next + (extent.begin < extent.end ? extent.begin % kAlignment : 0);
     const uint64_t base = begin - (extent.begin < extent.end ? extent.begin : 0);
     ranges.push_back({base, begin, begin + size});

@@ -1,12 +1,12 @@
-// Addresses for the modules of a profile that was taken in several processes.
+// Addresses for the modules of a profile of several processes.
 //
-// A module has no one address: each process mapped it elsewhere, and its frames are SVMAs. Formats
-// with one address space (pprof) get an invented one, in which every module has a range of its own,
-// above all addresses of user space, so that code without a module keeps its AVMA. SVMA 0 of a
-// module lies at its `base`.
+// Each process maps a module at a different address, so frames have SVMAs. Formats with one address
+// space (pprof) get an artificial one: every module has a range of its own, above all user-space
+// addresses, so that code without a module keeps its AVMA. SVMA 0 of a module is at its `base`.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "profile/profile.h"
@@ -21,5 +21,13 @@ struct MappingRange {
 
 // By module.
 std::vector<MappingRange> mapping_ranges(const profile::Profile& profile);
+
+// A build-id in hexadecimal: "3f2a…".
+inline std::string build_id_text(const std::vector<uint8_t>& bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const uint8_t byte : bytes) text += {kDigits[byte >> 4], kDigits[byte & 15]};
+  return text;
+}
 
 }  // namespace sampan::exporters

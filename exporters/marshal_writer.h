@@ -2,7 +2,7 @@
 // Python 3.4 and all newer ones read.
 //
 // Contract: strings are valid UTF-8. Tuples written with remember_tuple() are numbered in the order
-// in which they begin; recall() stands for one of them.
+// of their begins; recall() writes a reference to one.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class MarshalWriter {
     bytes_ += ')';
     bytes_ += static_cast<char>(size);
   }
-  // The same, remembered. Its number is the count of those remembered before.
+  // The same, remembered. Its number is the count of tuples remembered before.
   void remember_tuple(uint8_t size) {
     bytes_ += static_cast<char>(')' | 0x80);  // FLAG_REF
     bytes_ += static_cast<char>(size);
@@ -56,7 +56,7 @@ class MarshalWriter {
   void end_dict() { bytes_ += '0'; }
 
  private:
-  // Little-endian, as the host is.
+  // Little-endian, like the host.
   template <typename T>
   void fixed(T value) {
     bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));

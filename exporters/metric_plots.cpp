@@ -1,4 +1,4 @@
-#include "exporters/metric_plots.h"
+#include "exporters/metrics.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/text/readable.h"
+#include "exporters/escaped_text.h"
 #include "exporters/output_file.h"
-#include "exporters/xml_text.h"
-#include "reports/text.h"
 
 namespace sampan::exporters {
 namespace {
@@ -48,7 +48,7 @@ double nice_step(double range, double count) {
   return 10 * power;
 }
 
-// What is drawn of one metric, and the scale that it needs.
+// The drawing of one metric, and its scale.
 class Picture {
  public:
   Picture(const Metric& metric, const TimeLine& time_line, double width)
@@ -59,15 +59,15 @@ class Picture {
   bool counts() const { return !metric_.is_counter; }  // its values are whole numbers
   double low() const { return low_; }
   double high() const { return high_; }
-  // Seconds that a bar of an event stands for.
+  // The seconds of a bar of an event.
   double bar_s() const { return seconds(kBar / width_ * (to() - from())); }
 
   // "counter, 12 values, 1 not finite".
   std::string what() const {
-    const std::string count = reports::count(metric_.points.size());
+    const std::string count = sampan::count(metric_.points.size());
     if (!metric_.is_counter) return fmt::format("event, {} times", count);
     std::string text = fmt::format("counter, {} values", count);
-    if (not_finite_ != 0) text += fmt::format(", {} not finite", reports::count(not_finite_));
+    if (not_finite_ != 0) text += fmt::format(", {} not finite", sampan::count(not_finite_));
     return text;
   }
 
@@ -80,7 +80,7 @@ class Picture {
   double to() const { return static_cast<double>(time_line_.to_ns); }
   static double seconds(double ns) { return ns / 1e9; }
   // 0 to width_.
-  double x(uint64_t time_ns) const {
+  double x(SessionNs time_ns) const {
     const double part = (static_cast<double>(time_ns) - from()) / (to() - from());
     return std::clamp(part, 0., 1.) * width_;
   }
@@ -100,7 +100,7 @@ class Picture {
       high_ = std::max(high_, point.value);
     }
     if (low_ > high_) low_ = high_ = 0;
-    // From 0, when that is not far: a queue's length. One value is in the middle.
+    // From 0 if that is near, as for a queue's length. A single value is in the middle.
     if (low_ > 0 && low_ < high_ / 2) low_ = 0;
     if (high_ < 0 && high_ > low_ / 2) high_ = 0;
     if (low_ == high_) {
@@ -149,7 +149,7 @@ class Picture {
     std::string path;
     for (size_t i = 0; i < bars_.size(); ++i) {
       if (bars_[i] == 0) continue;
-      // One event among bars of thousands is still to be seen.
+      // A single event stays visible among bars of thousands.
       const double height = std::max(1., box.height * static_cast<double>(bars_[i]) / high_);
       path += fmt::format("M{:.0f} {:.1f}v{:.1f}h{:.0f}v{:.1f}z",
                           box.left + kBar * static_cast<double>(i), box.top + box.height, -height,
@@ -166,29 +166,29 @@ class Picture {
   std::vector<uint64_t> bars_;  // events in each
 };
 
-// Texts of a picture, cut to fit; the whole stands in a tooltip.
+// Texts of a picture, cut to fit; the tooltip has the whole.
 std::string text(double x, double y, const char* style, std::string_view what, double width) {
-  const std::string whole = reports::printable(what);
-  const std::string cut = reports::cut_end(whole, static_cast<size_t>(width / kCharacter));
+  const std::string whole = sampan::printable(what);
+  const std::string cut = sampan::cut_end(whole, static_cast<size_t>(width / kCharacter));
   std::string title;
   if (cut != whole) title = "<title>" + xml_text(whole) + "</title>";
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}{}</text>\n", x, y, style,
                      title, xml_text(cut));
 }
 
-// The time's axis below a box, and its lines.
+// The axis of time below a box, and its grid lines.
 void draw_time(const TimeLine& time_line, const Box& box, std::string* out) {
   const double from = static_cast<double>(time_line.from_ns) / 1e9;
   const double to = static_cast<double>(time_line.to_ns) / 1e9;
   const double step = nice_step(to - from, 8);
   const double first = std::ceil(from / step);
-  // Rounding may give one more or less; never many, however far from 0 and short the time is.
+  // Rounding may give one line more or less, but never many, even for short times far from 0.
   for (int i = 0; i < 20 && (first + i) * step <= to + step * 1e-6; ++i) {
     const double at = (first + i) * step;
     const double x = box.left + box.width * (at - from) / (to - from);
     *out += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}v{:.1f}\"/>\n", x, box.top,
                         box.height + 4);
-    // A step's multiples are not exact: 0.30000000000000004.
+    // Multiples of a step are not exact: 0.30000000000000004.
     *out += text(x, box.top + box.height + 17, "middle", fmt::format("{:.6g}", at), 80);
   }
   *out += text(box.left + box.width, box.top + box.height + 33, "faint end",
@@ -210,7 +210,7 @@ void draw_values(const Picture& picture, const Box& box, std::string* out) {
   }
 }
 
-void write_file(const std::string& svg, const std::string& path) {
+void write_svg(const std::string& svg, const std::string& path) {
   OutputFile file(path);
   file.write(svg);
   file.write("</svg>\n");
@@ -222,7 +222,7 @@ void write_file(const std::string& svg, const std::string& path) {
 TimeLine time_line_of(const profile::View& view) {
   TimeLine line{view.from_ns, std::min(view.to_ns, view.profile->duration_ns())};
   const profile::Markers& markers = view.profile->markers;
-  if (view.to_ns == UINT64_MAX) {  // a recording that breaks off knows no end
+  if (view.to_ns == UINT64_MAX) {  // a recording that breaks off has no end
     if (!markers.events.empty()) line.to_ns = std::max(line.to_ns, markers.events.back().time_ns);
     if (!markers.counters.empty()) {
       line.to_ns = std::max(line.to_ns, markers.counters.back().time_ns);
@@ -245,7 +245,7 @@ void write_plot(const Metric& metric, const TimeLine& time_line, const std::stri
   draw_time(time_line, box, &svg);
   draw_values(picture, box, &svg);
   picture.draw(box, &svg);
-  write_file(svg, path);
+  write_svg(svg, path);
 }
 
 std::vector<std::string> write_comparison(const std::vector<Metric>& metrics,
@@ -263,9 +263,9 @@ std::vector<std::string> write_comparison(const std::vector<Metric>& metrics,
   }
   const auto lanes = static_cast<unsigned>(shown.size());
   std::string svg = fmt::format(kHead, kWidth, kTop + lanes * kLane + kBottom);
-  std::string title = reports::plural(lanes, "metric");
+  std::string title = sampan::plural(lanes, "metric");
   if (lanes < metrics.size()) {
-    title += fmt::format(" of {}, those with most points", reports::count(metrics.size()));
+    title += fmt::format(" of {}, those with most points", sampan::count(metrics.size()));
   }
   svg += text(16, 20, "name", title, kWidth - 32);
   const double width = kWidth - kLeft - kRight;
@@ -282,7 +282,7 @@ std::vector<std::string> write_comparison(const std::vector<Metric>& metrics,
                        box.top + box.height, width);
     picture.draw(box, &svg);
   }
-  write_file(svg, path);
+  write_svg(svg, path);
   if (lanes == metrics.size()) return {};
   return {fmt::format("metrics_comparison.svg has {} metrics, those with most points, of {}", lanes,
                       metrics.size())};

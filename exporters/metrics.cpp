@@ -11,30 +11,27 @@
 
 #include "base/error.h"
 #include "base/safe_file_name.h"
+#include "base/text/csv_row.h"
 #include "base/units.h"
-#include "exporters/metric_plots.h"
 #include "exporters/output_file.h"
-#include "reports/csv_row.h"
-#include "reports/marker_losses.h"
+#include "profile/markers.h"
 
 namespace sampan::exporters {
 namespace {
 
 using profile::Metric;
 using profile::MetricPoint;
-using reports::CsvRow;
-// A directory with more files than this helps nobody: a program may have a million names.
+// A limit of files, because a program may have a million names.
 constexpr size_t kMostTables = 10'000;
 constexpr size_t kMostPlots = 500;
 
-// "2026-11-20T20:01:02.345678901Z". The seconds' text is made once for times that follow each
-// other.
+// "2026-11-20T20:01:02.345678901Z". The text of the seconds is reused for successive times.
 class DateTimes {
  public:
-  explicit DateTimes(uint64_t start_unix_ns) : start_unix_ns_(start_unix_ns) {}
+  explicit DateTimes(const profile::Session& session) : session_(session) {}
 
-  const std::string& text(uint64_t time_ns) {
-    const uint64_t unix_ns = start_unix_ns_ + time_ns;
+  const std::string& text(SessionNs time_ns) {
+    const UnixNs unix_ns = session_.unix_time(time_ns);
     if (second_.empty() || unix_ns / kNsPerSecond != second_of_) {
       second_of_ = unix_ns / kNsPerSecond;
       second_ =
@@ -46,7 +43,7 @@ class DateTimes {
   }
 
  private:
-  uint64_t start_unix_ns_;
+  const profile::Session& session_;
   uint64_t second_of_ = 0;
   std::string second_;
   std::string text_;
@@ -77,8 +74,8 @@ void write_overview(const std::vector<Metric>& metrics, const std::vector<std::s
   CsvRow row;
   for (size_t i = 0; i < metrics.size(); ++i) {
     const Metric& metric = metrics[i];
-    const uint64_t first_ns = metric.points.front().time_ns;
-    const uint64_t last_ns = metric.points.back().time_ns;
+    const SessionNs first_ns = metric.points.front().time_ns;
+    const SessionNs last_ns = metric.points.back().time_ns;
     row.text(metric.name).number(metric.points.size()).seconds(first_ns).seconds(last_ns);
     row.raw(dates.text(first_ns)).raw(dates.text(last_ns));
     if (const auto between = intervals(metric)) {
@@ -99,7 +96,7 @@ void write_overview(const std::vector<Metric>& metrics, const std::vector<std::s
   file.commit();
 }
 
-// Those with most points, as many as there may be, in the order of the metrics.
+// The metrics with most points, up to the limit, in their order.
 std::vector<bool> most_points(const std::vector<Metric>& metrics, size_t most) {
   std::vector<size_t> order(metrics.size());
   std::iota(order.begin(), order.end(), 0);
@@ -124,7 +121,7 @@ WrittenMetrics write_metrics(const profile::View& view, const std::string& direc
   make_directory(to / "raw");
   make_directory(to / "plots");
   const std::vector<Metric> metrics = metrics_of(view);
-  DateTimes dates(view.profile->session.start_unix_ns);
+  DateTimes dates(view.profile->session);
   const TimeLine time_line = time_line_of(view);
   const std::vector<bool> has_table = most_points(metrics, kMostTables);
   const std::vector<bool> has_plot = most_points(metrics, kMostPlots);
@@ -148,7 +145,7 @@ WrittenMetrics write_metrics(const profile::View& view, const std::string& direc
     written.notes.push_back(fmt::format("plots of {} metrics, those with most points, of {}",
                                         kMostPlots, metrics.size()));
   }
-  const std::vector<std::string> losses = reports::marker_losses(*view.profile);
+  const std::vector<std::string> losses = profile::marker_losses(*view.profile);
   written.notes.insert(written.notes.end(), losses.begin(), losses.end());
   return written;
 }

@@ -1,14 +1,13 @@
-// OTLP profiles: a protobuf message for OpenTelemetry's collector and what speaks its protocol. In
-// the layout of opentelemetry-proto 1.10 and 1.11 (otlp_fields.h).
+// OTLP profiles: a protobuf message for OpenTelemetry's collector and other programs with its
+// protocol, in the layout of opentelemetry-proto 1.10 and 1.11 (otlp_dictionary.h).
 //
-// - A resource for each process, with a profile "cpu" in nanoseconds and, of wall time, one
-// "off_cpu":
-//   what samples wait. A profile has one kind of value.
-// - Threads are attributes of samples, thread.name and thread.id, as OpenTelemetry's own profiler
-//   has them.
-// - A location's first line is the innermost inlined function; addresses are invented ones in one
+// - Each process is a resource, with a profile "cpu" in nanoseconds and, for wall time, a profile
+//   "off_cpu" of waiting. A profile has one kind of value.
+// - Threads are attributes of samples, thread.name and thread.id, as in OpenTelemetry's own
+//   profiler.
+// - A location's first line is the innermost inlined function; addresses are artificial ones in one
 //   address space (mapping_ranges.h), within their mapping.
-// - A profile's id is a hash of what is in it: the same profile has the same id again.
+// - A profile's id is a hash of its content, so the same profile has the same id again.
 #include "exporters/otlp.h"
 
 #include <xxhash.h>
@@ -21,8 +20,8 @@
 #include "base/utf8.h"
 #include "exporters/formats.h"
 #include "exporters/otlp_dictionary.h"
-#include "exporters/otlp_fields.h"
 #include "exporters/write_stacks.h"
+#include "profile/profile.h"
 #include "profile/rates.h"
 
 namespace sampan::exporters {
@@ -116,9 +115,9 @@ class OtlpWriter {
     for (const profile::WeightedStack& row : rows) {
       if (is_waiting(row.stack) == waiting) add_sample(row, &profile);
     }
-    const uint64_t end_ns = view_.to_ns != UINT64_MAX ? view_.to_ns : profile_.duration_ns();
-    const uint64_t from_ns = std::min(view_.from_ns, end_ns);
-    profile.add_fixed64(otlp_profile::kTime, profile_.session.start_unix_ns + from_ns);
+    const SessionNs end_ns = view_.to_ns != UINT64_MAX ? view_.to_ns : profile_.duration_ns();
+    const SessionNs from_ns = std::min(view_.from_ns, end_ns);
+    profile.add_fixed64(otlp_profile::kTime, profile_.session.unix_time(from_ns));
     profile.add_uint64(otlp_profile::kDuration, end_ns - from_ns);
     const uint32_t rate_hz = profile::rate_range(profile_).last_hz;
     if (!waiting && rate_hz != 0) {

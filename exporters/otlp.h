@@ -1,4 +1,4 @@
-// OTLP profiles: what an OpenTelemetry collector takes over HTTP, and a file of the same.
+// OTLP profiles: the message that OpenTelemetry collectors receive over HTTP, and a file of it.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace sampan::exporters {
 
-// Of a resource, by the names of OpenTelemetry's semantic conventions: {"service.name", "redis"}.
+// A resource's attribute, named by OpenTelemetry's semantic conventions: {"service.name", "redis"}.
 struct ResourceAttribute {
   std::string key;
   std::string value;
 };
 
-// The program and the host, as far as the recording knows them.
+// The program and the host, if the recording has them.
 std::vector<ResourceAttribute> usual_resource(const profile::Profile& profile);
 
-// An ExportProfilesServiceRequest, which is a ProfilesData too. Each process has a resource of its
-// own, with `resource`, but for its "process.*", and what is known of the process.
+// An ExportProfilesServiceRequest, which is also a ProfilesData. Each process is a resource, with
+// the attributes in `resource` except "process.*", and with its own "process.*".
 std::string otlp_message(const profile::View& view, const std::vector<ResourceAttribute>& resource);
 
 }  // namespace sampan::exporters

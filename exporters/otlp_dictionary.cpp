@@ -3,8 +3,7 @@
 #include <utility>
 
 #include "base/utf8.h"
-#include "exporters/build_id_text.h"
-#include "exporters/otlp_fields.h"
+#include "exporters/mapping_ranges.h"
 #include "profile/frames.h"
 
 namespace sampan::exporters {
@@ -58,13 +57,12 @@ int32_t OtlpDictionary::add(Table* table, uint32_t field, Write&& write) {
 }
 
 int32_t OtlpDictionary::add(Table* table, uint32_t field, std::string row) {
-  const auto next = static_cast<int32_t>(table->rows.size());
-  const auto [entry, added] = table->rows.try_emplace(std::move(row), next);
-  if (added) pbf_writer(table->data).add_message(field, entry->first);
-  return entry->second;
+  const auto [index, is_new] = table->rows.intern(std::move(row));
+  if (is_new) pbf_writer(table->data).add_message(field, table->rows[index]);
+  return static_cast<int32_t>(index);
 }
 
-// A string is encoded as a message is.
+// Strings are encoded like messages.
 int32_t OtlpDictionary::text(std::string_view text) {
   return add(&strings_, otlp_dictionary::kStrings, valid_utf8(text));
 }

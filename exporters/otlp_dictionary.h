@@ -1,11 +1,65 @@
-// Field numbers of OpenTelemetry's profiles, package opentelemetry.proto.profiles.v1development in
-// the layout of opentelemetry-proto 1.10 and 1.11 (the alpha of 2026), and of what it uses of
-// common.v1 and resource.v1. Earlier releases had other numbers.
+// The tables that all profiles of an OTLP message share. Rows are added when they are first asked
+// for, so only rows that samples need are there. Row 0 of each table is empty and means "none".
 #pragma once
 
+#include <protozero/pbf_writer.hpp>
+
 #include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/interner.h"
+#include "exporters/mapping_ranges.h"
+#include "profile/profile.h"
 
 namespace sampan::exporters {
+
+class OtlpDictionary {
+ public:
+  explicit OtlpDictionary(const profile::Profile& profile);
+
+  int32_t text(std::string_view text);
+  int32_t attribute(std::string_view key, std::string_view value);
+  int32_t attribute(std::string_view key, int64_t value);
+  // kNone: a stack of the function "[unknown]".
+  int32_t stack(uint32_t stack);
+
+  // The dictionary as a field of the message.
+  void write(protozero::pbf_writer* message) const;
+
+ private:
+  // The encoded rows, each also as a field of the dictionary.
+  struct Table {
+    std::string data;
+    Interner<std::string> rows;
+  };
+  // Adds a row, whose fields write() writes, unless there is an equal one.
+  template <typename Write>
+  int32_t add(Table* table, uint32_t field, Write&& write);
+  int32_t add(Table* table, uint32_t field, std::string row);
+
+  int32_t attribute_of(std::string_view key, const std::string& value);
+  int32_t location(uint32_t index);
+  int32_t unknown_location();
+  int32_t function(uint32_t index);
+  int32_t mapping(uint32_t module);
+
+  const profile::Profile& profile_;
+  const std::vector<MappingRange> ranges_;
+  Table mappings_, locations_, functions_, links_, strings_, attributes_, stacks_;
+  // By row of the profile; 0: not entered yet.
+  std::vector<int32_t> mapping_rows_, location_rows_, function_rows_, stack_rows_;
+  int32_t unknown_location_ = 0, unknown_function_ = 0, unknown_stack_ = 0;
+};
+
+// The fields of a common.v1.AnyValue.
+std::string otlp_value(std::string_view text);
+std::string otlp_value(int64_t number);
+
+// Field numbers of OpenTelemetry's profiles, package opentelemetry.proto.profiles.v1development in
+// the layout of opentelemetry-proto 1.10 and 1.11 (the alpha of 2026), and of the messages that it
+// uses from common.v1 and resource.v1. Earlier releases had other numbers.
 
 namespace otlp_request {
 inline constexpr uint32_t kResourceProfiles = 1, kDictionary = 2;

@@ -8,18 +8,15 @@
 #include <utility>
 
 #include "base/error.h"
-#include "exporters/page_columns.h"
-#include "exporters/page_header.h"
-#include "exporters/page_markers.h"
-#include "exporters/page_tables.h"
+#include "exporters/page_parts.h"
 #include "exporters/sample_windows.h"
 
 namespace sampan::exporters {
 namespace {
 
-// Columns are small before they are compressed, and higher levels take several times as long.
+// Columns are small already, and higher levels take several times as long.
 constexpr int kLevel = 3;
-constexpr uint64_t kMarkersPart = 4;  // markers have a quarter of the page at most
+constexpr uint64_t kMarkersPart = 4;  // markers get at most a quarter of the page
 
 std::string compressed(std::string_view bytes) {
   uLongf size = compressBound(bytes.size());
@@ -80,7 +77,7 @@ class PageEncoder {
   }
 
  private:
-  // When samples were left out, so are the stacks that only they had.
+  // Stacks that only left-out samples had are left out, too.
   void keep_what_is_used() {
     tables_.emplace(*view_.profile);
     for (size_t position = 0; position < view_.threads.size(); ++position) {

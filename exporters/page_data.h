@@ -1,16 +1,18 @@
-// What profile.html carries of a view, as src/viewer/data/profile.js describes it: two texts for
-// two elements of the page, each base64 of a zlib stream (RFC 1950).
+// The data of a view in profile.html, see exporters/page/data/profile.js: two texts for two
+// elements of the page, each a zlib stream (RFC 1950) in base64.
 //
 //   header   JSON: figures, strings, modules, processes, threads, and which columns there are
-//   columns  one after the other: functions, stacks, samples, markers (page_columns.h)
+//   columns  functions, stacks, samples, markers, one after the other (page_parts.h)
 //
-// Handles are the page's own: only what the view has is in it.
+// The page has only what the view has, with handles of its own.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "exporters/exporter.h"
 #include "profile/view.h"
 
 namespace sampan::exporters {
@@ -23,5 +25,17 @@ struct PageData {
 
 // `max_size`: bytes of both texts; 0: any number.
 PageData page_data(const profile::View& view, uint64_t max_size);
+
+struct PageOptions {
+  bool is_live = false;  // it is served, and fetches newer data (exporters/page/live.js)
+};
+
+// Writes `path`: complete or absent. Throws Error. `max_size`: bytes; 0: any number.
+Outcome write_page(const profile::View& view, const std::string& path, uint64_t max_size,
+                   const PageOptions& options = {});
+
+// The text of the page without data: exporters/page, which the build joins into one text.
+extern const std::string_view kPageBeforeData;
+extern const std::string_view kPageAfterData;
 
 }  // namespace sampan::exporters

@@ -1,13 +1,13 @@
-#include "exporters/page_header.h"
+#include "exporters/page_parts.h"
 
 #include <fmt/format.h>
 
+#include "base/text/json_writer.h"
+#include "base/text/readable.h"
 #include "profile/frames.h"
+#include "profile/profile.h"
 #include "profile/rates.h"
-#include "reports/json_writer.h"
-#include "reports/rates.h"
-#include "reports/summary.h"
-#include "reports/text.h"
+#include "profile/summary.h"
 #include "wire/loss.h"
 
 namespace sampan::exporters {
@@ -15,7 +15,6 @@ namespace {
 
 using profile::kNone;
 using profile::Profile;
-using reports::Json;
 
 std::string command_line(const profile::Session& session) {
   std::string text;
@@ -30,21 +29,21 @@ std::string exit_of(const profile::Process& process) {
   return "";
 }
 
-void write_meta(Json& json, const profile::View& view, const reports::Summary& summary,
+void write_meta(Json& json, const profile::View& view, const profile::Summary& summary,
                 const std::vector<std::string>& notes) {
   const Profile& profile = *view.profile;
   const profile::Session& session = profile.session;
   json.member("program", session.program);
   json.member("command", command_line(session));
-  json.member("startTime", reports::iso_8601(session.start_unix_ns));
+  json.member("startTime", iso_8601(session.start_unix_ns));
   json.member("durationNs", profile.duration_ns());
   json.member("clock", session.clock);
   json.member("rateHz", session.rate_hz);
   json.member("achievedRateHz", summary.achieved_rate_hz());
   const profile::RateRange rates = profile::rate_range(profile);
-  json.member("rates", reports::rate_text(profile));
+  json.member("rates", profile::rate_text(profile));
   json.member("lowestRateHz", rates.lowest_hz);
-  json.member("cost", reports::cost_text(profile));
+  json.member("cost", profile::cost_text(profile));
   json.member("cpuNs", summary.cpu_ns.value_or(summary.sampled.ns));
   json.member("sampledCpuNs", summary.sampled.ns);
   json.member("samples", summary.total().samples);
@@ -68,7 +67,7 @@ void write_meta(Json& json, const profile::View& view, const reports::Summary& s
   });
 }
 
-// Processes that have threads in the view: by process of the profile, their places among them.
+// By process of the profile: its place among the processes with threads in the view.
 std::vector<uint32_t> write_processes(Json& json, const profile::View& view) {
   const Profile& profile = *view.profile;
   std::vector<uint32_t> places(profile.processes.size(), kNone);
@@ -89,12 +88,12 @@ std::vector<uint32_t> write_processes(Json& json, const profile::View& view) {
   return places;
 }
 
-// What threads that are taken for one come to together.
-std::vector<reports::ThreadSummary> thread_sums(const profile::View& view,
-                                                const reports::Summary& summary) {
-  std::vector<reports::ThreadSummary> sums(view.profile->threads.size());
-  for (const reports::ThreadSummary& row : summary.threads) {
-    reports::ThreadSummary& sum = sums[view.thread_of(row.thread)];
+// The sums of threads that are shown as one.
+std::vector<profile::ThreadSummary> thread_sums(const profile::View& view,
+                                                const profile::Summary& summary) {
+  std::vector<profile::ThreadSummary> sums(view.profile->threads.size());
+  for (const profile::ThreadSummary& row : summary.threads) {
+    profile::ThreadSummary& sum = sums[view.thread_of(row.thread)];
     sum.sampled += row.sampled;
     sum.waiting += row.waiting;
     sum.waiting += row.runnable;
@@ -103,10 +102,10 @@ std::vector<reports::ThreadSummary> thread_sums(const profile::View& view,
   return sums;
 }
 
-void write_threads(Json& json, const profile::View& view, const reports::Summary& summary,
+void write_threads(Json& json, const profile::View& view, const profile::Summary& summary,
                    const std::vector<uint32_t>& places) {
   const Profile& profile = *view.profile;
-  const std::vector<reports::ThreadSummary> sums = thread_sums(view, summary);
+  const std::vector<profile::ThreadSummary> sums = thread_sums(view, summary);
   json.objects("threads", view.threads, [&](uint32_t index) {
     const profile::Thread& thread = profile.threads[index];
     json.member("process", places[thread.process]);
@@ -147,7 +146,7 @@ std::string page_header(const profile::View& view, const PageTables& tables,
                         const std::vector<const PageColumn*>& columns,
                         const std::vector<std::string>& notes) {
   const Profile& profile = *view.profile;
-  const reports::Summary summary = reports::summarize(view);
+  const profile::Summary summary = profile::summarize(view);
   Json json;
   json.object([&] {
     json.key("meta");

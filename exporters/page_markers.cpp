@@ -1,9 +1,9 @@
-#include "exporters/page_markers.h"
+#include "exporters/page_parts.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
+#include "base/interner.h"
 #include "exporters/fitting_markers.h"
 #include "profile/spans.h"
 
@@ -14,7 +14,7 @@ using profile::kNone;
 using profile::Markers;
 using Kind = PageColumn::Kind;
 
-// In columns, compressed, as base64; and what a page can draw without a stutter.
+// Bytes in columns, compressed, as base64, for as many as a page can draw smoothly.
 constexpr MarkerBytes kBytes = {.span = 40, .event = 20, .counter = 20, .section = 30};
 
 class MarkerColumns {
@@ -24,7 +24,9 @@ class MarkerColumns {
         markers_(profile_.markers),
         result_(*result),
         positions_(profile_.threads.size(), -1),
-        processes_(profile_.processes.size(), -1) {
+        processes_(profile_.processes.size(), -1),
+        texts_(markers_.texts.size()) {
+    texts_.number(0);
     int64_t processes = 0;
     for (uint32_t i = 0; i < view.threads.size(); ++i) {
       positions_[view.threads[i]] = i;
@@ -113,17 +115,15 @@ class MarkerColumns {
                      [&](uint32_t a, uint32_t b) { return key_of(a) < key_of(b); });
   }
 
-  // Its row on the page: of a span that another thread began, the one that ended it.
+  // Its row on the page; if the thread that began the span is not there, the one that ended it.
   int64_t thread_of(const profile::Span& span) const {
     return positions_[span.thread] >= 0 ? positions_[span.thread] : positions_[span.end_thread];
   }
 
   int64_t text_of(uint32_t text) {
-    if (text == 0) return 0;
-    const auto [place, is_new] =
-        handles_.try_emplace(text, static_cast<int64_t>(result_.texts.size()));
+    const auto [handle, is_new] = texts_.number(text);
     if (is_new) result_.texts.push_back(markers_.texts[text]);
-    return place->second;
+    return handle;
   }
 
   void take(std::initializer_list<PageColumn*> columns) {
@@ -135,7 +135,7 @@ class MarkerColumns {
   PageMarkers& result_;
   std::vector<int64_t> positions_;  // by thread of the profile, in view.threads; -1: not there
   std::vector<int64_t> processes_;  // by process of the profile, among those of view.threads
-  std::unordered_map<uint32_t, int64_t> handles_;  // by text of the markers
+  Renumbering texts_;               // of the markers
 };
 
 }  // namespace

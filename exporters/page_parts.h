@@ -1,12 +1,4 @@
-// Columns of numbers as profile.html carries them: small, and quick to read for a page. Read by
-// src/viewer/data/columns.js.
-//
-//   numbers  the difference of each to the one before (the first: to 0), zigzag-encoded as in
-//            Protocol Buffers' sint64, as LEB128
-//   flags    a byte each
-//   doubles  8 bytes each, IEEE 754, little-endian
-//
-// Both are little before compression and compress well: what repeats becomes zeros.
+// The parts of profile.html's data: columns of numbers, tables, markers, and the header.
 #pragma once
 
 #include <bit>
@@ -14,9 +6,23 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/interner.h"
+#include "exporters/stack_nodes.h"
+#include "profile/profile.h"
+#include "profile/view.h"
 
 namespace sampan::exporters {
 
+// A column of numbers: small, and quick to read for exporters/page/data/columns.js.
+//
+//   numbers  the difference to the previous number (of the first: to 0), zigzag-encoded as in
+//            Protocol Buffers' sint64, as LEB128
+//   flags    a byte each
+//   doubles  8 bytes each, IEEE 754, little-endian
+//
+// They compress well, because repeated numbers become zeros.
 class PageColumn {
  public:
   enum class Kind { kNumbers, kFlags, kDoubles };
@@ -56,5 +62,63 @@ class PageColumn {
   int64_t last_ = 0;
   std::string bytes_;
 };
+
+// The functions and stacks of a profile: only those that samples have, with handles in the order of
+// their first use. Frames with the same function and line, called from the same stack, are one row.
+class PageTables {
+ public:
+  explicit PageTables(const profile::Profile& profile);
+
+  // The row of a stack, new or old; -1 for none.
+  int64_t row(uint32_t stack) {
+    return stack == profile::kNone ? -1 : int64_t{nodes_.node(stack)} - 1;
+  }
+
+  // All rows so far, as columns "stacks.…" and "functions.…". Once, after the last row().
+  std::vector<PageColumn> columns();
+
+  // After columns(): what their handles stand for.
+  const std::vector<std::string_view>& strings() const { return strings_; }
+  const std::vector<uint32_t>& modules() const { return module_handles_.used(); }  // of the profile
+
+ private:
+  struct Function {
+    uint32_t function;
+    bool wait;
+  };
+
+  uint32_t function(const profile::CallNode& node);
+  std::vector<PageColumn> stack_columns();
+  std::vector<PageColumn> function_columns();
+  uint32_t string(uint32_t of_profile);
+  int64_t module(uint32_t of_profile);
+
+  const profile::Profile& profile_;
+  StackNodes nodes_;
+  std::vector<Function> functions_;
+  std::vector<std::string_view> strings_ = {""};
+  // From handles of the profile to those of the page. Functions have one more, for frames without
+  // function; strings that are not on the page are kNone.
+  Renumbering function_handles_, module_handles_;
+  std::vector<uint32_t> string_handles_;
+};
+
+// The markers of a profile: columns "spans.…", "sections.…", "events.…" and "counters.…", and the
+// texts that they refer to. Rows are sorted by the page's thread, or by process and name, and then
+// by time, so that differences between rows are small.
+struct PageMarkers {
+  std::vector<std::string_view> texts = {""};
+  std::vector<PageColumn> columns;
+  std::vector<std::string> notes;  // what was left out
+};
+
+// The view's markers that fit into `max_size` bytes.
+PageMarkers page_markers(const profile::View& view, uint64_t max_size);
+
+// The header of the data: everything but its columns, as JSON. `notes`: what else the user must know.
+std::string page_header(const profile::View& view, const PageTables& tables,
+                        const std::vector<std::string_view>& marker_texts,
+                        const std::vector<const PageColumn*>& columns,
+                        const std::vector<std::string>& notes);
 
 }  // namespace sampan::exporters

@@ -1,5 +1,6 @@
-#include "exporters/page_tables.h"
+#include "exporters/page_parts.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "profile/frames.h"
@@ -23,9 +24,9 @@ bool is_inlined(const profile::Profile& profile, const profile::CallNode& node) 
 PageTables::PageTables(const profile::Profile& profile)
     : profile_(profile),
       nodes_(profile, profile::Granularity::kLine),
-      function_handles_(profile.functions.size() + 1, kNone),
-      string_handles_(profile.strings.size(), kNone),
-      module_handles_(profile.modules.size(), kNone) {
+      function_handles_(profile.functions.size() + 1),
+      module_handles_(profile.modules.size()),
+      string_handles_(profile.strings.size(), kNone) {
   string_handles_[0] = 0;
 }
 
@@ -71,10 +72,9 @@ std::vector<PageColumn> PageTables::function_columns() {
 }
 
 uint32_t PageTables::function(const profile::CallNode& node) {
-  uint32_t& handle =
-      function_handles_[node.function == kNone ? profile_.functions.size() : node.function];
-  if (handle == kNone) {
-    handle = static_cast<uint32_t>(functions_.size());
+  const auto unknown = static_cast<uint32_t>(profile_.functions.size());
+  const auto [handle, is_new] = function_handles_.number(std::min(node.function, unknown));
+  if (is_new) {
     functions_.push_back({node.function, profile_.locations[node.location].wait != kNone});
   }
   return handle;
@@ -90,13 +90,7 @@ uint32_t PageTables::string(uint32_t of_profile) {
 }
 
 int64_t PageTables::module(uint32_t of_profile) {
-  if (of_profile == kNone) return -1;
-  uint32_t& handle = module_handles_[of_profile];
-  if (handle == kNone) {
-    handle = static_cast<uint32_t>(modules_.size());
-    modules_.push_back(of_profile);
-  }
-  return handle;
+  return of_profile == kNone ? -1 : int64_t{module_handles_.number(of_profile).handle};
 }
 
 }  // namespace sampan::exporters

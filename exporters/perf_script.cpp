@@ -1,19 +1,18 @@
-// The text of `perf script`, for all that reads it: the Firefox Profiler, speedscope, FlameGraph's
-// stackcollapse-perf.pl, FlameScope. Format: linux tools/perf/builtin-script.c, as those programs
-// read it.
+// The text of `perf script`, for the Firefox Profiler, speedscope, FlameGraph's
+// stackcollapse-perf.pl and FlameScope. Format: linux tools/perf/builtin-script.c, as those
+// programs read it.
 //
 //   worker 100/101     1.004000:    4000000 cpu-clock:
 //                4711 work(void*) (/usr/bin/app)
 //
 // - A blank line ends a sample, also the last one. Frames are leaf first.
-// - The period is the sample's weight in ns. All samples are of one event: speedscope shows no
-//   second one. Time is as in `sampan report --from`.
-// - Samples are in the order of time within a thread, which comes after another: that is all that
-//   its readers want.
-// - Addresses are SVMAs, to be looked up in the module. An inlined function has "(inlined)" for its
-//   module, as perf writes it.
-// - speedscope finds the pid after the shortest name of two characters or more: a number in a
-//   thread's name is joined to what is before it, a name of one character is followed by two
+// - The period is the sample's weight in ns. All samples have one event, because speedscope shows
+//   only one. Time is as in `sampan report --from`.
+// - Threads follow each other; the samples of each are by time. Readers need nothing more.
+// - Addresses are SVMAs in the module. An inlined function has "(inlined)" as its module, as in
+//   perf.
+// - speedscope looks for the pid after the shortest name of at least two characters: so a number in
+//   a thread's name is joined to the text before it, and a name of one character is followed by two
 //   spaces. It drops frames whose module has a space.
 #include <fmt/format.h>
 
@@ -23,8 +22,8 @@
 #include <string>
 #include <vector>
 
+#include "exporters/escaped_text.h"
 #include "exporters/formats.h"
-#include "exporters/one_line.h"
 #include "exporters/output_file.h"
 #include "exporters/sample_windows.h"
 #include "profile/frames.h"
@@ -110,7 +109,7 @@ class PerfScriptWriter {
     return sizes;
   }
 
-  // At most, for times of up to 11 days and weights of up to 10 s.
+  // An upper bound for times up to 11 days and weights up to 10 s.
   uint64_t size(const std::vector<uint64_t>& stack_sizes) {
     std::string any;
     append_head({}, &any);
@@ -125,7 +124,7 @@ class PerfScriptWriter {
     return sum;
   }
 
-  // What begins all samples of a thread.
+  // The text that begins all samples of a thread.
   std::string head_of(uint32_t index) const {
     const profile::Thread& thread = profile_.threads[index];
     return fmt::format("{} {}/{}", thread_text(view_.thread_name(index)),

@@ -1,31 +1,31 @@
 // pprof: gzipped profile.proto, for `go tool pprof`, speedscope, Pyroscope and Parca. Format:
 // github.com/google/pprof/blob/main/proto/profile.proto.
 //
-// - Sample types samples/count and cpu/nanoseconds; cpu is the default (speedscope would take the
-//   last one, pprof too). Of wall time there is a third, wall/nanoseconds, and it is the default:
-//   on-CPU samples have both, waiting ones wall only.
+// - Sample types samples/count and cpu/nanoseconds; cpu is the default (speedscope and pprof would
+//   take the last one). Recordings of wall time have a third type, wall/nanoseconds, which is the
+//   default: samples on CPU have both, waiting ones only wall.
 // - Threads are labels: thread, process (strings), tid, pid (numbers), named as perf_to_profile's.
 //   See `go tool pprof -tags`, -tagfocus=thread=NAME, -tagroot=thread.
 // - A location's first line is the innermost inlined function.
-// - A function's system_name stays empty: where it equals the name, pprof takes the name for a
-//   mangled one and strips templates and parameters off.
-// - A frame without a symbol has its "[module+0x12]" as function (speedscope drops frames that have
-//   none), and every mapping says that it has functions: all names that can be found were found,
-//   and pprof need not guess from whatever file lies at that path.
+// - A function's system_name stays empty: if it equals the name, pprof takes the name for a mangled
+//   one and removes templates and parameters.
+// - A frame without a symbol has the function "[module+0x12]", because speedscope drops frames
+//   without a function. Every mapping says that it has functions: all names that can be found were
+//   found, and pprof must not guess from the file that is at that path now.
 #include <algorithm>
 #include <protozero/pbf_writer.hpp>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "base/interner.h"
 #include "base/units.h"
 #include "base/utf8.h"
-#include "exporters/build_id_text.h"
 #include "exporters/formats.h"
-#include "exporters/gzip_writer.h"
 #include "exporters/mapping_ranges.h"
+#include "exporters/output_file.h"
 #include "exporters/write_stacks.h"
 #include "profile/frames.h"
+#include "profile/profile.h"
 #include "profile/rates.h"
 
 namespace sampan::exporters {
@@ -64,31 +64,24 @@ constexpr uint32_t kId = 1, kName = 2, kFileName = 4, kStartLine = 5;
 }
 constexpr size_t kFlushSize = 1 << 16;
 
-// The profile's own string table, from handles of the model's and from literals.
+// The string table of the export, for handles of the model and for literals.
 class PprofStrings {
  public:
   explicit PprofStrings(const profile::StringTable& strings)
-      : strings_(strings), by_handle_(strings.size(), kNone) {
-    add("");
-  }
+      : strings_(strings), by_handle_(strings.size(), kNone) {}
   int64_t handle(uint32_t handle) {
     if (by_handle_[handle] == kNone) {
       by_handle_[handle] = static_cast<uint32_t>(add(strings_[handle]));
     }
     return by_handle_[handle];
   }
-  int64_t add(std::string_view text) {
-    const auto [entry, added] = indexes_.try_emplace(valid_utf8(text), texts_.size());
-    if (added) texts_.push_back(&entry->first);
-    return static_cast<int64_t>(entry->second);
-  }
-  const std::vector<const std::string*>& texts() const { return texts_; }
+  int64_t add(std::string_view text) { return texts_.handle(valid_utf8(text)); }
+  const std::vector<std::string>& texts() const { return texts_.keys(); }
 
  private:
   const profile::StringTable& strings_;
   std::vector<uint32_t> by_handle_;
-  std::unordered_map<std::string, size_t> indexes_;  // node-based: keys stay where they are
-  std::vector<const std::string*> texts_;
+  TextTable<> texts_;
 };
 
 class PprofWriter {
@@ -109,8 +102,8 @@ class PprofWriter {
     write_locations();
     write_functions();
     write_mappings();
-    for (const std::string* text : strings_.texts()) {
-      message_.add_string(profile_field::kStringTable, *text);
+    for (const std::string& text : strings_.texts()) {
+      message_.add_string(profile_field::kStringTable, text);
       flush(kFlushSize);
     }
     flush(0);
@@ -118,7 +111,7 @@ class PprofWriter {
   }
 
  private:
-  // What a mapping says of itself depends on the locations in it.
+  // A mapping's has_* flags depend on its locations.
   struct ModuleUse {
     bool used = false, files = false, lines = false, inlines = false;
   };
@@ -127,7 +120,7 @@ class PprofWriter {
   uint64_t unknown_location() const { return profile_.locations.size() + 1; }
   uint64_t unknown_function() const { return profile_.functions.size() + 1; }
 
-  // Messages may be cut anywhere between fields, so only a part of one is ever in memory.
+  // Messages may be split between any fields, so only a part of one is in memory.
   void flush(size_t threshold) {
     if (data_.size() < threshold) return;
     gzip_.write(data_);
@@ -153,10 +146,9 @@ class PprofWriter {
     if (const uint32_t rate_hz = profile::rate_range(profile_).last_hz; rate_hz != 0) {
       message_.add_int64(profile_field::kPeriod, static_cast<int64_t>(kNsPerSecond / rate_hz));
     }
-    const uint64_t end_ns = view_.to_ns != UINT64_MAX ? view_.to_ns : profile_.duration_ns();
-    const uint64_t from_ns = std::min(view_.from_ns, end_ns);
-    message_.add_int64(profile_field::kTimeNanos,
-                       static_cast<int64_t>(session.start_unix_ns + from_ns));
+    const SessionNs end_ns = view_.to_ns != UINT64_MAX ? view_.to_ns : profile_.duration_ns();
+    const SessionNs from_ns = std::min(view_.from_ns, end_ns);
+    message_.add_int64(profile_field::kTimeNanos, static_cast<int64_t>(session.unix_time(from_ns)));
     message_.add_int64(profile_field::kDurationNanos, static_cast<int64_t>(end_ns - from_ns));
     std::string command;
     for (const std::string& word : session.command) command += (command.empty() ? "" : " ") + word;
@@ -292,7 +284,7 @@ class PprofWriter {
                        strings_.add(profile::function_name(profile_, kNone)));
   }
 
-  // The program itself goes first: pprof shows the first mapping as the profile's "File".
+  // The program itself comes first: pprof shows the first mapping as the profile's "File".
   void write_mappings() {
     uint32_t program = kNone;
     if (!view_.threads.empty()) {

@@ -4,23 +4,22 @@
 //   {(file, line, name): (cc, nc, tt, ct, {caller: (nc, cc, tt, ct)})}
 //
 //   tt  seconds of CPU in the function itself
-//   ct  the same with all that it called; a sample counts once, however often the function recurs
+//   ct  the same, with everything that it called; a sample counts once, however often it recurs
 //   cc  samples with the function in their stack, each once ("primitive calls")
-//   nc  the same, each recursion counted
+//   nc  the same, counting each recursion
 //
-// What a caller's entry holds is restricted to stacks in which that caller called it. Where the
-// file is not known, the module stands for it.
+// A caller's entry counts only stacks in which that caller called it. If the file is not known, the
+// module replaces it.
 //
-// Each thread is a function, ('~', 0, '<name>'), as cProfile writes what has no file, and the
-// caller of its outermost frames: SnakeViz drops functions that are alone. Several threads have a
-// caller in common, '<all threads>': viewers take the largest ct for the whole.
+// Each thread is a function, ('~', 0, '<name>'), as cProfile writes functions without a file. It is
+// the caller of its outermost frames, because SnakeViz drops isolated functions. Several threads
+// have a common caller, '<all threads>', because viewers take the largest ct for the total.
 #include <array>
-#include <map>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <vector>
 
+#include "base/interner.h"
 #include "base/utf8.h"
 #include "exporters/formats.h"
 #include "exporters/marshal_writer.h"
@@ -39,7 +38,7 @@ struct Times {
   uint64_t primitive_calls = 0, calls = 0, self_ns = 0, total_ns = 0;
   uint32_t on_path = 0;  // how often the walk is inside it
 
-  // A node of a call tree is entered: below it, the same again is recursion.
+  // A node of a call tree is entered: the same function below it is a recursion.
   void enter(const Weight& self, const Weight& total) {
     calls += total.samples;
     self_ns += self.ns;
@@ -56,7 +55,7 @@ class PstatsTable {
     keys_of_functions_.assign(profile.functions.size(), kNone);
   }
 
-  // The caller of the threads that are added from now on.
+  // Sets the caller of the threads that are added afterwards.
   void add_common_root(const Weight& total) {
     common_root_ = key("~", 0, "<all threads>");
     entries_[common_root_].enter({}, total);
@@ -121,15 +120,12 @@ class PstatsTable {
     Times times;
   };
 
-  // Different functions may have the same key, as a static one of a header in two modules has.
+  // Different functions may have the same key, such as a static function of a header in two
+  // modules.
   uint32_t key(std::string_view file, uint32_t line, std::string_view name) {
-    const auto [entry, added] = indexes_.try_emplace({valid_utf8(file), line, valid_utf8(name)},
-                                                     static_cast<uint32_t>(entries_.size()));
-    if (added) {
-      keys_.push_back(&entry->first);
-      entries_.emplace_back();
-    }
-    return entry->second;
+    const auto [index, is_new] = keys_.intern(Key(valid_utf8(file), line, valid_utf8(name)));
+    if (is_new) entries_.emplace_back();
+    return index;
   }
   uint32_t key_of_function(uint32_t function) {
     const std::string_view name = profile::function_name(profile_, function);
@@ -142,16 +138,15 @@ class PstatsTable {
     return known = key(file.empty() ? "~" : file, row.line, name);
   }
   uint32_t edge(uint32_t caller, uint32_t callee) {
-    const auto [entry, added] = edge_indexes_.try_emplace(uint64_t{caller} << 32 | callee,
-                                                          static_cast<uint32_t>(edges_.size()));
-    if (added) edges_.push_back({caller, callee, {}});
-    return entry->second;
+    const auto [index, is_new] = edge_indexes_.intern(uint64_t{caller} << 32 | callee);
+    if (is_new) edges_.push_back({caller, callee, {}});
+    return index;
   }
 
   void write_key(uint32_t index) {
     if (remembered_[index] != kNone) return marshal_.recall(remembered_[index]);
     remembered_[index] = next_remembered_++;
-    const auto& [file, line, name] = *keys_[index];
+    const auto& [file, line, name] = keys_[index];
     marshal_.remember_tuple(3);
     marshal_.string(file);
     marshal_.integer(line);
@@ -166,11 +161,10 @@ class PstatsTable {
 
   const profile::Profile& profile_;
   uint32_t common_root_ = kNone;
-  std::map<Key, uint32_t> indexes_;
-  std::vector<const Key*> keys_;
+  Interner<Key> keys_;
   std::vector<Times> entries_;  // by key
   std::vector<uint32_t> keys_of_functions_;
-  std::unordered_map<uint64_t, uint32_t> edge_indexes_;
+  Interner<uint64_t> edge_indexes_;  // caller and callee
   std::vector<Edge> edges_;
   MarshalWriter marshal_;
   std::vector<uint32_t> remembered_;  // number of the key in the marshalled file

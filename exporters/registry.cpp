@@ -3,23 +3,33 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "exporters/formats.h"
+#include "exporters/output_file.h"
+#include "reports/report.h"
 
 namespace sampan::exporters {
 namespace {
 
 // chrome://tracing opens files of up to about 100 MB.
 constexpr uint64_t kTraceBytes = 100'000'000;
-// What a page can open within three seconds.
+// A page opens this much within three seconds.
 constexpr uint64_t kPageBytes = 20'000'000;
 constexpr uint64_t kSpeedscopeBytes = 200'000'000;
 constexpr uint64_t kFlamegraphBytes = 10'000'000;
 constexpr uint64_t kFirefoxBytes = 512 << 20;
-// speedscope and the Firefox Profiler read all of it before they show anything.
+// speedscope and the Firefox Profiler read the whole file before they show anything.
 constexpr uint64_t kPerfScriptBytes = 100'000'000;
-// What a table in memory is made of without much waiting.
+// Programs load a table of this size without much delay.
 constexpr uint64_t kCsvSamplesBytes = 200'000'000;
 
 }  // namespace
+
+// The object of `sampan report --json`, see docs/report-json.md.
+Outcome write_json(const profile::View& view, const std::string& path, uint64_t) {
+  OutputFile file(path);
+  file.write(reports::json(view));
+  file.commit();
+  return {};
+}
 
 std::span<const Format> formats() {
   static constexpr std::array kFormats = {

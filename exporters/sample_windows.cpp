@@ -10,7 +10,7 @@ namespace sampan::exporters {
 namespace {
 constexpr uint64_t kUsualRate = 250;
 
-// The samples of a thread in one state, of which some are kept.
+// The samples of a thread in one state, some of which are kept.
 class Kept {
  public:
   void add(const WindowSample& sample) {
@@ -19,13 +19,13 @@ class Kept {
     ++count_;
   }
 
-  // When all are added: one of `stride` is kept.
+  // After all are added: one of `stride` is kept.
   void choose(uint64_t stride) {
     count_ = (count_ + stride - 1) / stride;
     if (count_ != 0) place_ = place();
   }
 
-  // What the next sample stands for; nothing when it is left out.
+  // The weight that the next sample represents; empty when it is left out.
   profile::Weight take(uint64_t weight_ns) {
     passed_ns_ += weight_ns;
     const uint64_t first = picks_;
@@ -35,13 +35,13 @@ class Kept {
   }
 
  private:
-  // Of the k-th of equal parts of `total`, rounded so that all make up the whole.
+  // The k-th of equal parts of `total`, rounded so that the parts sum to it.
   uint64_t begin(uint64_t total, uint64_t k) const {
     return total / count_ * k + total % count_ * k / count_;
   }
 
-  // In the part that is next, by chance: with places at equal distances, what a thread does
-  // periodically might fall in step with them.
+  // At random within the next part: places at equal distances could coincide with periodic work of
+  // a thread.
   uint64_t place() {
     const uint64_t first = begin(total_ns_, picks_), size = begin(total_ns_, picks_ + 1) - first;
     const double share = static_cast<double>(random_() - random_.min()) /
@@ -125,7 +125,7 @@ std::vector<std::string> SampleWindows::fit(uint64_t max_size,
   uint64_t now = max_size == 0 ? 0 : size();
   if (now <= max_size || view_.samples.empty()) return {};
   const uint64_t rate = profile.session.rate_hz != 0 ? profile.session.rate_hz : kUsualRate;
-  const uint64_t end_ns = profile.samples[view_.samples.back()].time_ns;
+  const SessionNs end_ns = profile.samples[view_.samples.back()].time_ns;
   window_ns_ = kNsPerSecond / rate;
   do {
     window_ns_ *= 2;

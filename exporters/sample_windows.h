@@ -1,15 +1,13 @@
-// The samples of each thread in the order of time, and fewer of them where a viewer cannot have
-// all.
+// The samples of each thread by time, and fewer of them if a viewer cannot have all.
 //
-// Samples of one thread, stack and state that lie in the same window of time can be taken for one,
-// which comes when the first of them came and weighs what they weigh together. So the weight of
-// each stack of each thread stays exactly what it is, however long the window; what is lost is the
-// order within it.
+// Samples of one thread, stack and state in the same window of time are replaced by one sample, at
+// the time of the first and with their total weight. So the weight of each stack of each thread
+// stays exact, however long the window is; only the order within a window is lost.
 //
-// Where even that leaves too many, because there are too many stacks, some samples stand for the
-// others: in each equal part of the thread's weight the one at a random place (stratified
-// sampling), so that what a stack weighs is an estimate without bias. The weights of each thread,
-// on CPU and waiting, stay exact.
+// If there are still too many samples, because there are too many stacks, some samples represent
+// the others: the one at a random place in each equal part of the thread's weight (stratified
+// sampling), so that the weight of a stack is an unbiased estimate. The weights of each thread, on
+// CPU and waiting, stay exact.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +16,14 @@
 #include <string>
 #include <vector>
 
+#include "base/time.h"
 #include "profile/view.h"
 #include "profile/weights.h"
 
 namespace sampan::exporters {
 
 struct WindowSample {
-  uint64_t time_ns = 0;  // since the session's start, of the first
+  SessionNs time_ns = 0;  // since the session's start, of the first
   uint64_t weight_ns = 0;
   uint64_t samples = 0;  // that it stands for
   uint32_t stack = profile::kNone;
@@ -35,16 +34,15 @@ class SampleWindows {
  public:
   explicit SampleWindows(const profile::View& view);
 
-  // Of the thread at a position in view.threads, by time. Valid until the next call.
+  // The samples of the thread at a position in view.threads, by time. Valid until the next call.
   const std::vector<WindowSample>& samples(size_t position);
 
   // Of all samples of that thread.
   profile::Weight weight(size_t position) const;
 
-  // Makes the window the shortest with which size() bytes are at most `max_size` (0: any number);
-  // where none is, leaves out as few samples as that takes. The same view is made smaller in the
-  // same way each time. Returns a note for the person, when there is something to say. Before it,
-  // every sample stays itself.
+  // Chooses the shortest window for which size() is at most `max_size` bytes (0: any number). If
+  // there is none, leaves out as few samples as possible. The result is the same each time. Returns
+  // a note for the user, if there is something to say. Without this call, all samples are kept.
   std::vector<std::string> fit(uint64_t max_size, const std::function<uint64_t()>& size);
 
  private:

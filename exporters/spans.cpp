@@ -1,10 +1,10 @@
 // Spans as lines of JSON (https://jsonlines.org), one for each begin and one for each end, by time.
-// docs/exports.md says what is in a line.
+// docs/exports.md describes the lines.
 //
-// Of what happens at one time, ends come first, inner ones before outer ones, then begins; so the
-// lines of a thread's nested spans are properly nested, those of spans that took no time too. Ids
-// are texts of 16 hexadecimal digits, as of OpenTelemetry: a number in JSON has 53 bits in many
-// readers.
+// At the same time, ends come before begins, and inner ends before outer ones. So the lines of a
+// thread's nested spans are properly nested, also those of spans that took no time. Ids are texts
+// of 16 hexadecimal digits, as in OpenTelemetry, because many readers of JSON have numbers of 53
+// bits.
 #include "profile/spans.h"
 #include "base/units.h"
 
@@ -16,11 +16,10 @@
 #include <tuple>
 #include <vector>
 
+#include "exporters/escaped_text.h"
 #include "exporters/formats.h"
-#include "exporters/json_text.h"
 #include "exporters/output_file.h"
-#include "profile/view_markers.h"
-#include "reports/marker_losses.h"
+#include "profile/markers.h"
 
 namespace sampan::exporters {
 namespace {
@@ -62,13 +61,13 @@ class SpanLines {
   }
 
  private:
-  uint64_t end_ns(uint32_t span) const {
+  SessionNs end_ns(uint32_t span) const {
     return std::max(spans_[span].begin_ns, spans_[span].end_ns);
   }
   bool is_empty(uint32_t span) const { return end_ns(span) == spans_[span].begin_ns; }
-  // The one's begin before the other's end.
+  // The begin of one before the end of the other.
   bool comes_before(uint32_t begin, uint32_t end) const {
-    const uint64_t begin_ns = spans_[begin].begin_ns;
+    const SessionNs begin_ns = spans_[begin].begin_ns;
     return begin_ns < end_ns(end) || (begin_ns == end_ns(end) && is_empty(end));
   }
 
@@ -87,7 +86,7 @@ class SpanLines {
     finish(span, spans_[span].end_thread);
   }
 
-  void start(const char* kind, uint64_t time_ns) {
+  void start(const char* kind, SessionNs time_ns) {
     line_.clear();
     append(R"({{"event":"{}","time":{}.{:09},)", kind, time_ns / kNsPerSecond,
            time_ns % kNsPerSecond);
@@ -112,7 +111,7 @@ class SpanLines {
     return span;
   }
 
-  // In JSON; made once.
+  // As JSON; made once.
   const std::string& text(uint32_t handle) {
     if (texts_[handle].empty()) texts_[handle] = json_string(profile_.markers.texts[handle]);
     return texts_[handle];
@@ -139,7 +138,7 @@ Outcome write_spans(const profile::View& view, const std::string& path, uint64_t
   OutputFile file(path);
   SpanLines(view, file).write();
   file.commit();
-  return {.notes = reports::marker_losses(*view.profile)};
+  return {.notes = profile::marker_losses(*view.profile)};
 }
 
 }  // namespace sampan::exporters

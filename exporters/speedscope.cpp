@@ -1,13 +1,12 @@
 // speedscope's own JSON, for https://www.speedscope.app. Format: file-format-schema.json of the npm
 // package speedscope.
 //
-// - "$schema" exact, or the file is taken for another format.
-// - One sampled profile per thread, its samples in the order of time, root to leaf. The first one
-// is
-//   what the person sees first: the busiest thread.
-// - The axis of a thread is its CPU time, of wall time also what it waited: weights in nanoseconds.
-// - Frames are known by index, so each function is one frame, shared by all threads. speedscope
-//   gives colours by file, so a function whose file is unknown has its module there.
+// - "$schema" must be exact, or the file is taken for another format.
+// - One sampled profile per thread, its samples by time, root to leaf. The first profile is shown
+//   first: the busiest thread.
+// - The axis of a thread is its CPU time, with wall time also its waiting: weights in nanoseconds.
+// - Frames are identified by index, so each function is one frame, shared by all threads.
+//   speedscope colours by file, so a function whose file is unknown has its module there.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "exporters/escaped_text.h"
 #include "exporters/formats.h"
-#include "exporters/json_text.h"
 #include "exporters/output_file.h"
 #include "exporters/sample_windows.h"
 #include "exporters/thread_names.h"
@@ -32,7 +31,7 @@ void append_number(uint64_t number, std::string* out) {
   out->append(digits.data(), digits.size());
 }
 
-// The frames of the stacks that samples of a view have, numbered.
+// Numbers the frames of the stacks of a view's samples.
 class Frames {
  public:
   explicit Frames(const profile::View& view)
@@ -69,7 +68,7 @@ class Frames {
     }
     *out += ']';
   }
-  // Bytes of that, and of a comma.
+  // The bytes of that text and a comma.
   uint64_t size(uint32_t stack) const { return stack == kNone ? 10 : sizes_[stack]; }
 
   std::string json() const {

@@ -1,7 +1,7 @@
-// Which node of a call tree a stack ends in. Stacks share their prefixes, and a prefix is walked
-// once: the cost is that of the stacks' nodes, not of their depths.
+// Maps stacks to the nodes of a call tree. Each prefix that stacks share is walked once, so the
+// cost depends on the number of nodes, not on the depths of the stacks.
 //
-// Samples of which nothing is known (stack kNone) end in a frame without function, "[unknown]".
+// Samples without a stack (kNone) end in a frame without function, "[unknown]".
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class StackNodes {
   explicit StackNodes(const profile::Profile& profile,
                       profile::Granularity granularity = profile::Granularity::kFunction);
 
-  // Adds the stack to the tree when it is not there.
+  // Adds the stack to the tree if it is not there yet.
   uint32_t node(uint32_t stack);
   profile::CallTree& tree() { return tree_; }
   // Begins a new, empty tree.
@@ -27,7 +27,7 @@ class StackNodes {
 
  private:
   struct Entry {
-    uint32_t round = 0;  // the tree that `node` is of: each restart() begins a round
+    uint32_t round = 0;  // which tree `node` is in: each restart() begins a round
     uint32_t node = 0;
   };
 
@@ -40,9 +40,8 @@ class StackNodes {
   std::vector<profile::Frame> frames_;  // scratch
 };
 
-// Calls visit with a call tree of each thread that has rows, which are those of
-// by_thread_and_stack(): its position in view.threads, and the tree, whose root stands for the
-// thread.
+// Calls visit(position, tree) for each thread with rows, which are those of by_thread_and_stack():
+// its position in view.threads and its call tree, whose root stands for the thread.
 void for_each_thread_tree(const profile::View& view,
                           const std::vector<profile::WeightedStack>& rows,
                           const std::function<void(size_t, const profile::CallTree&)>& visit,

@@ -3,17 +3,19 @@
 // 1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
 //
 // - The array form, an event per line: a file that was cut off still opens.
-// - Complete events (ph X), parents before children, strictly nested: viewers need that and do not
-//   check it.
-// - Waits are grey, and of the category "waiting"; what runs has a colour for each module.
-// - A counter of each process (ph C) says how many of its threads were on CPU, over time.
-// - No `args` in slices: speedscope makes them part of the frame's name, and so splits functions.
+// - Complete events (ph X), parents before children, strictly nested: viewers require this and do
+//   not check it.
+// - Waits are grey and have the category "waiting"; code has a colour for each module.
+// - A counter of each process (ph C) shows how many of its threads were on CPU, over time.
+// - Slices have no `args`: speedscope makes them part of the frame's name, and so splits functions.
 // - Viewers open about 100 MB. A longer trace loses its shortest slices, the deepest first: their
-//   time becomes part of the slice that called them, and a note says how many. Markers have half of
-//   the room, if they need it (trace_markers.h).
+//   time becomes part of the calling slice, and a note says how many. Markers get up to half of the
+//   size (trace_markers.h).
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -21,23 +23,78 @@
 #include <vector>
 
 #include "exporters/formats.h"
-#include "exporters/gzip_writer.h"
 #include "exporters/output_file.h"
-#include "exporters/running_threads.h"
 #include "exporters/trace_budget.h"
 #include "exporters/trace_events.h"
 #include "exporters/trace_markers.h"
 #include "exporters/trace_slices.h"
+#include "profile/view.h"
 
 namespace sampan::exporters {
 namespace {
+
+// The number of threads of a process on CPU over time: the mean of each time step.
+struct RunningThreads {
+  uint64_t begin_ns = 0;  // of the first step
+  uint64_t step_ns = 0;   // 0: there are no samples
+  // By process of the profile; empty for those without samples on CPU.
+  std::vector<std::vector<double>> by_process;
+};
+
+constexpr size_t kFewestSteps = 10;
+constexpr size_t kMostSteps = 1000;
+// A thread's CPU is known once per sampling period; shorter steps would show the sampling itself.
+constexpr uint64_t kShortestStep = 20'000'000;
+
+// At most `most_steps` in all processes together; none if each would get too few.
+RunningThreads running_threads(const profile::View& view, size_t most_steps) {
+  const profile::Profile& profile = *view.profile;
+  RunningThreads result;
+  result.by_process.resize(profile.processes.size());
+  std::vector<bool> has_cpu(profile.processes.size());
+  SessionNs begin_ns = UINT64_MAX, end_ns = 0;
+  const auto for_each_on_cpu = [&](const auto& visit) {
+    for (const uint32_t index : view.samples) {
+      const profile::Sample& sample = profile.samples[index];
+      if (sample.wait != profile::kNone) continue;
+      visit(profile.threads[sample.thread].process, sample.time_ns.earlier(sample.weight_ns),
+            sample.time_ns);
+    }
+  };
+  for_each_on_cpu([&](uint32_t process, SessionNs from_ns, SessionNs to_ns) {
+    has_cpu[process] = true;
+    begin_ns = std::min(begin_ns, from_ns);
+    end_ns = std::max(end_ns, to_ns);
+  });
+  if (begin_ns >= end_ns) return result;
+
+  const auto processes = static_cast<size_t>(std::count(has_cpu.begin(), has_cpu.end(), true));
+  const size_t steps = std::min(most_steps / processes, kMostSteps);
+  if (steps < kFewestSteps) return result;
+  result.begin_ns = begin_ns;
+  result.step_ns = std::max((end_ns - begin_ns) / steps + 1, kShortestStep);
+  const size_t count = (end_ns - begin_ns) / result.step_ns + 1;
+  for (size_t i = 0; i < has_cpu.size(); ++i) {
+    if (has_cpu[i]) result.by_process[i].resize(count);
+  }
+  for_each_on_cpu([&](uint32_t process, SessionNs from_ns, SessionNs to_ns) {
+    while (from_ns < to_ns) {
+      const size_t step = (from_ns - begin_ns) / result.step_ns;
+      const uint64_t part_ns = std::min(to_ns, begin_ns + (step + 1) * result.step_ns) - from_ns;
+      result.by_process[process][step] +=
+          static_cast<double>(part_ns) / static_cast<double>(result.step_ns);
+      from_ns += part_ns;
+    }
+  });
+  return result;
+}
 
 using profile::Process;
 using profile::Thread;
 
 using ByteSink = std::function<void(std::string_view)>;
 
-// Events go out one by one, a comma before each but the first.
+// Writes events one by one, with a comma before each but the first.
 class EventFile {
  public:
   static constexpr std::string_view kSeparator = ",\n";
@@ -58,8 +115,8 @@ class EventFile {
   uint64_t size_ = 6;
 };
 
-// Writes the slices that are kept. They wait until the outermost closes: parents go first, and
-// whether a parent is kept is known last.
+// Writes the slices that are kept, after the outermost one is closed: parents are written first,
+// but whether a parent is kept is known last.
 class SliceWriter : public SliceSink {
  public:
   SliceWriter(const TraceEvents& events, Rank first_kept, EventFile& file)
@@ -73,7 +130,7 @@ class SliceWriter : public SliceSink {
     Slice& slice = waiting_[open_.back()];
     slice.end_us = end_us;
     open_.pop_back();
-    // Those inside it have gone before it, so it is the last one.
+    // The slices inside it are closed already, so it is the last one.
     if (Rank::of(end_us - slice.begin_us, open_.size()).before(first_kept_)) waiting_.pop_back();
     if (!open_.empty()) return;
     for (const Slice& kept : waiting_) {
@@ -98,9 +155,9 @@ class SliceWriter : public SliceSink {
   std::string text_;
 };
 
-// Names and order. A pid or tid may have been several things, after exec or when it was used again:
-// it has the place of the first and the name of the last. The track of a thread's markers is above
-// the thread.
+// Names and order of tracks. A pid or tid may have been used several times, after exec or later: it
+// has the position of the first use and the name of the last. The track of a thread's markers is
+// above the thread.
 void write_names(const profile::View& view, const TraceMarkers& markers, EventFile& file) {
   const profile::Profile& profile = *view.profile;
   struct Row {
@@ -111,7 +168,7 @@ void write_names(const profile::View& view, const TraceMarkers& markers, EventFi
   };
   std::map<int32_t, Row> processes;
   std::map<std::pair<int32_t, int32_t>, Row> threads;
-  const auto add = [](auto& rows, const auto& key, uint64_t start_ns, const std::string& name) {
+  const auto add = [](auto& rows, const auto& key, SessionNs start_ns, const std::string& name) {
     const auto [row, added] = rows.try_emplace(key);
     if (added) row->second.sort_index = rows.size() - 1;
     if (!added && start_ns < row->second.start_ns) return;
@@ -143,7 +200,7 @@ void write_names(const profile::View& view, const TraceMarkers& markers, EventFi
   }
 }
 
-// They take a tenth of the file at most.
+// They take at most a tenth of the file.
 void write_counters(const profile::View& view, uint64_t max_size, EventFile& file) {
   constexpr uint64_t kMostEvents = 20'000;
   constexpr uint64_t kEventSize = 100;

@@ -1,5 +1,5 @@
-// Which slices a trace keeps when it must not grow above a size: the shortest are merged into their
-// callers first.
+// Selects the slices that a trace keeps within a size: the shortest are merged into their callers
+// first.
 #pragma once
 
 #include <bit>
@@ -12,8 +12,8 @@
 
 namespace sampan::exporters {
 
-// The order of merging: the shorter first, and of about the same length (a sixteenth) the deeper.
-// So a slice is never merged before those that it contains.
+// The order of merging: shorter slices first, and among slices of about the same length (within a
+// sixteenth) deeper ones first. So a slice is never merged before the slices that it contains.
 struct Rank {
   uint32_t length = 0;  // grows with the duration, 16 steps to the octave
   uint32_t depth = 0;
@@ -29,7 +29,7 @@ struct Rank {
   }
 };
 
-// Counts what the slices take by rank. SizeOf says the bytes of one: (function, begin_us, end_us).
+// Sums the bytes of slices by rank. SizeOf(function, begin_us, end_us): the bytes of one slice.
 template <typename SizeOf>
 class TraceBudget : public SliceSink {
  public:

@@ -7,14 +7,14 @@
 #include <iterator>
 #include <numeric>
 
-#include "exporters/json_text.h"
+#include "exporters/escaped_text.h"
 #include "profile/frames.h"
 
 namespace sampan::exporters {
 namespace {
 
-// Names of colours that chrome://tracing knows (base/color_scheme.html); it refuses others. A hue
-// each, and none that is near the grey of waits. Perfetto has colours of its own.
+// Names of colours of chrome://tracing (base/color_scheme.html); it refuses others. They have
+// different hues, none near the grey of waits. Perfetto has its own colours.
 constexpr std::string_view kWaitColour = "grey";
 constexpr std::array<std::string_view, 12> kModuleColours = {"rail_response",
                                                              "rail_load",
@@ -36,7 +36,7 @@ std::string metadata(std::string_view kind, int32_t pid, int64_t tid, std::strin
                      tid, key, value);
 }
 
-// By module; "" for those that come after all colours are taken.
+// By module; "" when all colours are taken.
 std::vector<std::string_view> colours_of_modules(const profile::View& view) {
   const profile::Profile& profile = *view.profile;
   std::vector<uint64_t> self_ns(profile.modules.size());

@@ -1,5 +1,5 @@
-// The text of Chrome trace events. What all events of a function, or of a thread, have in common is
-// made once, for those that have any: a section has few of the functions.
+// The text of Chrome trace events. The text that all events of a function or a thread share is made
+// once, on first use: a section has few of the functions.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace sampan::exporters {
 
 class TraceEvents {
  public:
-  // Each module of the view has a colour, as far as there are some: those with most time first.
+  // Modules get colours as long as there are some, those with most time first.
   explicit TraceEvents(const profile::View& view);
 
-  // Of the slices that follow.
+  // For the slices that follow.
   void set_thread(const profile::Thread& thread);
   // A slice, without the separator after it. `function` may be kNone.
   void append_slice(uint32_t function, uint64_t begin_us, uint64_t end_us, std::string* out) const;
-  // What append_slice() would append.
+  // The bytes that append_slice() would append.
   uint64_t slice_size(uint32_t function, uint64_t begin_us, uint64_t end_us) const;
 
  private:

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "exporters/json_text.h"
+#include "exporters/escaped_text.h"
 
 namespace sampan::exporters {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 using profile::Span;
 using profile::SpanKind;
 
-// What is around the names and texts.
+// The bytes around names and texts.
 constexpr MarkerBytes kBytes = {
     .span = 220, .event = 110, .counter = 80, .section = 230, .names = 2};
 
@@ -51,19 +51,19 @@ void TraceMarkers::write(const Write& write) const {
   write_pauses(write);
 }
 
-// By time: some viewers refuse an event of a track that is older than the one before it.
+// By time: some viewers refuse an event that is older than the previous one of its track.
 void TraceMarkers::write_track(uint32_t thread, const Write& write) const {
   const profile::Markers& markers = profile_.markers;
   const std::string place =
       fmt::format(R"("pid":{},"tid":{})", profile_.processes[profile_.threads[thread].process].pid,
                   profile_.threads[thread].tid + kMarkerTrack);
   struct Open {
-    uint64_t end_ns;
+    SessionNs end_ns;
     uint32_t name;
   };
   std::vector<Open> open;  // outermost first
   auto next_event = events_[thread].begin();
-  const auto write_events_before = [&](uint64_t time_ns) {
+  const auto write_events_before = [&](SessionNs time_ns) {
     for (; next_event != events_[thread].end(); ++next_event) {
       const profile::Event& event = markers.events[*next_event];
       if (event.time_ns >= time_ns) return;
@@ -74,7 +74,7 @@ void TraceMarkers::write_track(uint32_t thread, const Write& write) const {
                                                       json_string(markers.texts[event.text]))));
     }
   };
-  const auto close_before = [&](uint64_t time_ns) {
+  const auto close_before = [&](SessionNs time_ns) {
     while (!open.empty() && open.back().end_ns <= time_ns) {
       const Open last = open.back();
       write_events_before(last.end_ns);
@@ -86,8 +86,8 @@ void TraceMarkers::write_track(uint32_t thread, const Write& write) const {
 
   for (const uint32_t row : spans_[thread]) {
     const Span& span = markers.spans[row];
-    const uint64_t begin_ns = std::max(span.begin_ns, view_.from_ns);
-    const uint64_t end_ns = std::min(span.end_ns, view_.to_ns);
+    const SessionNs begin_ns = std::max(span.begin_ns, view_.from_ns);
+    const SessionNs end_ns = std::min(span.end_ns, view_.to_ns);
     close_before(begin_ns);
     write_events_before(begin_ns);
     if (!open.empty() && end_ns > open.back().end_ns) {
@@ -104,7 +104,7 @@ void TraceMarkers::write_track(uint32_t thread, const Write& write) const {
 }
 
 void TraceMarkers::write_async_span(const Span& span, const Write& write) const {
-  const auto event = [&](char phase, uint64_t time_ns, uint32_t thread, const std::string& rest) {
+  const auto event = [&](char phase, SessionNs time_ns, uint32_t thread, const std::string& rest) {
     const profile::Thread& row = profile_.threads[thread];
     write(fmt::format(
         R"({{"name":{},"cat":"span","ph":"{}","id2":{{"local":"{:#x}"}},"ts":{},"pid":{},"tid":{}{}}})",
@@ -146,7 +146,7 @@ void TraceMarkers::write_counters(const Write& write) const {
   }
 }
 
-// Where there are no samples because nobody wanted any.
+// The intervals without samples because sampling was off.
 void TraceMarkers::write_pauses(const Write& write) const {
   const std::vector<profile::Pause>& pauses = profile_.markers.pauses;
   std::set<uint32_t> processes;
@@ -179,7 +179,7 @@ std::string TraceMarkers::arguments(const Span& span) const {
   return text + cut_argument(span.begin_ns, span.end_ns) + "}";
 }
 
-std::string TraceMarkers::cut_argument(uint64_t begin_ns, uint64_t end_ns) const {
+std::string TraceMarkers::cut_argument(SessionNs begin_ns, SessionNs end_ns) const {
   if (begin_ns >= view_.from_ns && end_ns <= view_.to_ns) return "";
   return fmt::format(R"(,"duration_ms":{:.6f})", static_cast<double>(end_ns - begin_ns) / 1e6);
 }

@@ -1,14 +1,14 @@
 // Markers as Chrome trace events.
 //
-// - Nested spans are begin and end events (ph B, E): samples end where they were taken, not where a
-//   span ends, and slices of one track must nest. So spans are on a track of their own, a thread as
-//   the format has it, just before the thread's. Ends are no durations: what ends together does so
-//   in every viewer, whatever its numbers are.
+// - Nested spans are begin and end events (ph B, E). Slices of one track must nest, but slices of
+//   samples end where samples were taken, not where spans end. So spans have a track of their own
+//   (a thread in the format), just before the thread's. Begin and end events, unlike durations, end
+//   at the same time in every viewer, however it represents numbers.
 // - Spans that do not nest (begun and ended by id, or damaged) and sections are asynchronous events
-//   (ph b, e) with an id of their process; events are instants (ph i) of the track of spans.
+//   (ph b, e) with an id of their process; events are instants (ph i) on the track of spans.
 // - Counters are counters (ph C) of the process.
-// - Times are microseconds with three digits. What reaches out of the view's time is cut there, and
-//   its argument "duration_ms" says how long it was.
+// - Times are microseconds with three digits. Markers are cut to the view's time; their argument
+//   "duration_ms" has the whole duration.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,17 @@
 #include <string_view>
 #include <vector>
 
+#include "base/time.h"
 #include "exporters/fitting_markers.h"
 
 namespace sampan::exporters {
 
-// Above every tid that Linux has.
+// Above all tids of Linux.
 inline constexpr int64_t kMarkerTrack = int64_t{1} << 30;
 
 class TraceMarkers {
  public:
-  // Of those of the view that fit into `max_size` bytes.
+  // The view's markers that fit into `max_size` bytes.
   TraceMarkers(const profile::View& view, uint64_t max_size);
 
   bool has_track(uint32_t thread) const {
@@ -43,7 +44,7 @@ class TraceMarkers {
   void write_counters(const Write& write) const;
   void write_pauses(const Write& write) const;
   std::string arguments(const profile::Span& span) const;
-  std::string cut_argument(uint64_t begin_ns, uint64_t end_ns) const;
+  std::string cut_argument(SessionNs begin_ns, SessionNs end_ns) const;
 
   const profile::View& view_;
   const profile::Profile& profile_;

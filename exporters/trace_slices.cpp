@@ -6,7 +6,7 @@
 
 namespace sampan::exporters {
 namespace {
-// A thread that shares its CPU fairly with one other is off it for about one tick at a time.
+// A thread that shares its CPU fairly with another is off it for about one tick at a time.
 constexpr double kPauseTicks = 1.5;
 constexpr uint32_t kUsualRate = 250;
 
@@ -40,15 +40,15 @@ bool TraceSlices::name_is_open(uint32_t node, size_t depth) {
 }
 
 void TraceSlices::build(size_t position, SliceSink& sink) {
-  uint64_t last_ns = 0;  // of the sample before
-  uint64_t end_us = 0;   // of the slices that are open
+  SessionNs last_ns = 0;  // of the sample before
+  uint64_t end_us = 0;    // of the slices that are open
   const auto close_down_to = [&](size_t depth) {
     for (; open_.size() > depth; open_.pop_back()) sink.close(end_us);
   };
 
   for (const uint32_t index : samples_[position]) {
     const profile::Sample& sample = profile_.samples[index];
-    const uint64_t begin_ns = sample.time_ns - std::min(sample.time_ns, sample.weight_ns);
+    const SessionNs begin_ns = sample.time_ns.earlier(sample.weight_ns);
     const bool gap = begin_ns > last_ns && begin_ns - last_ns > longest_pause_ns_;
     uint64_t begin_us = gap ? std::max(begin_ns / kNsPerUs, end_us) : end_us;
     const uint64_t sample_end_us = sample.time_ns / kNsPerUs;

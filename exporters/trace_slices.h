@@ -1,14 +1,13 @@
-// From samples to slices: the functions of one thread that were on its stack, from when to when.
+// Makes slices from samples: the functions on a thread's stack, each with its begin and end.
 //
-// A sample stands for what its thread did up to it, so for the time [time - weight, time]. It
-// continues the sample before it, unless the thread was off the CPU in between for noticeably
-// longer: then all slices end with the earlier sample, and new ones begin with the later one's
-// time. Functions that continued samples share, root first, go on in the same slice. Slices of a
-// thread are strictly nested.
+// A sample represents the time [time - weight, time]. It continues the previous sample, unless the
+// thread was off the CPU in between for noticeably longer: then all slices end at the earlier
+// sample, and new ones begin with the time of the later one. Functions that continued samples
+// share, from the root on, stay in the same slice. Slices of a thread are strictly nested.
 //
-// Times are microseconds, as in the trace: a viewer adds ts and dur, which in fractions would not
-// meet exactly. Shorter samples are left out. Where a slice would begin at the time at which one of
-// the same name ends, it begins a microsecond later: speedscope would nest it in the other.
+// Times are whole microseconds, as in the trace: viewers add ts and dur, and with fractions the
+// sums would not be exact. Shorter samples are left out. A slice that would begin when one of the
+// same name ends begins a microsecond later, because speedscope would nest it in the other.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@
 
 namespace sampan::exporters {
 
-// What becomes of the slices. close() is for the innermost that is open.
+// Receives the slices. close() closes the innermost open one.
 class SliceSink {
  public:
   virtual ~SliceSink() = default;
@@ -36,7 +35,7 @@ class TraceSlices {
  private:
   // The nodes from the root's child to `node`.
   void path_to(uint32_t node);
-  // Whether one of the open slices from `depth` on has the name of the node.
+  // Whether an open slice from `depth` on has the name of the node.
   bool name_is_open(uint32_t node, size_t depth);
 
   const profile::Profile& profile_;

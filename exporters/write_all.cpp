@@ -1,4 +1,4 @@
-// The files of one directory, and their names; the same in a bundle.
+// The names and files of a directory, or of a bundle.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -6,18 +6,93 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <string>
 #include <system_error>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/safe_file_name.h"
+#include "exporters/bundle.h"
 #include "exporters/exporter.h"
-#include "exporters/section_views.h"
-#include "exporters/tar_writer.h"
 #include "exporters/thread_names.h"
+#include "profile/markers.h"
+#include "profile/sections.h"
 
 namespace sampan::exporters {
 namespace {
+
+// `options` are the section's own: one with very many threads has no files of single threads.
+using VisitSection = std::function<void(const profile::View& part, const std::string& section,
+                                        const WriteOptions& options)>;
+
+constexpr size_t kMostSectionRows = 2;
+constexpr size_t kAlwaysSectionRows = 200'000;
+constexpr size_t kMostSectionThreads = 50;
+
+// The approximate size of the files of a view.
+size_t rows(const profile::View& view) {
+  const profile::ViewMarkers markers = profile::markers_of(view);
+  return view.samples.size() + markers.spans.size() + markers.events.size() +
+         markers.counters.size();
+}
+
+size_t threads_with_samples(const profile::View& view) {
+  std::unordered_set<uint32_t> threads;
+  for (const uint32_t sample : view.samples) {
+    threads.insert(view.thread_of(view.profile->samples[sample].thread));
+  }
+  return threads.size();
+}
+
+// Selects the sections of a view that get files of their own: those with the longest occurrences,
+// as many as the options say. Sections may overlap and span the whole run, so their files together
+// are limited to a few times those of the run.
+//
+// Calls visit for each, the longest first. Returns notes about those left out.
+std::vector<std::string> for_each_section(const profile::View& view, const WriteOptions& options,
+                                          const VisitSection& visit) {
+  const profile::Profile& profile = *view.profile;
+  if (view.section || options.max_sections == 0 || profile.markers.sections.empty()) return {};
+  std::vector<profile::NamedSection> sections = profile::named_sections(profile);
+  const size_t all = sections.size();
+  sections = profile::longest_sections(std::move(sections), options.max_sections);
+  size_t left = kMostSectionRows * rows(view) + kAlwaysSectionRows;
+  size_t visited = 0, without_threads = 0;
+  for (const profile::NamedSection& section : sections) {
+    const profile::View part = profile::only_section(view, section);
+    const size_t taken = rows(part);
+    if (taken > left) break;
+    left -= taken;
+    ++visited;
+    if (part.threads.empty()) continue;
+    WriteOptions own = options;
+    if (own.per_thread && threads_with_samples(part) > kMostSectionThreads) {
+      own.per_thread = false;
+      ++without_threads;
+    }
+    visit(part, profile.markers.texts[section.name], own);
+  }
+  std::vector<std::string> notes;
+  if (without_threads != 0) {
+    notes.push_back(
+        fmt::format("{} of the sections have more than {} threads, and no files of "
+                    "single ones",
+                    without_threads, kMostSectionThreads));
+  }
+  if (visited < sections.size()) {
+    notes.push_back(
+        fmt::format("the {} longest of {} sections have a directory: they overlap, and "
+                    "all would be too large. --section writes one",
+                    visited, all));
+  } else if (visited < all) {
+    notes.push_back(
+        fmt::format("the {} longest of {} sections have a directory: --max-sections is how many",
+                    visited, all));
+  }
+  return notes;
+}
 
 namespace fs = std::filesystem;
 
@@ -26,14 +101,14 @@ std::string merged_file_name(const Format& format) {
   return fmt::format("profile_{}{}", format.per_thread ? "overall" : format.name, format.suffix);
 }
 
-// Formats that have no files of single threads share suffixes with those that have.
+// Formats without files of single threads share suffixes with the others, so they add their name.
 std::string process_file_name(const profile::Process& process, const Format& format) {
   return fmt::format("profile_process_{}_{}{}{}{}", process.pid, file_name_part(process.name),
                      format.per_thread ? "" : "_", format.per_thread ? "" : format.name,
                      format.suffix);
 }
 
-// The views of what has samples, in one pass over them: by thread of the view, or by its process.
+// The views of each thread, or of each process, that has samples, in one pass over the samples.
 template <typename KeyOf>
 std::vector<std::pair<uint32_t, profile::View>> split(const profile::View& view, size_t keys,
                                                       const KeyOf& key_of) {
@@ -56,13 +131,13 @@ std::vector<std::pair<uint32_t, profile::View>> split(const profile::View& view,
 
 using Visit = std::function<void(const profile::View&, const Format&, const std::string& name)>;
 
-// Every file of a view, with a name of its own.
+// Visits every file of a view, each with a unique name.
 void for_each_file_of(const profile::View& view, std::span<const Format* const> formats,
                       const WriteOptions& options, const Visit& visit) {
   const profile::Profile& profile = *view.profile;
   std::unordered_set<std::string> names;
   const auto with_name = [&](const profile::View& part, const Format& format, std::string name) {
-    // After an exec, a process's main thread is there twice, with one tid.
+    // After an exec, a process's main thread is there twice, with the same tid.
     const std::string stem = name.substr(0, name.size() - format.suffix.size());
     for (int i = 2; !names.insert(name).second; ++i) {
       name = fmt::format("{}_{}{}", stem, i, format.suffix);
@@ -91,7 +166,7 @@ void for_each_file_of(const profile::View& view, std::span<const Format* const> 
   }
 }
 
-// Calls write(view, format, path) for every file that is asked for, and collects what it returns.
+// Calls write(view, format, path) for every requested file, and collects the results.
 template <typename Write>
 std::vector<Written> write_files(const profile::View& view, std::span<const Format* const> formats,
                                  const std::string& directory, const WriteOptions& options,
@@ -105,7 +180,7 @@ std::vector<Written> write_files(const profile::View& view, std::span<const Form
   for_each_file_of(view, formats, options, add_to(directory));
 
   std::vector<const Format*> of_sections(formats.begin(), formats.end());
-  // The page has all of them.
+  // The page of the run has all sections.
   std::erase_if(of_sections, [](const Format* format) { return format->name == "html"; });
   const std::vector<std::string> notes = for_each_section(
       view, options,
@@ -127,7 +202,7 @@ void create_directory(const std::string& directory) {
   if (error) throw Error("creating {}: {}", directory, error.message());
 }
 
-// A directory for the files of a bundle, which goes with them.
+// A temporary directory for the files of a bundle.
 class PassingDirectory {
  public:
   explicit PassingDirectory(const std::string& bundle) {
@@ -140,7 +215,7 @@ class PassingDirectory {
     }
   }
   ~PassingDirectory() {
-    std::error_code ignored;  // a rest that stays is a nuisance, no error
+    std::error_code ignored;  // leftovers are no error
     fs::remove_all(path_, ignored);
   }
   PassingDirectory(const PassingDirectory&) = delete;
@@ -196,19 +271,19 @@ std::vector<Written> write_bundle(const profile::View& view, std::span<const For
   const fs::path parent = fs::path(path).parent_path();
   if (path != "-" && !parent.empty()) create_directory(parent.string());
   OutputFile file(path);
-  TarWriter tar(file);
+  Bundle bundle(file);
   const PassingDirectory passing(path);
   const std::string one = passing.file("one");
   std::vector<Written> written = write_files(
       view, formats, "profile", options,
       [&](const profile::View& part, const Format& format, const std::string& name) {
         Written result = write_file(part, format, one + std::string(format.suffix), options);
-        tar.add(name, result.path);
+        bundle.add(name, result.path);
         fs::remove(result.path);
         result.path = name;
         return result;
       });
-  tar.finish();
+  bundle.finish();
   file.commit();
   return written;
 }

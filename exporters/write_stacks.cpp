@@ -48,7 +48,7 @@ Outcome write_stacks(const profile::View& view, const std::string& path, uint64_
     trial.commit();
     return trial.size() > max_size;
   };
-  constexpr uint64_t kShares = 1'000'000;  // a stack of less than a millionth is the first to go
+  constexpr uint64_t kShares = 1'000'000;  // stacks of less than a millionth are merged first
   uint64_t total_ns = 0;
   for (const profile::WeightedStack& row : all) total_ns += row.weight.ns;
   uint64_t least_ns = std::max<uint64_t>(total_ns / kShares, 1);

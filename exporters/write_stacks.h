@@ -1,8 +1,7 @@
-// Files of stacks with weights, within a size: the lightest stacks become part of their callers'.
+// Files of stacks with weights, within a size: the lightest stacks are merged into their callers'.
 //
-// The weights of threads stay exactly what they are, and so does all that is on CPU and all that
-// waits: a wait is never made part of its caller. Functions near the leaves lose self time to their
-// callers.
+// The weights of threads stay exact, on CPU and waiting: a wait is never merged into its caller.
+// Functions near the leaves lose self time to their callers.
 #pragma once
 
 #include <cstdint>

@@ -4,13 +4,14 @@
 #include <ucontext.h>
 
 #include "base/clock.h"
-#include "preload/clock.h"
-#include "preload/process.h"
-#include "preload/sample_record.h"
-#include "preload/sampling_switch.h"
-#include "preload/scan.h"
-#include "preload/threads.h"
-#include "unwind/signal_registers.h"
+#include "base/syscall.h"
+#include "preload/clocks/clock.h"
+#include "preload/process/process.h"
+#include "preload/samples/sampling_switch.h"
+#include "preload/signals/alternate_stack.h"
+#include "preload/signals/signal_action.h"
+#include "preload/threads/threads.h"
+#include "unwind/registers.h"
 #include "wire/control_block.h"
 #include "wire/record.h"
 
@@ -22,7 +23,7 @@ ThreadState* signalled_thread(const siginfo_t& info) {
   if (info.si_code != SI_TIMER) return current_thread();
   ThreadState* thread =
       thread_in_slot(static_cast<uint32_t>(reinterpret_cast<uint64_t>(info.si_value.sival_ptr)));
-  // A signal may come late, when its slot has another owner already.
+  // The signal may be late, and the slot may have another owner already.
   if (thread == nullptr || (thread->pthread != 0 && thread->pthread != pthread_self())) {
     return nullptr;
   }
@@ -33,20 +34,15 @@ ThreadState* signalled_thread(const siginfo_t& info) {
 void take_sample(ThreadState& thread, Sample& taken, bool filtered, void* ucontext) {
   taken.time_ns = monotonic_ns();
   if (thread.pthread == 0 && thread.signals.our_alternate_stack.ss_size == 0) {
-    adopt_thread_signals_in_handler(thread.signals, thread.alternate_stack.data(),
-                                    thread.alternate_stack.size(), ucontext);
+    adopt_thread_signals_in_handler(thread.signals, thread.alternate_stack, ucontext);
   }
-  if (filtered) thread.stack.may_probe = false;
-  const unwind::Registers registers =
-      unwind::registers_of(*static_cast<const ucontext_t*>(ucontext));
-  // Sequentially consistent: whoever unloads a module sees this, or the walker sees the unloading.
-  thread.walking.store(true);
-  const unwind::WalkResult walked = walker.walk(registers, thread.stack, thread.frames);
-  thread.walking.store(false, std::memory_order_release);
+  if (filtered) thread.samples.stack.may_probe = false;
+  const unwind::WalkResult walked =
+      walk_stack(thread.samples, unwind::registers_of(*static_cast<const ucontext_t*>(ucontext)));
   taken.depth = walked.depth;
   taken.stop = walked.stop;
-  record_sample(thread, taken);
-  thread.last_cpu_ns.store(taken.cpu_ns, std::memory_order_relaxed);
+  record_sample(thread.samples, taken);
+  thread.samples.last_cpu_ns.store(taken.cpu_ns, std::memory_order_relaxed);
   if (!filtered) scan_when_due(taken.time_ns);
 }
 
@@ -54,7 +50,7 @@ void add(std::atomic<uint64_t>& sum, uint64_t value) {
   sum.store(sum.load(std::memory_order_relaxed) + value, std::memory_order_relaxed);
 }
 
-// What this sample costs its thread. Without a clock that may be read, only that there was one.
+// What the sample costs its thread. Where no clock may be read, only that there was a sample.
 void add_cost(const ThreadState& thread, const Sample& taken) {
   wire::ThreadSlot& slot = *wire::thread_slot(this_process.shared, thread.slot);
   const bool from_perf = (taken.flags & wire::kSampleFromPerf) != 0;
@@ -62,8 +58,6 @@ void add_cost(const ThreadState& thread, const Sample& taken) {
   if (taken.cpu_ns == 0) return;
   add(slot.handler_ns, read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - taken.cpu_ns);
 }
-
-}  // namespace
 
 void sample(const siginfo_t& info, void* ucontext) {
   if (!this_process.started.load(std::memory_order_relaxed) ||
@@ -82,15 +76,86 @@ void sample(const siginfo_t& info, void* ucontext) {
   taken.cpu_ns = filtered ? 0 : read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
   taken.ticks = info.si_code == SI_TIMER ? static_cast<uint16_t>(1 + info.si_overrun) : 1;
   taken.flags = info.si_code == SI_TIMER ? 0 : wire::kSampleFromPerf;
-  if (sampling_on(*thread)) {
+  if (sampling_on(thread->samples)) {
     take_sample(*thread, taken, filtered, ucontext);
   } else {
-    leave_out(*thread, taken.cpu_ns, taken.ticks);
+    leave_out(thread->samples, taken.cpu_ns, taken.ticks * period_ns(thread->clock));
   }
-  follow_rate(*thread);
+  follow_rate(thread->clock);
   add_cost(*thread, taken);
   thread->busy.store(false, std::memory_order_relaxed);
   errno = saved_errno;
+}
+
+bool another_thread_takes(int signo) {
+  bool takes = false;
+  for_each_thread([&](ThreadState& thread) {
+    takes |= (thread.signals.hidden.load(std::memory_order_relaxed) & signal_bit(signo)) == 0;
+  });
+  return takes;
+}
+
+// A foreign signal has reached a thread that the program believes to have it blocked.
+void hold(SignalState& state, int signo, siginfo_t* info, void* ucontext) {
+  if (signo != sampling_signal()) {
+    // Stale: the signal is the program's now, so the thread's mask is to say so.
+    sigset_t& mask = static_cast<ucontext_t*>(ucontext)->uc_sigmask;
+    set_signal_bits(mask, signal_bits(mask) | signal_bit(signo));
+    state.hidden.fetch_and(~signal_bit(signo), std::memory_order_relaxed);
+    send_again(signo, info);
+  } else if (info->si_code != SI_TKILL && another_thread_takes(signo)) {
+    set_default_action(signo);
+    send_again(signo, info);
+  } else {
+    hold_signal();
+  }
+}
+
+// Does what the program would see of a signal that is not ours.
+__attribute__((noinline)) void act_for_program(int signo, siginfo_t* info, void* ucontext) {
+  SignalState* state = current_signals();
+  if (state != nullptr &&
+      (state->hidden.load(std::memory_order_relaxed) & signal_bit(signo)) != 0) {
+    hold(*state, signo, info, ucontext);
+    return;
+  }
+  const uintptr_t handler = take_shared_handler(signo);
+  if (handler == reinterpret_cast<uintptr_t>(SIG_IGN)) return;
+  if (handler == reinterpret_cast<uintptr_t>(SIG_DFL)) {
+    // Delivered on return, when the mask is the thread's own again: it ends the process.
+    set_default_action(signo);
+    raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), signo,
+                info);
+    return;
+  }
+  // The program's handler gets the frame that the kernel made: by a tail call, as the last act.
+  reinterpret_cast<SignalHandler>(handler)(signo, info, ucontext);
+}
+
+// The frame lies at the very end of an alternate stack of the program's. The CPU time of this
+// sample is in the next one.
+bool lacks_room(const ucontext_t& context) {
+  const auto low = reinterpret_cast<uint64_t>(context.uc_stack.ss_sp);
+  const uint64_t room = reinterpret_cast<uint64_t>(__builtin_frame_address(0)) - low;
+  return room < context.uc_stack.ss_size && room < kHandlerSize;
+}
+
+// When a queue is full, the kernel delivers a standard signal without its siginfo: all zeros.
+bool has_lost_siginfo(const siginfo_t& info) {
+  return info.si_code == SI_USER && info.si_pid == 0 && info.si_uid == 0;
+}
+
+}  // namespace
+
+void sampling_handler(int signo, siginfo_t* info, void* ucontext) {
+  if (sent_by_clock(*info)) {
+    // A late signal, from before sampling moved to another one, is dropped.
+    if (signo != sampling_signal()) return;
+    if (!lacks_room(*static_cast<const ucontext_t*>(ucontext))) sample(*info, ucontext);
+    return;
+  }
+  if (has_lost_siginfo(*info) && signo == sampling_signal()) return;
+  act_for_program(signo, info, ucontext);
 }
 
 }  // namespace sampan::preload

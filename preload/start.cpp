@@ -7,27 +7,27 @@
 #include <sys/resource.h>
 
 #include "base/syscall.h"
-#include "preload/clock.h"
-#include "preload/environment.h"
-#include "preload/exit.h"
-#include "preload/marker_functions.h"
-#include "preload/modules.h"
-#include "preload/process.h"
-#include "preload/process_ring.h"
-#include "preload/sampling_signal.h"
-#include "preload/scan.h"
-#include "preload/session.h"
-#include "preload/standalone.h"
-#include "preload/thread_life.h"
-#include "preload/threads.h"
+#include "preload/clocks/clock.h"
+#include "preload/handler.h"
+#include "preload/interposers/process_life.h"
+#include "preload/interposers/signal_action.h"
+#include "preload/markers/marker_functions.h"
+#include "preload/modules/modules.h"
+#include "preload/process/environment.h"
+#include "preload/process/process.h"
+#include "preload/process/session.h"
+#include "preload/python/interpreter.h"
+#include "preload/samples/sample.h"
+#include "preload/signals/sampling_signal.h"
+#include "preload/threads/threads.h"
 #include "wire/control_block.h"
 
 namespace sampan::preload {
 namespace {
 
-// Whether this process came to life under a seccomp filter (a container, a service). Such a filter
-// lets through what programs of all kinds call, and so what we call; but perf_event_open is what
-// it is there to forbid, and some kill for it.
+// Whether this process began under a seccomp filter (a container, a service). Such a filter allows
+// what programs of all kinds call, and so what we call. But it is meant to forbid perf_event_open,
+// and some filters kill for it.
 bool born_filtered() {
   const long fd = raw_syscall(SYS_open, "/proc/self/status", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
@@ -40,8 +40,8 @@ bool born_filtered() {
   return field != nullptr && field[strlen("\nSeccomp:\t")] != '0';
 }
 
-// Our mappings are large, though hardly any of it is ever used. A program whose address space is
-// limited may need it all.
+// Our mappings are large, though hardly any of their pages is ever used. A program with a limited
+// address space may need all of it.
 bool has_address_space() {
   rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
   raw_syscall(SYS_prlimit64, 0, RLIMIT_AS, nullptr, &limit);
@@ -56,6 +56,7 @@ bool join() {
   this_process.shared = session.shared;
   this_process.follow = session.follow;
   this_process.sections_only = session.sections_only;
+  this_process.python = session.python;
   return true;
 }
 
@@ -66,12 +67,18 @@ __attribute__((constructor)) void start() {
   if (!enabled_by_environment() || !join()) return;
   start_process_ring();
   start_markers(markers_allowed());
-  if (!start_process() || !walker.start() || !start_thread_life() || !start_modules()) {
+  find_markers_by([] {
+    ThreadState* thread = current_thread();
+    return thread != nullptr ? &thread->markers : nullptr;
+  });
+  if (!start_fork() || !walker.start() || !start_thread_life() || !start_modules()) {
     return;
   }
-  start_clock(perf_allowed() && !born_filtered());
-  if (!start_sampling_signal()) return;
+  start_clocks(perf_allowed() && !born_filtered());
+  look_up_signal_functions();
+  if (!start_sampling_signal(sampling_handler)) return;
   this_process.started.store(true, std::memory_order_release);
+  find_interpreter(nullptr);
   start_exit();
   begin_main_thread();
   scan_threads();

@@ -30,13 +30,13 @@ std::string_view without_parameters(std::string_view name) {
   return name.substr(0, at);
 }
 
-// "work<int>" of "ns::work<int>"; what is in angle brackets is none of its namespaces.
+// "work<int>" of "ns::work<int>". Angle brackets may contain "::", too.
 std::string_view last_part(std::string_view bare) {
   const size_t colons = bare.substr(0, bare.find('<')).rfind("::");
   return colons == bare.npos ? bare : bare.substr(colons + 2);
 }
 
-// How well a name fits what was asked for: 0 not at all.
+// How well a name matches the query; 0: it does not.
 int fit(std::string_view wanted, std::string_view name) {
   const std::string_view bare = without_parameters(name);
   if (name == wanted) return 4;
@@ -45,7 +45,7 @@ int fit(std::string_view wanted, std::string_view name) {
   return name.find(wanted) != name.npos ? 1 : 0;
 }
 
-// The rows that it fits best, most self time first.
+// The rows that match best, most self time first.
 std::vector<FlatRow> functions_called(const View& view, const std::string& wanted) {
   const Profile& profile = *view.profile;
   std::vector<FlatRow> best;
@@ -68,7 +68,7 @@ std::vector<FlatRow> functions_called(const View& view, const std::string& wante
   return best;
 }
 
-// Calls visit(location, is_leaf) for the places of a stack at which the function was executed.
+// Calls visit(location, is_leaf) for the frames of a stack that are in the function.
 template <typename Visit>
 void for_each_place(const Profile& profile, uint32_t stack, uint32_t function, Visit&& visit) {
   for (uint32_t at = stack; at != kNone; at = profile.stacks[at].prefix) {

@@ -1,8 +1,8 @@
-// Where in a function the time goes: by source line, and by address.
+// The time of a function by source line and by address.
 //
-// The lines' selves add up to the function's self, as they are the rows of flat_table(kLine). An
-// address has all that was sampled there while the function was being executed, in code that is
-// inlined into it, too.
+// The lines are the rows of flat_table(kLine), so their self times sum to the function's. An
+// address has all samples that were taken there while the function was executing, also in code that
+// is inlined into it.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct AnnotatedAddress {
   uint32_t module = kNone;
   uint64_t address = 0;  // lookup SVMA
   Weight self = {};      // executing it
-  Weight total = {};     // or in what was called from there; once per sample
+  Weight total = {};     // or calling others from there; once per sample
 };
 
 struct Annotation {
@@ -26,12 +26,28 @@ struct Annotation {
   Weight all;                               // of the view
   std::vector<FlatRow> lines;               // by file and line
   std::vector<AnnotatedAddress> addresses;  // by module and address
-  std::vector<uint32_t> others;             // functions that the name fits as well
+  std::vector<uint32_t> others;             // functions that match the name as well
 };
 
-// Of the function with this name; else that without its parameters, or without its namespace; else
-// a part of the name. Where it fits several, the one with the most self time. Throws Error with the
-// nearest name where it fits none.
+// A source file that has lines of the function.
+struct Source {
+  uint32_t file = 0;                    // string: its path as the program was built
+  std::string path = {};                // where it was found; "": nowhere
+  std::vector<std::string> lines = {};  // all of it
+};
+
+// An instruction of the function.
+struct CodeRow {
+  uint32_t module = kNone;
+  uint64_t address = 0;  // SVMA
+  std::string text;
+  uint32_t file = 0, line = 0;  // the line of the function it was compiled from; 0 unknown
+  Weight self = {}, total = {};
+};
+
+// `name` is a function's name, a name without parameters or without namespaces, or a part of it, in
+// this order of preference. Of several matches, the function with the most self time is taken.
+// Throws Error with the nearest name when there is none.
 Annotation annotate(const View& view, const std::string& name);
 
 }  // namespace sampan::profile

@@ -6,14 +6,7 @@
 namespace sampan::profile {
 namespace {
 
-// Multiplication by odd constants, as in MurmurHash3's finalizer (fmix64).
-uint64_t mix(uint64_t x) {
-  x = (x ^ (x >> 33)) * 0xff51afd7ed558ccd;
-  x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53;
-  return x ^ (x >> 33);
-}
-
-// By function. A function that nobody knows is none that one can look for.
+// By function. Unknown functions never match.
 class Matches {
  public:
   Matches(const Profile& profile, const std::function<bool(uint32_t function)>& matches)
@@ -48,40 +41,23 @@ CallTree tree_from(const Profile& profile, std::span<const WeightedStack> stacks
 
 }  // namespace
 
-CallTree::CallTree(Granularity granularity)
-    : granularity_(granularity), nodes_(1), keys_(1), slots_(64, kNone) {}
+CallTree::CallTree(Granularity granularity) : granularity_(granularity), nodes_(1) {
+  keys_.intern(Key{UINT64_MAX, UINT64_MAX});  // the root's: no child has it
+}
 
 uint32_t CallTree::child(uint32_t parent, const Frame& frame) {
   Key key{uint64_t{parent} << 32 | frame.function, 0};
   if (granularity_ == Granularity::kLine) key.place = uint64_t{frame.file} << 32 | frame.line;
   if (granularity_ == Granularity::kLocation || frame.function == kNone) key.place = frame.location;
 
-  if (nodes_.size() * 2 > slots_.size()) grow();
-  const size_t mask = slots_.size() - 1;
-  size_t slot = mix(key.parent_and_function ^ mix(key.place)) & mask;
-  while (slots_[slot] != kNone) {
-    if (keys_[slots_[slot]] == key) return slots_[slot];
-    slot = (slot + 1) & mask;
-  }
-  const auto node = static_cast<uint32_t>(nodes_.size());
-  slots_[slot] = node;
-  keys_.push_back(key);
+  const auto [node, is_new] = keys_.intern(key);
+  if (!is_new) return node;
   nodes_.push_back({.parent = parent, .function = frame.function, .location = frame.location});
   if (granularity_ != Granularity::kFunction) {
     nodes_.back().file = frame.file;
     nodes_.back().line = frame.line;
   }
   return node;
-}
-
-void CallTree::grow() {
-  slots_.assign(slots_.size() * 2, kNone);
-  const size_t mask = slots_.size() - 1;
-  for (uint32_t node = 1; node < nodes_.size(); ++node) {  // the root is in no slot
-    size_t slot = mix(keys_[node].parent_and_function ^ mix(keys_[node].place)) & mask;
-    while (slots_[slot] != kNone) slot = (slot + 1) & mask;
-    slots_[slot] = node;
-  }
 }
 
 void CallTree::finish() {

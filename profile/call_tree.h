@@ -1,4 +1,4 @@
-// Call trees of a view, over functions with inlined ones expanded.
+// Call trees of a view: their nodes are functions, inlined ones too.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/interner.h"
 #include "profile/frames.h"
 #include "profile/view.h"
 #include "profile/weights.h"
@@ -29,8 +30,8 @@ struct CallNode {
   Weight total = {};          // self and all below
 };
 
-// Parents come before their children; node 0 is the root, which stands for no function and whose
-// total is the view's. Samples without a stack are the root's self weight.
+// Parents come before their children. Node 0 is the root: it has no function, and its total is the
+// view's. Samples without a stack are the root's self weight.
 class CallTree {
  public:
   const CallNode& operator[](uint32_t node) const { return nodes_[node]; }
@@ -38,7 +39,7 @@ class CallTree {
   // Heaviest total first; nodes of the same weight stay in the order of their first stack.
   std::span<const uint32_t> children(uint32_t node) const;
 
-  // For those who build a tree: the child of `parent` for a frame, old or new.
+  // To build a tree: the child of `parent` for a frame, old or new.
   explicit CallTree(Granularity granularity);
   uint32_t child(uint32_t parent, const Frame& frame);
   void add_self(uint32_t node, const Weight& weight) { nodes_[node].self += weight; }
@@ -49,34 +50,33 @@ class CallTree {
   struct Key {
     uint64_t parent_and_function, place;
     friend bool operator==(const Key&, const Key&) = default;
+    uint64_t hash() const { return mix_bits(parent_and_function ^ mix_bits(place)); }
   };
-  void grow();
 
   Granularity granularity_;
   std::vector<CallNode> nodes_;
-  std::vector<Key> keys_;              // of the nodes
-  std::vector<uint32_t> slots_;        // open addressing: node, or kNone
+  Interner<Key> keys_;                 // of the nodes
   std::vector<uint32_t> first_child_;  // into child_list_; by node, and one more
   std::vector<uint32_t> child_list_;
 };
 
-// From the threads' roots down to where the time was spent.
+// From the threads' roots to the functions that used the time.
 CallTree call_tree(const View& view, Granularity granularity = Granularity::kFunction);
-// The same of stacks that are added up already, one row per stack.
+// The same for stacks that are summed up already, one row per stack.
 CallTree call_tree(const Profile& profile, std::span<const WeightedStack> stacks,
                    Granularity granularity = Granularity::kFunction);
 
-// From functions up to their callers: the children of the root are the functions that `matches`
-// accepts, below each its callers. A sample counts once, at the match nearest to its leaf. A node's
-// self weight is that of stacks which begin there: it has no caller.
+// From functions to their callers: the children of the root are the functions that `matches`
+// accepts, and below each are its callers. A sample counts once, at the match nearest to its leaf. A
+// node's self weight is that of the stacks that begin there: they have no caller.
 CallTree callers_tree(const View& view, const std::function<bool(uint32_t function)>& matches,
                       Granularity granularity = Granularity::kFunction);
 CallTree callers_tree(const Profile& profile, std::span<const WeightedStack> stacks,
                       const std::function<bool(uint32_t function)>& matches,
                       Granularity granularity = Granularity::kFunction);
 
-// From functions down to what they call: below the root the functions that `matches` accepts, each
-// with its callees. A sample counts once, at the match nearest to its root.
+// From functions to what they call: the children of the root are the functions that `matches`
+// accepts, and below each are its callees. A sample counts once, at the match nearest to its root.
 CallTree callees_tree(const Profile& profile, std::span<const WeightedStack> stacks,
                       const std::function<bool(uint32_t function)>& matches,
                       Granularity granularity = Granularity::kFunction);

@@ -2,20 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "base/error.h"
 #include "profile/frames.h"
-#include "profile/share_noise.h"
+#include "profile/statistics.h"
 
 namespace sampan::profile {
 namespace {
 
-// With fewer, on both sides together, not even "all here, none there" is beyond noise.
+// With fewer samples on both sides together, even "all on one side" is within noise.
 constexpr uint64_t kFewSamples = 10;
 
-// The functions that a stack counts for: its leaf's, or each once.
+// The functions that a stack counts for: that of its leaf, or each one once.
 class StackFunctions {
  public:
   StackFunctions(const Profile& profile, DiffOptions::Of of) : profile_(profile), of_(of) {}
@@ -138,6 +141,30 @@ class Comparison {
 };
 
 }  // namespace
+
+void match_functions(Profile& profile) {
+  std::map<std::tuple<uint32_t, std::string_view, std::string_view>, uint32_t> first;
+  std::vector<uint32_t> same(profile.functions.size());
+  for (uint32_t i = 0; i < same.size(); ++i) {
+    const Function& function = profile.functions[i];
+    const std::string_view file = file_name(profile.strings[function.file]);
+    same[i] = first.try_emplace({function.name, file, module_name(profile, function.module)}, i)
+                  .first->second;
+  }
+  for (Line& line : profile.lines) {
+    if (line.function != kNone) line.function = same[line.function];
+  }
+}
+
+View only_side(const View& view, unsigned side) {
+  const Profile& profile = *view.profile;
+  const auto is_of_side = [&](uint32_t thread) { return profile.threads[thread].side == side; };
+  std::vector<uint32_t> samples, threads;
+  std::copy_if(view.samples.begin(), view.samples.end(), std::back_inserter(samples),
+               [&](uint32_t index) { return is_of_side(profile.samples[index].thread); });
+  std::copy_if(view.threads.begin(), view.threads.end(), std::back_inserter(threads), is_of_side);
+  return view.part(std::move(samples), std::move(threads));
+}
 
 Diff diff(const View& view, const DiffOptions& options) {
   return Comparison(view, options).finish();

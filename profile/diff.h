@@ -1,21 +1,23 @@
-// What two runs spend their time on, function by function, and which differences are more than
-// noise.
+// Compares the functions of two runs, and says which differences are more than noise.
 //
-// Compared are shares: a function's time of the run's time (`kTime`), or its samples of the run's
-// samples
-// (`kSamples`). Seconds would compare machines, too: how busy they were, how fast their clocks. So
-// where one function's share grows, those of the others shrink a little.
+// It compares shares: a function's part of the run's time (`kTime`) or of its samples (`kSamples`).
+// Seconds would also compare machines: how busy they were, how fast their clocks. So when one
+// function's share grows, those of the others shrink a little.
 //
-// A change comes with a margin. At the stated confidence the true changes of *all* functions lie
-// within change ± margin at once (Bonferroni), so of two runs of the same program none is beyond
-// its margin, with that confidence. What the runs themselves did differently, a lookup that missed
-// a cache, is no noise of sampling and not in the margin.
+// Each change has a margin. With the stated confidence, the true changes of *all* functions are
+// within change ± margin (Bonferroni): for two runs of the same program no change is beyond its
+// margin. Real differences between the runs, such as a lookup that missed a cache, are not noise of
+// sampling, and not part of the margin.
+//
+// Both runs are in one profile (load_sides() in load.h), so that everything that shows profiles can
+// show both sides. Each thread is on side 0 or 1 (Thread::side); Profile::sides has their names.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
-#include "profile/compare.h"
+#include "profile/profile.h"
 #include "profile/view.h"
 #include "profile/weights.h"
 
@@ -24,7 +26,7 @@ namespace sampan::profile {
 struct DiffOptions {
   enum class By { kTime, kSamples } by = By::kTime;
   enum class Of { kSelf, kTotal } of = Of::kSelf;
-  double confidence = 0.99;  // that no change is ranked which is not there
+  double confidence = 0.99;  // that no change beyond noise is false
 };
 
 struct Change {
@@ -39,13 +41,21 @@ struct Change {
 struct Diff {
   DiffOptions options;
   Weight total[2] = {};
-  std::vector<Change> changes;  // those beyond noise first, then by size of the change
-  size_t beyond_noise = 0;      // as many of them
-  size_t too_few = 0;           // functions with too few samples to tell anything
+  std::vector<Change> changes;  // those beyond noise first, then by size
+  size_t beyond_noise = 0;      // how many
+  size_t too_few = 0;           // functions with too few samples to compare
 };
 
-// Of a profile with sides (compare.h), symbolized and matched. Throws Error when a side has no
-// sample.
+// The profile has sides, is symbolized and matched. Throws Error when a side has no
+// samples.
 Diff diff(const View& view, const DiffOptions& options = {});
+
+// Gives equal functions of a symbolized profile one handle, the first one's. A function is the same on both sides when its name, its file's name and its module's name are
+// equal. Directories and lines are ignored: programs that are compared were mostly rebuilt elsewhere,
+// and their lines have moved.
+void match_functions(Profile& profile);
+
+// The part of the view that is on one side.
+View only_side(const View& view, unsigned side);
 
 }  // namespace sampan::profile

@@ -38,7 +38,7 @@ FlatRow row_of(const Profile& profile, const Frame& frame, By by) {
   return row;
 }
 
-// The rows of a table, and which of them each frame of the profile belongs to.
+// The rows of a table, and the row of each frame of the profile.
 class FrameRows {
  public:
   FrameRows(const Profile& profile, By by) : profile_(profile), first_(profile.locations.size()) {

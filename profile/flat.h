@@ -1,7 +1,7 @@
 // The flat table of a view: self and total per function, or per line, file, module, thread or
 // process.
 //
-//   self   samples that were taken there: in the innermost frame
+//   self   samples whose innermost frame it is
 //   total  samples with it anywhere in the stack; a recursive function counts once per sample
 #pragma once
 
@@ -16,9 +16,9 @@ namespace sampan::profile {
 
 enum class By { kFunction, kLine, kFile, kModule, kThread, kProcess };
 
-// Which of the handles a row has depends on By; the others are kNone (strings and lines: 0).
+// By decides which handles a row has; the others are kNone (strings and lines: 0).
 struct FlatRow {
-  uint32_t function = kNone;  // kFunction, kLine; kNone there: nothing is known of these samples
+  uint32_t function = kNone;  // kFunction, kLine; kNone there: samples without a stack
   uint32_t file = 0;          // kLine, kFile: of the line; kFunction: of the definition. String
   uint32_t line = 0;          // kLine; kFunction: of the definition
   uint32_t module = kNone;    // kFunction, kLine, kModule; kFile where the file is not known
@@ -28,10 +28,10 @@ struct FlatRow {
   Weight total = {};
 };
 
-// One row per thing that has samples in the view, most self CPU first, then most total CPU, then in
-// the order of the profile. The selves add up to the view's total weight.
+// One row for each function (or line, file, …) with samples in the view: most self CPU first, then
+// most total CPU, then in the order of the profile. The self weights sum to the view's total.
 std::vector<FlatRow> flat_table(const View& view, By by = By::kFunction);
-// The same of stacks that are added up already, one row per stack; not by thread or process.
+// The same for stacks that are summed up already, one row per stack; not by thread or process.
 std::vector<FlatRow> flat_table(const Profile& profile, std::span<const WeightedStack> stacks,
                                 By by = By::kFunction);
 

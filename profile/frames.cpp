@@ -1,6 +1,7 @@
 #include "profile/frames.h"
 
 #include <algorithm>
+#include <span>
 
 namespace sampan::profile {
 
@@ -23,9 +24,14 @@ std::string_view function_name(const Profile& profile, uint32_t function) {
 }
 
 std::string_view module_name(const Profile& profile, uint32_t module) {
-  if (module == kNone) return "";
-  const std::string_view path = profile.modules[module].path;
-  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0: the whole
+  return module == kNone ? "" : file_name(profile.modules[module].path);
+}
+
+bool has_all_names(const Profile& profile, const Location& location) {
+  const std::span lines =
+      std::span(profile.lines).subspan(location.first_line, location.line_count);
+  return !lines.empty() &&
+         std::ranges::all_of(lines, [](const Line& line) { return line.line != 0; });
 }
 
 }  // namespace sampan::profile

@@ -1,4 +1,4 @@
-// The frames of a stack as a person counts them: inlined functions are frames of their own.
+// The frames of a stack as a person counts them: each inlined function is a frame.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace sampan::profile {
 struct Frame {
   uint32_t location = kNone;
   uint32_t function = kNone;  // kNone: the profile is not symbolized
-  uint32_t file = 0;          // string: where the frame is executing
-  uint32_t line = 0;          // the same; 0 unknown
+  uint32_t file = 0;          // string: of the line that is executing
+  uint32_t line = 0;          // that is executing; 0 unknown
   bool inlined = false;       // into the next frame towards the root
 };
 
@@ -28,13 +28,20 @@ void for_each_frame(const Profile& profile, uint32_t location, Visit&& visit) {
   }
 }
 
-// The frames of a stack (kNone: none), in a buffer that is cleared first and may be used again.
+// The frames of a stack (kNone: none), in a buffer that is cleared first.
 void leaf_to_root(const Profile& profile, uint32_t stack, std::vector<Frame>* frames);
 void root_to_leaf(const Profile& profile, uint32_t stack, std::vector<Frame>* frames);
 
+// Whether each function of the location, its file and its line are known.
+bool has_all_names(const Profile& profile, const Location& location);
+
 // The function's name; "[unknown]" for kNone.
 std::string_view function_name(const Profile& profile, uint32_t function);
-// The file name of the module, without its directories; "" for kNone.
+// A path without its directories.
+inline std::string_view file_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0: the whole
+}
+// The file name of the module; "" for kNone.
 std::string_view module_name(const Profile& profile, uint32_t module);
 
 }  // namespace sampan::profile

@@ -22,7 +22,7 @@ bool by_place_and_time(const JitName& a, const JitName& b) {
   return std::tuple(place_of(a), a.from_ns) < std::tuple(place_of(b), b.from_ns);
 }
 
-// Of names of one place and time the last one counts.
+// Of names for one place and time, the last one counts.
 void sort(std::vector<JitName>* names) {
   std::ranges::stable_sort(*names, by_place_and_time);
   const auto same = [](const JitName& a, const JitName& b) {
@@ -32,7 +32,7 @@ void sort(std::vector<JitName>* names) {
   names->erase(names->begin(), kept.base());
 }
 
-// Leads the stacks of samples to the functions that ran.
+// Replaces the stacks of samples by stacks of the functions that ran.
 class Namer {
  public:
   explicit Namer(Profile* profile) : profile_(*profile), names_(profile->jit_names) {
@@ -56,7 +56,7 @@ class Namer {
   }
 
  private:
-  // What decides about a stack: it, its process, and how many times have passed there.
+  // What determines a new stack: the old one, the process, and the number of changes there so far.
   using Key = std::tuple<uint32_t, uint32_t, uint64_t>;
 
   void find_stacks() {
@@ -96,8 +96,8 @@ class Namer {
     return prefix;
   }
 
-  // The stack like this one, but with another prefix, and its function in that process then.
-  uint32_t with(uint32_t stack, uint32_t prefix, uint32_t process, uint64_t time_ns) {
+  // The stack with another prefix, and with its function in that process at that time.
+  uint32_t with(uint32_t stack, uint32_t prefix, uint32_t process, SessionNs time_ns) {
     const Stack row = profile_.stacks[stack];
     uint32_t location = row.location;
     if (location != kNone && is_jit(profile_.locations[location])) {
@@ -111,7 +111,7 @@ class Namer {
   }
 
   // A string; kNone: not known.
-  uint32_t name_at(Place place, uint64_t time_ns) const {
+  uint32_t name_at(Place place, SessionNs time_ns) const {
     const auto next = std::ranges::upper_bound(
         names_, std::pair(place, time_ns), {},
         [](const JitName& row) { return std::pair(place_of(row), row.from_ns); });
@@ -119,7 +119,7 @@ class Namer {
     return next != names_.end() && place_of(*next) == place ? next->name : kNone;
   }
 
-  // The first name that a location has in a sample is its own, others go to copies.
+  // The first name of a location in a sample is its own; other names get copies.
   uint32_t variant(uint32_t location, uint32_t name) {
     const auto [first, is_first] = first_names_.try_emplace(location, name);
     if (first->second == name) {
@@ -152,8 +152,8 @@ class Namer {
 
   Profile& profile_;
   const std::vector<JitName>& names_;
-  std::map<uint32_t, std::vector<uint64_t>> epochs_;  // by process: when a name changes
-  std::vector<bool> has_jit_;                         // by stack, as they were
+  std::map<uint32_t, std::vector<SessionNs>> epochs_;  // by process: when a name changes
+  std::vector<bool> has_jit_;                          // by stack, as they were
   std::map<Key, uint32_t> resolved_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> stacks_;  // new ones, by prefix and location
   std::unordered_map<uint32_t, uint32_t> first_names_, functions_;

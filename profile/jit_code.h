@@ -1,6 +1,6 @@
-// Code that was made at run time has no module: its address says what it is only together with the
-// process and the time. Of a frame that was several functions, each gets a location of its own, and
-// the stacks of samples lead to the one that ran: so whatever shows functions shows the right one.
+// Code that was made at run time has no module: the same address may be different functions in
+// different processes or at different times. Each of them gets a location of its own, and samples
+// get stacks with the one that ran, so that everything that shows functions shows the right one.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ inline uint32_t frame_of(const Profile& profile, uint32_t location) {
   return copy_of != kNone ? copy_of : location;
 }
 
-// Adds these names to the profile's, in place of others of the same process and frame, and gives
-// them to the samples. Rows that fit nothing are left out. Before its first time a name counts too:
-// code is announced when it has been made.
+// Adds the names to the profile, replacing others of the same process and frame, and applies them
+// to the samples. Names of unknown frames are ignored. The first name of a frame also counts before
+// its time: code is announced after it has been made.
 void name_jit_code(std::vector<JitName> names, Profile* profile);
 
 }  // namespace sampan::profile

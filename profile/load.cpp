@@ -1,19 +1,17 @@
-#include "profile/profile.h"
-
-#include "profile/recorded_names.h"
+#include "profile/load.h"
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <utility>
+#include <vector>
 
+#include "profile/frames.h"
+#include "profile/jit_code.h"
 #include "profile/markers.h"
 
 namespace sampan::profile {
 namespace {
-
-std::string file_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 void load_processes(const recording::Recording& from, Profile* profile) {
   for (const recording::Process& row : from.processes) {
@@ -21,7 +19,7 @@ void load_processes(const recording::Recording& from, Profile* profile) {
     process.pid = row.pid;
     process.parent_pid = row.parent_pid;
     process.path = row.name;
-    process.name = file_name(row.name);
+    process.name = std::string(file_name(row.name));
     process.start_ns = row.start_ns;
   }
   for (const recording::ProcessEnd& row : from.process_ends) {
@@ -74,7 +72,7 @@ void load_samples(const recording::Recording& from, Profile* profile) {
   profile->stops.assign(wire::kStopReasonCount, 0);
   profile->samples.reserve(from.samples.size());
   for (const recording::Sample& row : from.samples) {
-    // A thread that waits for a CPU was not looked at: its stack is its wait alone.
+    // Threads that wait for a CPU are not walked: their stack is the wait alone.
     const bool runnable = row.wait != kNone && from.waits[row.wait].call == kRunnable;
     const bool complete = row.stop == wire::StopReason::kRoot && (row.stack != kNone || runnable);
     profile->samples.push_back(
@@ -93,25 +91,49 @@ void load_samples(const recording::Recording& from, Profile* profile) {
                    [](const Sample& a, const Sample& b) { return a.time_ns < b.time_ns; });
 }
 
-// Waits become frames: the leaves of stacks of their own, one for each stack that waits.
-void add_waits(std::vector<Wait> waits, Profile* profile) {
-  const auto first = static_cast<uint32_t>(profile->locations.size());
-  profile->waits = std::move(waits);
-  for (uint32_t wait = 0; wait < profile->waits.size(); ++wait) {
-    profile->locations.push_back({.wait = wait});
+// A frame of the eval loop stands where the Python functions do that it runs, on their root side. It
+// says nothing beyond them and is left out.
+void load_stacks(const recording::Recording& from, Profile* profile) {
+  const auto is_python = [&](uint32_t frame) {
+    const recording::Frame& row = from.frames[frame];
+    return row.module == kNone && wire::is_python_frame(row.address);
+  };
+  std::vector<uint32_t> handles;  // by row
+  Interner<recording::Stack> stacks;
+  handles.reserve(from.stacks.size());
+  for (const recording::Stack& row : from.stacks) {
+    uint32_t prefix = row.prefix;
+    if (prefix != kNone && is_python(row.frame) && !is_python(from.stacks[prefix].frame)) {
+      prefix = from.stacks[prefix].prefix;
+    }
+    const recording::Stack stack{prefix == kNone ? kNone : handles[prefix], row.frame};
+    const auto [handle, is_new] = stacks.intern(stack);
+    if (is_new) profile->stacks.push_back({stack.prefix, stack.frame});
+    handles.push_back(handle);
   }
-  std::unordered_map<uint64_t, uint32_t> stacks;  // by stack and wait
   for (Sample& sample : profile->samples) {
-    if (sample.wait == kNone) continue;
-    const auto next = static_cast<uint32_t>(profile->stacks.size());
-    const auto [place, is_new] =
-        stacks.try_emplace(uint64_t{sample.stack} << 32 | sample.wait, next);
-    if (is_new) profile->stacks.push_back({sample.stack, first + sample.wait});
-    sample.stack = place->second;
+    if (sample.stack != kNone) sample.stack = handles[sample.stack];
   }
 }
 
-// The counters of a process only grow: its last row holds all.
+// Waits become frames: the leaf of a new stack for each pair of a stack and its wait.
+void load_waits(std::vector<Wait> waits, Profile* profile) {
+  const auto first = static_cast<uint32_t>(profile->locations.size());
+  for (uint32_t wait = 0; wait < waits.size(); ++wait) {
+    profile->locations.push_back({.wait = wait});
+  }
+  profile->waits = std::move(waits);
+  const auto first_stack = static_cast<uint32_t>(profile->stacks.size());
+  Interner<uint64_t> stacks;  // stack and wait
+  for (Sample& sample : profile->samples) {
+    if (sample.wait == kNone) continue;
+    const auto [handle, is_new] = stacks.intern(uint64_t{sample.stack} << 32 | sample.wait);
+    if (is_new) profile->stacks.push_back({sample.stack, first + sample.wait});
+    sample.stack = first_stack + handle;
+  }
+}
+
+// The counters of a process only grow, so its last row has the totals.
 void load_losses(const recording::Recording& from, Profile* profile) {
   profile->losses.assign(wire::kLossCount, 0);
   std::map<uint32_t, const recording::Losses*> last;
@@ -122,22 +144,6 @@ void load_losses(const recording::Recording& from, Profile* profile) {
 }
 
 }  // namespace
-
-StringTable::StringTable() {
-  intern("");
-}
-
-uint32_t StringTable::intern(std::string_view text) {
-  const auto [place, is_new] =
-      handles_.try_emplace(std::string(text), static_cast<uint32_t>(strings_.size()));
-  if (is_new) strings_.push_back(&place->first);
-  return place->second;
-}
-
-uint64_t Profile::duration_ns() const {
-  if (end) return end->time_ns;
-  return samples.empty() ? 0 : samples.back().time_ns;
-}
 
 Profile load(recording::Recording recording) {
   Profile profile;
@@ -151,12 +157,9 @@ Profile load(recording::Recording recording) {
   for (const recording::Frame& row : recording.frames) {
     profile.locations.push_back({.module = row.module, .address = row.address});
   }
-  profile.stacks.reserve(recording.stacks.size());
-  for (const recording::Stack& row : recording.stacks) {
-    profile.stacks.push_back({row.prefix, row.frame});
-  }
+  load_stacks(recording, &profile);
   enter_names(recording.names, &profile);
-  add_waits(std::move(recording.waits), &profile);
+  load_waits(std::move(recording.waits), &profile);
   enter_jit_names(recording.names, &profile);
   load_markers(std::move(recording.markers), &profile);
   profile.session = std::move(recording.session);
@@ -167,9 +170,72 @@ Profile load(recording::Recording recording) {
   return profile;
 }
 
-std::string wait_name(const Wait& wait) {
-  if (wait.call == kRunnable) return "[waiting for a CPU]";
-  return "[" + wait.call + (wait.object.empty() ? "" : " " + wait.object) + "]";
+Profile load_sides(recording::MergeInput a, recording::MergeInput b) {
+  std::vector<std::string> sides = {a.label, b.label};
+  const auto processes_of_a = a.recording.processes.size();
+  std::vector<recording::MergeInput> inputs;
+  inputs.push_back(std::move(a));
+  inputs.push_back(std::move(b));
+  Profile profile = load(merge(std::move(inputs), recording::Align::kStart));
+  profile.sides = std::move(sides);
+  for (Thread& thread : profile.threads) thread.side = thread.process < processes_of_a ? 0 : 1;
+  return profile;
+}
+
+void enter_names(const recording::Names& names, Profile* profile) {
+  std::vector<uint32_t> texts, functions;
+  texts.reserve(names.texts.size());
+  for (const std::string& text : names.texts) texts.push_back(profile->strings.intern(text));
+  // Frames of an interpreter were named one by one.
+  Interner<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>> known;
+  for (const recording::NamedFunction& row : names.functions) {
+    const Function function{texts[row.name], texts[row.file], row.line, row.module};
+    const auto [handle, is_new] =
+        known.intern(std::tuple(function.name, function.file, function.line, function.module));
+    if (is_new) profile->functions.push_back(function);
+    functions.push_back(handle);
+  }
+  auto next = names.lines.begin();
+  for (const recording::FrameNames& frame : names.frames) {
+    const std::span lines(next, frame.line_count);
+    next += frame.line_count;
+    if (frame.frame >= profile->locations.size()) continue;
+    Location& location = profile->locations[frame.frame];
+    location.first_line = static_cast<uint32_t>(profile->lines.size());
+    location.line_count = frame.line_count;
+    for (const recording::NamedLine& line : lines) {
+      profile->lines.push_back({functions[line.function], texts[line.file], line.line});
+    }
+  }
+}
+
+void enter_jit_names(const recording::Names& names, Profile* profile) {
+  std::vector<JitName> rows = names.jit;
+  for (JitName& row : rows) row.name = profile->strings.intern(names.texts[row.name]);
+  name_jit_code(std::move(rows), profile);
+}
+
+recording::Names names_to_record(const Profile& profile) {
+  recording::Names names;
+  names.texts.clear();
+  for (uint32_t i = 0; i < profile.strings.size(); ++i) names.texts.push_back(profile.strings[i]);
+  for (const Function& row : profile.functions) {
+    names.functions.push_back({row.name, row.file, row.line, row.module});
+  }
+  std::vector<bool> has_jit_name(profile.locations.size());
+  names.jit = profile.jit_names;
+  for (const JitName& row : names.jit) has_jit_name[row.frame] = true;
+  for (uint32_t i = 0; i < profile.locations.size(); ++i) {
+    const Location& location = profile.locations[i];
+    const bool is_recorded = location.wait == kNone && location.copy_of == kNone;
+    if (!is_recorded || location.line_count == 0 || has_jit_name[i]) continue;
+    names.frames.push_back({i, location.line_count});
+    for (const Line& line :
+         std::span(profile.lines).subspan(location.first_line, location.line_count)) {
+      names.lines.push_back({line.function, line.file, line.line});
+    }
+  }
+  return names;
 }
 
 }  // namespace sampan::profile

@@ -5,14 +5,14 @@
 #include <set>
 #include <utility>
 
-#include "profile/view_markers.h"
+#include "profile/markers.h"
 
 namespace sampan::profile {
 namespace {
 
 using Series = std::map<std::pair<uint32_t, uint32_t>, std::vector<MetricPoint>>;
 
-// A name that no other has.
+// A name that no other series has.
 std::string unique(const std::string& name, std::set<std::string>* taken) {
   std::string candidate = name;
   for (int i = 2; !taken->insert(candidate).second; ++i) {
@@ -42,7 +42,7 @@ void add(Series series, const Profile& profile, bool are_counters, std::set<std:
 std::vector<Metric> metrics_of(const View& view) {
   const Profile& profile = *view.profile;
   const ViewMarkers of_view = markers_of(view);
-  Series events, counters;  // by name; of counters, by process too
+  Series events, counters;  // by name; counters also by process
   for (const uint32_t index : of_view.events) {
     const Event& event = profile.markers.events[index];
     events[{event.name, 0}].push_back({.time_ns = event.time_ns});

@@ -1,8 +1,8 @@
-// The events and counters of a view as series over time, each with a name of its own.
+// The events and counters of a view as series over time with unique names.
 //
-// A counter is of a process. Where several processes have one of a name, each is a series, "queue
-// (pid 7)"; an event is one series however many processes have it. Where a name is taken, by an
-// event that is called as a counter, a number makes the difference.
+// A counter belongs to a process. When several processes have a counter with the same name, each is
+// a series, "queue (pid 7)"; an event is one series for all processes. A number is appended to a
+// name that is in use already: when an event has the name of a counter.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "base/time.h"
 #include "profile/view.h"
 
 namespace sampan::profile {
 
 struct MetricPoint {
-  uint64_t time_ns = 0;
+  SessionNs time_ns = 0;
   double value = 0;  // of a counter
 };
 
@@ -28,14 +29,14 @@ struct Metric {
 // By name.
 std::vector<Metric> metrics_of(const View& view);
 
-// Of two or more points, the times between one and the next.
+// The times between successive points, of which there are at least two.
 struct Intervals {
   uint64_t min_ns = 0, max_ns = 0;
   double average_ns = 0;
 };
 std::optional<Intervals> intervals(const Metric& metric);
 
-// Of a counter: what it stood at after each change, every change counting the same.
+// The values of a counter after each change; each change has the same weight.
 struct Values {
   double min = 0, max = 0, average = 0, last = 0;
 };

@@ -1,58 +1,60 @@
-// The model: what a recording says, as columns and integer handles. Everything else (call tree,
-// flat table, per-thread views, time slices) is derived from it, by choice of the reader.
+// The model: what a recording says, as columns and integer handles. Call trees, flat tables, views
+// of threads and slices of time are derived from it.
 //
-// Built from a recording by load(); the symbolizer fills in functions and lines. Times are
-// nanoseconds since the session's start, CPU times and weights nanoseconds.
+// load() (load.h) makes it from a recording; the symbolizer fills in functions and lines. Times are
+// nanoseconds since the session's start; CPU times and weights are nanoseconds.
 //
-// A thread is on CPU or waits, and so is a sample of it. A waiting sample weighs wall time, and its
-// leaf is a frame that stands for the wait, "[epoll_wait]", below which is the code that waits: so
-// whatever shows stacks shows waits.
+// A thread is on CPU or waits, and so does each of its samples. A waiting sample weighs wall time.
+// Its leaf is a frame that stands for the wait, "[epoll_wait]"; the frames that called it follow. So
+// everything that shows stacks shows waits.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
-#include "recording/markers.h"
-#include "recording/reader.h"
+#include "base/interner.h"
+#include "base/markers.h"
+#include "base/session.h"
+#include "base/time.h"
+#include "wire/loss.h"
+#include "wire/record.h"
 
 namespace sampan::profile {
 
-using recording::JitName;
-using recording::kNone;
-using recording::kRunnable;
-using recording::kShortThread;
-using recording::Origin;
-using recording::Session;
-using recording::SessionEnd;
-using Module = recording::Module;
-using Wait = recording::Wait;
-using recording::Closed;
-using recording::CounterValue;
-using recording::Event;
-using recording::Label;
-using recording::Markers;
-using recording::Pause;
-using recording::Section;
-using recording::Span;
-using recording::SpanKind;
+using vocabulary::Closed;
+using vocabulary::Cost;
+using vocabulary::CounterValue;
+using vocabulary::Event;
+using vocabulary::JitName;
+using vocabulary::kNone;
+using vocabulary::kRunnable;
+using vocabulary::Label;
+using vocabulary::Markers;
+using vocabulary::Module;
+using vocabulary::Origin;
+using vocabulary::Pause;
+using vocabulary::RateChange;
+using vocabulary::Rates;
+using vocabulary::Section;
+using vocabulary::Session;
+using vocabulary::SessionEnd;
+using vocabulary::Span;
+using vocabulary::SpanKind;
+using vocabulary::Wait;
 
-// Strings, stored once. Handle 0 is "".
-class StringTable {
+// The address of a location without a module that is no code: see wire/record.h.
+using wire::kShortThread;
+
+// Strings, stored once. Handle 0 is "". References to strings stay valid.
+class StringTable : private TextTable<std::deque<std::string>> {
  public:
-  StringTable();
-  StringTable(StringTable&&) = default;  // a copy would point into the original
-  StringTable& operator=(StringTable&&) = default;
-  uint32_t intern(std::string_view text);
-  const std::string& operator[](uint32_t handle) const { return *strings_[handle]; }
-  size_t size() const { return strings_.size(); }
-
- private:
-  std::unordered_map<std::string, uint32_t> handles_;  // node-based: keys stay where they are
-  std::vector<const std::string*> strings_;
+  uint32_t intern(std::string_view text) { return handle(text); }
+  using Interner::operator[];
+  using Interner::size;
 };
 
 struct Process {
@@ -60,15 +62,15 @@ struct Process {
   int32_t parent_pid = 0;
   std::string path;  // of the executable
   std::string name;  // its file name, with the origin's label in front: "rank-3: solver"
-  uint64_t start_ns = 0;
-  std::optional<uint64_t> end_ns;
+  SessionNs start_ns = 0;
+  std::optional<SessionNs> end_ns;
   std::optional<uint64_t> cpu_ns;  // true CPU, as the kernel accounted it
   std::optional<int> exit_status;
   std::optional<int> exit_signal;
   bool replaced = false;              // by exec
-  bool lives_on = false;              // sampling of it has ended, the process has not
-  uint32_t origin = kNone;            // where recordings were merged: the one it is from
-  std::optional<int32_t> order = {};  // that it has given itself: see include/sampan/markers.h
+  bool lives_on = false;              // its sampling has ended, the process has not
+  uint32_t origin = kNone;            // in merged recordings: the one it is from
+  std::optional<int32_t> order = {};  // that it gave itself: see include/sampan/markers.h
 };
 
 struct Thread {
@@ -77,16 +79,16 @@ struct Thread {
   std::string name;  // the last one it had
   bool is_main = false;
   uint8_t side = 0;  // of a comparison, 0 or 1: see Profile::sides
-  uint64_t start_ns = 0;
-  std::optional<uint64_t> end_ns;
+  SessionNs start_ns = 0;
+  std::optional<SessionNs> end_ns;
   std::optional<uint64_t> cpu_ns;  // true CPU since sampling began
   uint64_t sampled_cpu_ns = 0;     // sum of its samples' weights, on CPU
-  uint64_t waiting_ns = 0;         // the same, waiting, but for:
-  uint64_t runnable_ns = 0;        // waiting for a CPU
-  uint64_t samples = 0;            // in all
+  uint64_t waiting_ns = 0;         // the same, waiting, without runnable_ns
+  uint64_t runnable_ns = 0;        // the same, waiting for a CPU
+  uint64_t samples = 0;            // all
   uint64_t waiting_samples = 0;
   uint64_t complete_stacks = 0;
-  std::optional<int32_t> order = {};  // as of a process
+  std::optional<int32_t> order = {};  // as of Process
 };
 
 struct Function {
@@ -104,17 +106,16 @@ struct Line {
   uint32_t line = 0;  // 0 unknown
 };
 
-// A place in code; the frames of a recording, one to one, then the waits, then copies. Never
-// without a line once symbolized:
-// "[module+0x1234]" stands for a frame without a symbol.
+// A place in code. First the frames of the recording, one to one, then the waits, then copies. Once
+// symbolized, each has a line: "[module+0x1234]" stands for a frame without a symbol.
 struct Location {
   uint32_t module = kNone;
   uint64_t address = 0;     // lookup SVMA; AVMA where module is kNone
   uint32_t first_line = 0;  // into Profile::lines
   uint32_t line_count = 0;
-  uint32_t wait = kNone;  // what it stands for, when it is no code
-  // Of code that was made at run time, where it was another function at another time or in another
-  // process: the location that stands for the frame. See jit_code.h.
+  uint32_t wait = kNone;  // the wait that it stands for; kNone: it is code
+  // Code made at run time may be another function at another time or in another process. Each of
+  // those is a copy of the location that stands for the frame. See jit_code.h.
   uint32_t copy_of = kNone;
 };
 
@@ -124,7 +125,7 @@ struct Stack {
 };
 
 struct Sample {
-  uint64_t time_ns;
+  SessionNs time_ns;
   uint64_t weight_ns;
   uint32_t thread;
   uint32_t stack;  // kNone: nothing known
@@ -135,8 +136,8 @@ struct Sample {
 struct Profile {
   Session session;
   std::optional<SessionEnd> end;
-  std::vector<Origin> origins;     // of a merged recording, else none
-  std::vector<std::string> sides;  // of two recordings that are compared: their names. Else none
+  std::vector<Origin> origins;     // of a merged recording; else empty
+  std::vector<std::string> sides;  // names of the two recordings that are compared; else empty
   std::vector<Process> processes;
   std::vector<Thread> threads;  // in order of appearance
   std::vector<Module> modules;
@@ -144,24 +145,22 @@ struct Profile {
   std::vector<Line> lines;
   std::vector<Location> locations;
   std::vector<Wait> waits;
-  std::vector<Stack> stacks;        // prefix before stack
-  std::vector<Sample> samples;      // by time
-  std::vector<JitName> jit_names;   // `frame` is a location, `name` a string
-  Markers markers;                  // each table by time: of intervals, by begin, longest first
-  recording::Rates rates;           // see rates.h
+  std::vector<Stack> stacks;    // prefix before stack
+  std::vector<Sample> samples;  // by time
+  std::vector<JitName> jit_names;
+  Markers markers;                  // each table by time; intervals by begin, longest first
+  Rates rates;                      // see rates.h
   std::vector<uint64_t> stops;      // samples by wire::StopReason
-  std::vector<uint64_t> losses;     // by wire::Loss, over all processes
+  std::vector<uint64_t> losses;     // by wire::Loss, summed over all processes
   std::vector<std::string> damage;  // of the recording file
   StringTable strings;
 
-  uint64_t duration_ns() const;  // of the session, or up to the last sample
+  SessionNs duration_ns() const;  // of the session, or up to the last sample
   bool has_waits() const { return !waits.empty() || session.clock == "wall"; }
   bool is_runnable(uint32_t wait) const { return waits[wait].call == kRunnable; }
 };
 
-Profile load(recording::Recording recording);
-
-// What a wait is called as a frame: "[read pipe:[4711]]", "[waiting for a CPU]".
+// The name of a wait's frame: "[read pipe:[4711]]", "[waiting for a CPU]".
 std::string wait_name(const Wait& wait);
 
 }  // namespace sampan::profile

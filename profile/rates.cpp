@@ -1,6 +1,10 @@
 #include "profile/rates.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+
+#include "base/text/readable.h"
 
 namespace sampan::profile {
 
@@ -9,7 +13,7 @@ RateRange rate_range(const Profile& profile) {
   const uint32_t first = !changes.empty() && changes.front().time_ns == 0 ? changes.front().rate_hz
                                                                           : profile.session.rate_hz;
   RateRange range{first, first, first, false};
-  for (const recording::RateChange& change : changes) {
+  for (const RateChange& change : changes) {
     range.lowest_hz = std::min(range.lowest_hz, change.rate_hz);
     range.highest_hz = std::max(range.highest_hz, change.rate_hz);
     range.last_hz = change.rate_hz;
@@ -18,23 +22,46 @@ RateRange rate_range(const Profile& profile) {
   return range;
 }
 
-std::optional<recording::Cost> cost(const Profile& profile) {
+std::optional<Cost> cost(const Profile& profile) {
   if (profile.rates.costs.empty()) return std::nullopt;
-  const recording::Cost &first = profile.rates.costs.front(), &last = profile.rates.costs.back();
-  const auto grown = [&](uint64_t recording::Cost::*what) {
+  const Cost &first = profile.rates.costs.front(), &last = profile.rates.costs.back();
+  const auto grown = [&](uint64_t Cost::*what) {
     return last.*what - std::min(first.*what, last.*what);
   };
-  recording::Cost cost;
+  Cost cost;
   cost.time_ns = last.time_ns;
-  cost.target_ns = grown(&recording::Cost::target_ns);
-  cost.in_target_ns = std::min(grown(&recording::Cost::in_target_ns), cost.target_ns);
-  cost.recorder_ns = grown(&recording::Cost::recorder_ns);
+  cost.target_ns = grown(&Cost::target_ns);
+  cost.in_target_ns = std::min(grown(&Cost::in_target_ns), cost.target_ns);
+  cost.recorder_ns = grown(&Cost::recorder_ns);
   return cost.target_ns == 0 ? std::nullopt : std::optional(cost);
 }
 
-double cost_share(const recording::Cost& cost, uint64_t part_ns) {
+double cost_share(const Cost& cost, uint64_t part_ns) {
   const uint64_t own_ns = std::max<uint64_t>(cost.target_ns - cost.in_target_ns, 1);
   return static_cast<double>(part_ns) / static_cast<double>(own_ns);
+}
+
+std::string rate_text(const Profile& profile) {
+  const uint32_t asked = profile.session.rate_hz;
+  const RateRange range = rate_range(profile);
+  std::string text = fmt::format("{} Hz asked", asked);
+  if (range.changed()) {
+    text += fmt::format(", {} to {} Hz held, {} Hz last", range.lowest_hz, range.highest_hz,
+                        range.last_hz);
+  } else if (range.last_hz != asked) {
+    text += fmt::format(", {} Hz held", range.last_hz);
+  }
+  return text + (range.governed ? " (--max-overhead)" : "");
+}
+
+std::string cost_text(const Profile& profile) {
+  const std::optional<Cost> total = cost(profile);
+  if (!total) return "";
+  const auto share = [&](uint64_t ns) { return 100 * cost_share(*total, ns); };
+  const uint64_t all_ns = total->in_target_ns + total->recorder_ns;
+  return fmt::format("{} s of CPU, {:.2f} % of the program's: {:.2f} % in it, {:.2f} % sampan",
+                     seconds(all_ns), share(all_ns), share(total->in_target_ns),
+                     share(total->recorder_ns));
 }
 
 }  // namespace sampan::profile

@@ -1,8 +1,9 @@
-// The rates that a profile was sampled at, and what sampling cost.
+// The rates that a profile was sampled at, and what sampling cost, as numbers and in words.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "profile/profile.h"
 
@@ -10,15 +11,20 @@ namespace sampan::profile {
 
 struct RateRange {
   uint32_t lowest_hz, highest_hz, last_hz;
-  bool governed;  // some of them by --max-overhead
+  bool governed;  // --max-overhead chose some of them
   bool changed() const { return lowest_hz != highest_hz; }
 };
 RateRange rate_range(const Profile& profile);
 
-// During the profile. `target_ns` is not zero. Absent where it is not known.
-std::optional<recording::Cost> cost(const Profile& profile);
+// The cost over the whole profile; `target_ns` is not zero. Absent when it is not known.
+std::optional<Cost> cost(const Profile& profile);
 
-// Of what the target would have used alone.
-double cost_share(const recording::Cost& cost, uint64_t part_ns);
+// `part_ns` of a cost as a share of the CPU that the target would have used unsampled.
+double cost_share(const Cost& cost, uint64_t part_ns);
+
+// "4000 Hz asked, 100 to 420 Hz held ..."
+std::string rate_text(const Profile& profile);
+// "0.031 s of CPU, 0.9 % of the program's: ..."; "" if it is not known.
+std::string cost_text(const Profile& profile);
 
 }  // namespace sampan::profile

@@ -27,7 +27,7 @@ void for_each_sample(const View& view, const SectionTimes& times, const Visit& v
   const std::vector<Sample>& samples = view.profile->samples;
   const auto first = std::lower_bound(
       view.samples.begin(), view.samples.end(), times.begin_ns(),
-      [&](uint32_t sample, uint64_t time_ns) { return samples[sample].time_ns < time_ns; });
+      [&](uint32_t sample, SessionNs time_ns) { return samples[sample].time_ns < time_ns; });
   for (auto next = first; next != view.samples.end(); ++next) {
     const Sample& sample = samples[*next];
     if (sample.time_ns > times.end_ns()) return;
@@ -35,13 +35,14 @@ void for_each_sample(const View& view, const SectionTimes& times, const Visit& v
   }
 }
 
-// By thread of the profile: whether it, or one that is merged into it, lived in the view's time.
+// By thread of the profile: whether it, or a thread that is merged into it, lived in the view's
+// time.
 std::vector<bool> lived(const View& view) {
   const Profile& profile = *view.profile;
   std::vector<bool> result(profile.threads.size());
   for (uint32_t i = 0; i < result.size(); ++i) {
     const Thread& thread = profile.threads[i];
-    if (view.meets(i, thread.start_ns, thread.end_ns.value_or(UINT64_MAX))) {
+    if (view.meets(i, thread.start_ns, thread.end_ns.value_or(SessionNs(UINT64_MAX)))) {
       result[view.thread_of(i)] = true;
     }
   }
@@ -49,6 +50,50 @@ std::vector<bool> lived(const View& view) {
 }
 
 }  // namespace
+
+void SectionTimes::Intervals::add(SessionNs begin_ns, SessionNs end_ns) {
+  auto next = ends_.upper_bound(begin_ns);
+  if (next != ends_.begin() && std::prev(next)->second >= begin_ns) --next;
+  while (next != ends_.end() && next->first <= end_ns) {
+    begin_ns = std::min(begin_ns, next->first);
+    end_ns = std::max(end_ns, next->second);
+    next = ends_.erase(next);
+  }
+  ends_.emplace(begin_ns, end_ns);
+}
+
+bool SectionTimes::Intervals::meet(SessionNs begin_ns, SessionNs end_ns) const {
+  const auto next = ends_.upper_bound(end_ns);
+  return next != ends_.begin() && std::prev(next)->second >= begin_ns;
+}
+
+SectionTimes::SectionTimes(const Profile& profile, const std::vector<uint32_t>& rows)
+    : profile_(profile) {
+  for (const uint32_t row : rows) {
+    const Section& section = profile.markers.sections[row];
+    if (name_.empty()) name_ = profile.markers.texts[section.name];
+    const bool of_all = section.thread == kNone;
+    (of_all ? of_process_[section.process] : of_thread_[section.thread])
+        .add(section.begin_ns, section.end_ns);
+    begin_ns_ = std::min(begin_ns_, section.begin_ns);
+    end_ns_ = std::max(end_ns_, section.end_ns);
+  }
+}
+
+bool SectionTimes::meet(uint32_t thread, SessionNs begin_ns, SessionNs end_ns) const {
+  const auto own = of_thread_.find(thread);
+  if (own != of_thread_.end() && own->second.meet(begin_ns, end_ns)) return true;
+  const auto all = of_process_.find(profile_.threads[thread].process);
+  return all != of_process_.end() && all->second.meet(begin_ns, end_ns);
+}
+
+bool SectionTimes::meet_process(uint32_t process, SessionNs begin_ns, SessionNs end_ns) const {
+  const auto all = of_process_.find(process);
+  if (all != of_process_.end() && all->second.meet(begin_ns, end_ns)) return true;
+  return std::any_of(of_thread_.begin(), of_thread_.end(), [&](const auto& entry) {
+    return profile_.threads[entry.first].process == process && entry.second.meet(begin_ns, end_ns);
+  });
+}
 
 std::vector<NamedSection> named_sections(const Profile& profile) {
   std::vector<NamedSection> result;

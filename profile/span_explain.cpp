@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "profile/frames.h"
+#include "profile/markers.h"
 #include "profile/spans.h"
-#include "profile/tails.h"
-#include "profile/view_markers.h"
+#include "profile/statistics.h"
 
 namespace sampan::profile {
 namespace {
@@ -18,9 +18,9 @@ constexpr uint64_t kFewestSpans = 100;
 constexpr uint64_t kFewestSlow = 5;
 constexpr uint64_t kFewestSlowSamples = 5;
 constexpr uint64_t kFewestOtherSamples = 50;
-constexpr uint64_t kFewSamples = 5;  // of a function, in all spans: with fewer nothing can be told
-// What makes for less of the slow spans' sampled time does not explain it. Of their sampled time,
-// not of all: one span during which the machine was suspended would make all else small.
+constexpr uint64_t kFewSamples = 5;  // of a function, in all spans: fewer are not tested
+// A smaller part of the slow spans' sampled time is not an explanation. It is a part of the sampled
+// time, not of their durations: one suspend of the machine would make everything else small.
 constexpr double kSmallestPart = 0.05;
 
 // Samples of one span, or of one function in it.
@@ -33,7 +33,7 @@ struct Share {
   }
 };
 
-// One function's shares of the spans that have it, slow ones and others.
+// The shares of one function in the spans that have it.
 struct FunctionShares {
   uint32_t function = kNone;
   bool is_wait = false;
@@ -90,7 +90,7 @@ class Explanation {
     result_.name = spans_[occurrences_[0]].name;
   }
 
-  // The slow ones first, and as many of them as there are to be.
+  // Puts the slow spans first, and decides how many they are.
   void choose_slow() {
     const auto wanted = static_cast<uint64_t>(
         std::ceil(static_cast<double>(occurrences_.size()) * result_.options.slow_part));
@@ -254,7 +254,7 @@ class Explanation {
       const double residual = static_cast<double>(share.samples) - expected;
       squares += residual * residual - expected * expected;
     }
-    // At most, and one sample more: of a function that the others do not have.
+    // An upper bound, with one more sample for functions that the others do not have.
     const double most = (of_function + 2 * std::sqrt(std::max(squares, 0.)) + 1) / all;
     const auto tries = static_cast<double>(slow_group_.spans);
     const double mean = most * static_cast<double>(slow_group_.samples);

@@ -1,31 +1,31 @@
-// What the slowest spans of a name do that the others do not, function by function and wait by
-// wait.
+// What the slowest spans of a name do differently from the others, by function and by wait.
 //
-// Compared is how spans divide their sampled time, not how much there is: slow spans that do the
-// same as the others, only more of it, do nothing differently. Time in the queue for a CPU is the
-// machine's doing and left out; it has a figure of its own.
+// It compares how spans divide their sampled time, not how much time there is: slow spans that do
+// the same as the others for longer do nothing differently. Time in the queue for a CPU depends on
+// the machine; it is left out and reported separately.
 //
-// The sampling unit is the span: samples of one span are not independent. Of each function, with
-// what it called, two questions are asked, and the smaller p-value counts, doubled:
+// The sampling unit is the span: samples of one span are not independent. Each function, including
+// what it called, is tested in two ways; the smaller p-value counts, doubled:
 //
-//   hits   Is it met in more of the slow spans than its part of the others' samples lets expect? In
-//          h of k spans, where that part, at most, and the slow spans' samples make for m: the
-//          tail of a binomial distribution of mean m. It bounds that of k unequal chances
-//          (Hoeffding 1956), so long spans and bursts within one do no harm.
-//   share  Is its part of the slow spans' time larger? Each span's residual is its time there less
-//          the others' part of its time; their sum by its deviation is compared with Student's t.
-//          The deviation is the larger of the slow spans' own and the others', scaled.
+//   hits   Is it in more slow spans than its part of the others' samples suggests? It is in h of k
+//          slow spans; an upper bound of that part and the slow spans' samples give an expected
+//          number m. The p-value is the tail of a binomial distribution with mean m, which bounds
+//          the tail for k unequal chances (Hoeffding 1956), so long spans and bursts do no harm.
+//   share  Is its part of the slow spans' time larger? Each span's residual is its time in the
+//          function minus the others' part of its time. Their sum divided by its deviation is
+//          compared with Student's t. The deviation is the larger of the slow spans' own and the
+//          others', scaled.
 //
-// The p-values are corrected for the number of functions (Bonferroni), so that with the stated
-// confidence nothing at all is named where there is nothing. Named is only what makes for a
-// twentieth of the slow spans' sampled time.
+// The p-values are corrected for the number of functions (Bonferroni): when there is no difference,
+// nothing is named, with the stated confidence. Only functions with at least a twentieth of the
+// slow spans' sampled time are named.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "profile/sampled_spans.h"
+#include "profile/spans.h"
 #include "profile/view.h"
 
 namespace sampan::profile {
@@ -40,7 +40,7 @@ struct SpanMeans {
   uint64_t spans = 0;
   uint64_t samples = 0;  // on CPU or waiting
   double wall_ns = 0, cpu_ns = 0, waiting_ns = 0, runnable_ns = 0;
-  // Neither: off the CPU, where only CPU was sampled; else chance.
+  // The rest: off the CPU if only CPU was sampled, else chance.
   double unsampled_ns() const { return wall_ns - cpu_ns - waiting_ns - runnable_ns; }
 };
 
@@ -49,7 +49,7 @@ struct SpanCause {
   bool is_wait = false;     // a wait, not code
   double slow_ns = 0;       // per slow span
   double other_ns = 0;      // per other span
-  uint64_t slow_spans = 0;  // of the slow ones: how many have it
+  uint64_t slow_spans = 0;  // how many slow spans have it
   double p = 1;             // corrected
 };
 
@@ -61,11 +61,11 @@ struct SpanExplanation {
   SpanMeans slow, others;
   size_t functions = 0;           // that were compared
   std::vector<SpanCause> causes;  // most time first
-  std::string too_few;            // why nothing can be told; "" when it can
+  std::string too_few;            // why nothing can be compared; else ""
 };
 
-// Of a symbolized profile; samples of the view's state are looked at. Throws Error when the view
-// has no span of that name.
+// The profile is symbolized; samples in the view's state count. Throws Error when the view has no
+// span of that name.
 SpanExplanation explain_span(const View& view, const std::string& name, SampledSpans& sampled,
                              const ExplainOptions& options = {});
 

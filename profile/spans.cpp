@@ -1,9 +1,42 @@
-#include "profile/sampled_spans.h"
+#include "profile/spans.h"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 namespace sampan::profile {
 namespace {
+
+// Spans by process and id. Open addressing: there may be ten million of them.
+class SpanIds {
+ public:
+  explicit SpanIds(const Profile& profile)
+      : profile_(profile), slots_(std::bit_ceil(profile.markers.spans.size() * 3 / 2 + 1), kNone) {
+    for (uint32_t i = 0; i < profile.markers.spans.size(); ++i) {
+      const Span& span = profile.markers.spans[i];
+      uint32_t& slot = slots_[place(process_of(span), span.id)];
+      if (slot == kNone) slot = i;
+    }
+  }
+
+  uint32_t find(uint32_t process, uint64_t id) const { return slots_[place(process, id)]; }
+
+  uint32_t process_of(const Span& span) const { return profile_.threads[span.thread].process; }
+
+ private:
+  size_t place(uint32_t process, uint64_t id) const {
+    size_t slot = mix_bits(id ^ uint64_t{process} << 48);
+    for (;; ++slot) {
+      slot &= slots_.size() - 1;
+      if (slots_[slot] == kNone) return slot;
+      const Span& other = profile_.markers.spans[slots_[slot]];
+      if (other.id == id && process_of(other) == process) return slot;
+    }
+  }
+
+  const Profile& profile_;
+  std::vector<uint32_t> slots_;
+};
 
 // Indexes of rows by thread; `thread_of` says kNone for rows that are left out.
 template <typename Row, typename ThreadOf>
@@ -23,6 +56,23 @@ void group_by_thread(const std::vector<Row>& rows, size_t threads, const ThreadO
 
 }  // namespace
 
+std::vector<uint32_t> span_parents(const Profile& profile) {
+  const std::vector<Span>& spans = profile.markers.spans;
+  const SpanIds ids(profile);
+  std::vector<uint32_t> parents(spans.size(), kNone);
+  for (size_t i = 0; i < spans.size(); ++i) {
+    const Span& span = spans[i];
+    if (span.parent_id == 0) continue;
+    const uint32_t parent = ids.find(ids.process_of(span), span.parent_id);
+    if (parent == kNone) continue;
+    const Span& candidate = spans[parent];
+    if (std::pair(candidate.begin_ns, candidate.id) < std::pair(span.begin_ns, span.id)) {
+      parents[i] = parent;
+    }
+  }
+  return parents;
+}
+
 SampledSpans::SampledSpans(const Profile& profile)
     : profile_(profile), parents_(span_parents(profile)) {
   const size_t threads = profile.threads.size();
@@ -38,14 +88,14 @@ SampledSpans::SampledSpans(const Profile& profile)
 bool SampledSpans::open_thread(uint32_t thread) {
   changes_.clear();
   std::vector<uint32_t> open;  // outermost first
-  const auto change = [&](uint64_t begin_ns, uint32_t innermost) {
-    // Times that a hostile recording has out of order do not go back.
+  const auto change = [&](SessionNs begin_ns, uint32_t innermost) {
+    // A crafted recording may have times out of order; they do not go back here.
     if (!changes_.empty()) begin_ns = std::max(begin_ns, changes_.back().begin_ns);
     changes_.push_back({begin_ns, innermost});
   };
-  const auto close_until = [&](uint64_t time_ns) {
+  const auto close_until = [&](SessionNs time_ns) {
     while (!open.empty() && profile_.markers.spans[open.back()].end_ns <= time_ns) {
-      const uint64_t end_ns = profile_.markers.spans[open.back()].end_ns;
+      const SessionNs end_ns = profile_.markers.spans[open.back()].end_ns;
       open.pop_back();
       change(end_ns, open.empty() ? kNone : open.back());
     }
@@ -61,16 +111,16 @@ bool SampledSpans::open_thread(uint32_t thread) {
 }
 
 // Fills pieces_; returns the innermost span at the end.
-uint32_t SampledSpans::cut(uint64_t begin_ns, uint64_t end_ns) {
+uint32_t SampledSpans::cut(SessionNs begin_ns, SessionNs end_ns) {
   pieces_.clear();
-  const auto after = [](uint64_t time_ns, const Change& change) {
+  const auto after = [](SessionNs time_ns, const Change& change) {
     return time_ns < change.begin_ns;
   };
   auto next = std::upper_bound(changes_.begin(), changes_.end(), begin_ns, after);
   uint32_t innermost = next == changes_.begin() ? kNone : next[-1].innermost;
-  for (uint64_t from_ns = begin_ns;; ++next) {
+  for (SessionNs from_ns = begin_ns;; ++next) {
     const bool last = next == changes_.end() || next->begin_ns > end_ns;
-    const uint64_t to_ns = last ? end_ns : next->begin_ns;
+    const SessionNs to_ns = last ? end_ns : next->begin_ns;
     if (innermost != kNone && to_ns > from_ns) pieces_.push_back({innermost, to_ns - from_ns});
     if (last) return innermost;
     from_ns = to_ns;

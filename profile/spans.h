@@ -1,12 +1,4 @@
-// Which spans a sample was taken in: those that its thread had open, and those around them by id.
-//
-// A sample on CPU is of the span that was open at its moment. The CPU that it stands for was used
-// since the thread's sample on CPU before it: in that interval other spans were open too, but
-// nobody looked. A waiting sample is a time that was waited: each span that was open within [time -
-// weight, time] has its part of it.
-//
-// Only nested spans are known to be of a thread. One that goes across threads has what is in the
-// nested spans that descend from it, on whatever thread.
+// Spans of Profile::markers: their durations, their parents, and the samples that were taken in them.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +6,31 @@
 #include <span>
 #include <vector>
 
-#include "profile/spans.h"
+#include "base/time.h"
+#include "profile/profile.h"
 #include "profile/view.h"
 
 namespace sampan::profile {
 
-// A part of the interval of a sample, in which the same spans were open.
+inline uint64_t duration_ns(const Span& span) {
+  return span.end_ns.since(span.begin_ns);
+}
+
+// By span, the index of its parent; kNone when it has none or the parent was lost. Chains of parents
+// end: a parent began before its child, or at the same time with a smaller id.
+std::vector<uint32_t> span_parents(const Profile& profile);
+
+// The spans that a sample was taken in: those that its thread had open, and their parents by id.
+//
+// A sample on CPU belongs to the span that was open at its time. The CPU that it stands for was
+// used since the thread's previous sample on CPU; other spans may have been open in that interval,
+// but there are no samples of them. A waiting sample is an interval of waiting: each span that was
+// open within [time - weight, time] gets its part of it.
+//
+// Only nested spans belong to a thread. A span across threads gets what is in the nested spans that
+// descend from it, on any thread.
+
+// A part of a sample's interval during which the same spans were open.
 struct SpanPiece {
   uint32_t innermost = kNone;
   uint64_t ns = 0;
@@ -29,22 +40,22 @@ class SampledSpans {
  public:
   explicit SampledSpans(const Profile& profile);
 
-  // By span: the one around it, kNone for none.
+  // By span: its parent; kNone for none.
   const std::vector<uint32_t>& parents() const { return parents_; }
 
   // Calls visit(const Sample&, uint32_t innermost, std::span<const SpanPiece>, uint64_t
-  // interval_ns) for the samples, in the state, of threads that have nested spans: by thread, then
-  // by time. `innermost` is the span of the sample's moment, or kNone; the pieces leave out what of
-  // the interval was in no span.
+  // interval_ns) for the samples in the state, of threads that have nested spans: by thread, then
+  // by time. `innermost` is the span at the sample's time, or kNone. Parts of the interval outside
+  // all spans have no piece.
   template <typename Visit>
   void for_each(State state, Visit&& visit) {
     for (uint32_t thread = 0; thread < profile_.threads.size(); ++thread) {
       if (!open_thread(thread)) continue;
-      uint64_t last_cpu_ns = profile_.threads[thread].start_ns;
+      SessionNs last_cpu_ns = profile_.threads[thread].start_ns;
       for (const uint32_t index : samples_of(thread)) {
         const Sample& sample = profile_.samples[index];
         if (state != State::kAll && (state == State::kWaiting) != (sample.wait != kNone)) continue;
-        uint64_t begin_ns = sample.time_ns - std::min(sample.weight_ns, sample.time_ns);
+        SessionNs begin_ns = sample.time_ns.earlier(sample.weight_ns);
         if (sample.wait == kNone) {
           begin_ns = std::min(begin_ns, last_cpu_ns);
           last_cpu_ns = sample.time_ns;
@@ -58,7 +69,7 @@ class SampledSpans {
  private:
   // From `begin_ns` up to the next change.
   struct Change {
-    uint64_t begin_ns;
+    SessionNs begin_ns;
     uint32_t innermost;
   };
 
@@ -68,7 +79,7 @@ class SampledSpans {
     return std::span(samples_).subspan(first_sample_[thread],
                                        first_sample_[thread + 1] - first_sample_[thread]);
   }
-  uint32_t cut(uint64_t begin_ns, uint64_t end_ns);
+  uint32_t cut(SessionNs begin_ns, SessionNs end_ns);
 
   const Profile& profile_;
   std::vector<uint32_t> parents_;

@@ -1,21 +1,25 @@
-#include "profile/share_noise.h"
+#include "profile/statistics.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numbers>
 
 namespace sampan::profile {
 namespace {
 
+// With more, Student's t is practically normal.
+constexpr uint64_t kManyDegrees = 2000;
+
 constexpr size_t kMostBlocks = 256;
-constexpr size_t kFewestBlocks = 16;  // with fewer, their variance is itself a guess
+constexpr size_t kFewestBlocks = 16;  // with fewer, their variance is a guess
 constexpr size_t kSamplesPerBlock = 16;
 
 size_t block_count(size_t samples) {
   return std::clamp<size_t>(std::bit_floor(samples / kSamplesPerBlock), 1, kMostBlocks);
 }
 
-// Of the sum of the excesses, were it made of blocks as these.
+// The variance of the sum of the excesses over blocks like these.
 double successive_differences(const std::vector<double>& excess) {
   double sum = 0;
   for (size_t i = 1; i < excess.size(); ++i) {
@@ -32,6 +36,38 @@ void join_neighbours(std::vector<double>& blocks) {
 
 }  // namespace
 
+double binomial_tail(uint64_t tries, double probability, uint64_t hits) {
+  if (hits == 0 || probability >= 1) return 1;
+  if (hits > tries || probability <= 0) return 0;
+  const auto n = static_cast<double>(tries);
+  double sum = 0;
+  for (uint64_t i = hits; i <= tries; ++i) {
+    const auto k = static_cast<double>(i);
+    const double term = std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) +
+                                 k * std::log(probability) + (n - k) * std::log1p(-probability));
+    sum += term;
+    if (k > n * probability && term < sum * 1e-12) break;  // they only become smaller
+  }
+  return std::min(sum, 1.0);
+}
+
+// Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.7.3 and 26.7.4.
+double student_tail(double t, uint64_t degrees) {
+  if (t <= 0) return 1 - (t == 0 ? 0.5 : student_tail(-t, degrees));
+  if (degrees > kManyDegrees) return std::erfc(t / std::numbers::sqrt2) / 2;
+  const double angle = std::atan(t / std::sqrt(static_cast<double>(degrees)));
+  const double cosine = std::cos(angle);
+  const bool odd = degrees % 2 == 1;
+  double term = odd ? cosine : 1, sum = 0;
+  for (uint64_t i = odd ? 1 : 0; i + 2 <= degrees; i += 2) {
+    sum += term;
+    term *= cosine * cosine * static_cast<double>(i + 1) / static_cast<double>(i + 2);
+  }
+  const double within =
+      odd ? 2 / std::numbers::pi * (angle + std::sin(angle) * sum) : std::sin(angle) * sum;
+  return std::max(0.0, (1 - within) / 2);
+}
+
 ShareNoise::ShareNoise(const std::vector<double>& weights)
     : samples_(std::max<size_t>(weights.size(), 1)), block_weights_(block_count(samples_)) {
   for (size_t i = 0; i < weights.size(); ++i) {
@@ -44,7 +80,7 @@ ShareNoise::ShareNoise(const std::vector<double>& weights)
 double ShareNoise::variance(const Part& part) const {
   if (total_ <= 0) return 0;
   const double share = part.weight / total_;
-  // One sample more than there are: of a function without any, something is known all the same.
+  // One more sample than there are, so that functions without samples have a variance, too.
   const double one_more = squares_ / static_cast<double>(samples_);
   double largest = part.squares * (1 - 2 * share) + share * share * squares_ + one_more;
   std::vector<double> excess(blocks());

@@ -1,13 +1,4 @@
-// How far off a share of samples may be: the variance of "this much of the time is spent in f",
-// from the samples of one run.
-//
-// Samples are not independent: a function's come in bursts, because a program does one thing and
-// then another. So time is cut into blocks of equally many samples. A function's excess in a block
-// is its weight there less its share of the block's; neighbouring blocks are compared (successive
-// differences, as for systematic samples: Wolter, "Introduction to Variance Estimation", 8.2), so
-// that what changes slowly, and does so in every run, is not taken for noise. Bursts that are
-// longer than a block hide in it, so several lengths are tried, each twice the one before, and the
-// largest variance counts; at least that of independent samples.
+// Statistics of samples: tails of distributions, and the sampling error of a share.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +7,21 @@
 
 namespace sampan::profile {
 
+// The probability that at least `hits` of `tries` independent events with this probability happen.
+double binomial_tail(uint64_t tries, double probability, uint64_t hits);
+
+// The probability that Student's t with these degrees of freedom (at least 1) exceeds `t`.
+double student_tail(double t, uint64_t degrees);
+
+// The sampling error of a function's share of the time: its variance, estimated from one run.
+//
+// Samples are not independent: a function's samples come in bursts, because a program does one
+// thing after another. So time is cut into blocks with equal numbers of samples. A function's
+// excess in a block is its weight there minus its share of the block's weight. Neighbouring blocks
+// are compared (successive differences, as for systematic samples: Wolter, "Introduction to
+// Variance Estimation", 8.2), so that slow changes, which every run has, do not count as noise. A
+// block hides bursts that are longer than itself, so several lengths are tried, each twice the
+// previous one. The largest variance counts, and at least that of independent samples.
 class ShareNoise {
  public:
   // `weights` of all samples, in order of time.
@@ -26,13 +32,13 @@ class ShareNoise {
   size_t block_of(size_t sample) const { return sample * blocks() / samples_; }
   double total() const { return total_; }
 
-  // What is known of one function.
+  // Sums for one function.
   struct Part {
     double weight = 0;                  // of its samples
     double squares = 0;                 // sum of the squares of their weights
     std::vector<double> by_block = {};  // its weight in each block
   };
-  // Of its share, weight / total().
+  // The variance of its share, weight / total().
   double variance(const Part& part) const;
 
  private:
@@ -42,7 +48,7 @@ class ShareNoise {
   std::vector<double> block_weights_;
 };
 
-// The z that a normal variable is beyond, on either side, with this probability.
+// The z for which a standard normal variable is outside ±z with this probability.
 double two_sided_quantile(double probability);
 
 }  // namespace sampan::profile

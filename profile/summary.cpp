@@ -1,23 +1,20 @@
-#include "reports/summary.h"
+#include "profile/summary.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace sampan::reports {
+namespace sampan::profile {
 namespace {
 
-using profile::kNone;
-using profile::Profile;
-
-std::vector<ThreadSummary> summarize_threads(const profile::View& view) {
+std::vector<ThreadSummary> summarize_threads(const View& view) {
   const Profile& profile = *view.profile;
   std::vector<ThreadSummary> all(profile.threads.size());
   for (const uint32_t index : view.samples) {
-    const profile::Sample& sample = profile.samples[index];
+    const Sample& sample = profile.samples[index];
     ThreadSummary& thread = all[sample.thread];
-    profile::Weight& weight = sample.wait == kNone               ? thread.sampled
-                              : profile.is_runnable(sample.wait) ? thread.runnable
-                                                                 : thread.waiting;
+    Weight& weight = sample.wait == kNone               ? thread.sampled
+                     : profile.is_runnable(sample.wait) ? thread.runnable
+                                                        : thread.waiting;
     weight += {.ns = sample.weight_ns, .samples = 1};
     thread.complete_stacks += sample.complete;
   }
@@ -29,7 +26,7 @@ std::vector<ThreadSummary> summarize_threads(const profile::View& view) {
   return selected;
 }
 
-// The kernel's own account of a process also has the threads that were too short to be seen.
+// The kernel's account of a process includes threads that were too short to be sampled.
 std::optional<uint64_t> process_cpu_ns(const Profile& profile, uint32_t process,
                                        const std::vector<ThreadSummary>& selected) {
   uint64_t threads_cpu_ns = 0;
@@ -43,7 +40,7 @@ std::optional<uint64_t> process_cpu_ns(const Profile& profile, uint32_t process,
   }
   const size_t threads = static_cast<size_t>(
       std::count_if(profile.threads.begin(), profile.threads.end(),
-                    [&](const profile::Thread& thread) { return thread.process == process; }));
+                    [&](const Thread& thread) { return thread.process == process; }));
   if (selected_threads == threads && profile.processes[process].cpu_ns) {
     return profile.processes[process].cpu_ns;
   }
@@ -51,12 +48,12 @@ std::optional<uint64_t> process_cpu_ns(const Profile& profile, uint32_t process,
   return threads_cpu_ns;
 }
 
-// That the view would have if it cut no time.
-uint64_t samples_of(const profile::View& view, const profile::Thread& thread) {
+// The number of samples that the view has if it has the whole time.
+uint64_t samples_of(const View& view, const Thread& thread) {
   switch (view.state) {
-    case profile::State::kCpu: return thread.samples - thread.waiting_samples;
-    case profile::State::kWaiting: return thread.waiting_samples;
-    case profile::State::kAll: break;
+    case State::kCpu: return thread.samples - thread.waiting_samples;
+    case State::kWaiting: return thread.waiting_samples;
+    case State::kAll: break;
   }
   return thread.samples;
 }
@@ -78,8 +75,8 @@ std::optional<double> ThreadSummary::complete_share() const {
   return share(complete_stacks, samples());
 }
 
-profile::Weight Summary::total() const {
-  profile::Weight total = sampled;
+Weight Summary::total() const {
+  Weight total = sampled;
   total += waiting;
   return total += runnable;
 }
@@ -98,7 +95,7 @@ std::optional<double> Summary::complete_share() const {
   return share(complete_stacks, total().samples);
 }
 
-Summary summarize(const profile::View& view) {
+Summary summarize(const View& view) {
   const Profile& profile = *view.profile;
   Summary summary;
   summary.threads = summarize_threads(view);
@@ -134,8 +131,7 @@ Summary summarize(const profile::View& view) {
     summary.processes.push_back(processes[i]);
   }
   if (summary.whole() && summary.all_time && profile.end) {
-    // What the kernel accounted to the command and its children, those that could not be sampled
-    // too.
+    // The kernel's account of the command includes children that could not be sampled.
     summary.cpu_ns =
         std::max(*summary.cpu_ns, profile.end->user_cpu_ns + profile.end->system_cpu_ns);
   }
@@ -148,4 +144,4 @@ Summary summarize(const profile::View& view) {
   return summary;
 }
 
-}  // namespace sampan::reports
+}  // namespace sampan::profile

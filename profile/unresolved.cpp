@@ -13,7 +13,7 @@ namespace {
 
 enum class Known { kAll, kName, kNothing };
 
-// What stands for a place is "[module+0x1234]".
+// Places without a name are called "[module+0x1234]".
 Known known(const Profile& profile, const Location& location) {
   Known worst = Known::kAll;
   for (uint32_t i = 0; i < location.line_count; ++i) {

@@ -1,4 +1,4 @@
-// CPU time that was used in code of which nobody knows the name, or not the line: by module.
+// CPU time in code whose name or line is not known, by module.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct Unresolved {
   uint64_t without_lines_ns = 0;  // taken in functions with a name, but without a line
 };
 
-// Of a symbolized profile, on CPU. Modules that lack nothing are left out; the one with the most
-// unnamed CPU is the first, then by what is on the stack, then by what has no lines.
+// Of the samples on CPU of a symbolized profile. Complete modules are left out. Sorted by unnamed
+// CPU, then by on_stack_ns, then by without_lines_ns, largest first.
 std::vector<Unresolved> unresolved_by_module(const Profile& profile);
 
 }  // namespace sampan::profile

@@ -13,7 +13,7 @@
 namespace sampan::profile {
 namespace {
 
-// Threads whose name or tid is `wanted`: there may be several, one name does not make them one.
+// Threads whose name or tid is `wanted`; there may be several.
 std::vector<uint32_t> threads_called(const Profile& profile, const std::string& wanted) {
   std::vector<uint32_t> found;
   for (uint32_t i = 0; i < profile.threads.size(); ++i) {
@@ -74,18 +74,18 @@ std::vector<bool> wanted_threads(const Profile& profile, const Selection& select
   return wanted;
 }
 
-// Negative seconds and those beyond all time are no mistake, just more than there is.
-uint64_t nanoseconds(double seconds) {
+// Seconds before the start or after the end are valid: they select everything on that side.
+SessionNs time_at(double seconds) {
   if (!(seconds > 0)) return 0;
-  return seconds < 1e10 ? static_cast<uint64_t>(seconds * 1e9) : UINT64_MAX;
+  return SessionNs::at(seconds < 1e10 ? static_cast<uint64_t>(seconds * 1e9) : UINT64_MAX);
 }
 
-// Those with an order before those without.
+// Rows with an order come before those without.
 std::pair<bool, int32_t> place(const std::optional<int32_t>& order) {
   return {!order, order.value_or(0)};
 }
 
-// By process, main first, then busiest first; where they have given themselves an order, by that.
+// By the order that they gave themselves, if any; then by process, main first, then busiest first.
 void sort_threads(const Profile& profile, std::vector<uint32_t>* threads) {
   const auto process_place = [&](const Thread& thread) {
     return place(profile.processes[thread.process].order);
@@ -97,7 +97,7 @@ void sort_threads(const Profile& profile, std::vector<uint32_t>* threads) {
   });
 }
 
-// The first thread of each name, in the view's order, stands for those that follow.
+// The first thread of each name, in the view's order, represents the others.
 void merge_threads(View* view) {
   const Profile& profile = *view->profile;
   std::map<std::pair<uint32_t, std::string>, uint32_t> first;  // by process and name
@@ -137,13 +137,13 @@ View View::part(std::vector<uint32_t> some_samples, std::vector<uint32_t> some_t
           .section = section};
 }
 
-bool View::meets(uint32_t thread, uint64_t begin_ns, uint64_t end_ns) const {
+bool View::meets(uint32_t thread, SessionNs begin_ns, SessionNs end_ns) const {
   begin_ns = std::max(begin_ns, from_ns);
   end_ns = std::min(end_ns, to_ns);
   return begin_ns <= end_ns && (!section || section->meet(thread, begin_ns, end_ns));
 }
 
-bool View::meets_process(uint32_t process, uint64_t begin_ns, uint64_t end_ns) const {
+bool View::meets_process(uint32_t process, SessionNs begin_ns, SessionNs end_ns) const {
   begin_ns = std::max(begin_ns, from_ns);
   end_ns = std::min(end_ns, to_ns);
   return begin_ns <= end_ns && (!section || section->meet_process(process, begin_ns, end_ns));
@@ -154,8 +154,8 @@ View select(const Profile& profile, const Selection& selection) {
     throw Error("the time from {} s to {} s is empty", *selection.from_s, *selection.to_s);
   }
   const std::vector<bool> wanted = wanted_threads(profile, selection);
-  const uint64_t from_ns = nanoseconds(selection.from_s.value_or(0));
-  const uint64_t to_ns = selection.to_s ? nanoseconds(*selection.to_s) : UINT64_MAX;
+  const SessionNs from_ns = time_at(selection.from_s.value_or(0));
+  const SessionNs to_ns = selection.to_s ? time_at(*selection.to_s) : SessionNs(UINT64_MAX);
 
   if (selection.state == State::kWaiting && !profile.has_waits()) {
     throw Error("the recording has no waiting samples: record with --clock wall");

@@ -1,4 +1,4 @@
-// What of a profile is looked at: some threads, some time. Reports and exporters work on a view.
+// A part of a profile: some threads, some time. Reports and exporters work on views.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "base/time.h"
 #include "profile/profile.h"
-#include "profile/section_times.h"
 
 namespace sampan::profile {
 
+class SectionTimes;  // sections.h
+
 enum class State { kCpu, kWaiting, kAll };
 
-// Which threads of a process are taken for one.
+// Which threads of a process are shown as one.
 enum class Merge {
   kNothing,
   kName,  // those of one name
@@ -35,44 +37,43 @@ struct View {
   const Profile* profile = nullptr;
   State state = State::kAll;
 
-  // Its weights are wall time: it has waiting samples, or would, if any thread had waited.
+  // Whether its weights are wall time: waiting was sampled, whether or not any thread waited.
   bool is_of_wall_time() const { return profile->has_waits() && state != State::kCpu; }
 
   std::vector<uint32_t> samples;  // indexes into Profile::samples, by time
-  std::vector<uint32_t> threads;  // those selected, samples or not: by process, main first,
-                                  // then busiest first. Of threads that are merged, the first
+  std::vector<uint32_t> threads;  // those selected, with or without samples: by process, main
+                                  // first, then busiest first; of merged ones only the first
 
-  // Of threads that are merged, by thread of the profile: the one that stands for them all. Empty
-  // where none are.
+  // By thread of the profile, the thread that represents it. Empty when no threads are merged.
   std::vector<uint32_t> merged_into = {};
-  // Which of `threads` the samples of a thread count for.
+  // The one of `threads` that the samples of a thread count for.
   uint32_t thread_of(uint32_t thread) const {
     return merged_into.empty() ? thread : merged_into[thread];
   }
-  // Of one of `threads`: its own, or that of its pool.
+  // The name of one of `threads`, or of its pool.
   std::string thread_name(uint32_t thread) const;
   Merge merge = Merge::kNothing;
 
-  // The time that was selected, both ends included; of it, if a section was, what lies in that.
-  // Views of one selection share it.
-  uint64_t from_ns = 0, to_ns = UINT64_MAX;
+  // The selected time, both ends included, and the selected section in it, if any. Views of one
+  // selection share the section.
+  SessionNs from_ns = 0, to_ns = UINT64_MAX;
   std::shared_ptr<const SectionTimes> section = nullptr;
-  // Whether some of the time between these was selected, of a thread, or of one of a process.
-  bool meets(uint32_t thread, uint64_t begin_ns, uint64_t end_ns) const;
-  bool meets_process(uint32_t process, uint64_t begin_ns, uint64_t end_ns) const;
+  // Whether some time in between was selected, for a thread or for any thread of a process.
+  bool meets(uint32_t thread, SessionNs begin_ns, SessionNs end_ns) const;
+  bool meets_process(uint32_t process, SessionNs begin_ns, SessionNs end_ns) const;
 
-  // The same of these samples and threads only.
+  // The same view with only these samples and threads.
   View part(std::vector<uint32_t> some_samples, std::vector<uint32_t> some_threads) const;
 };
 
-// What threads of one pool have in common: "worker" of "worker-12", "tokio-runtime-w" of itself,
-// "12" of "12".
+// The part of the name that threads of a pool share: "worker" of "worker-12"; names without such a
+// part stay: "tokio-runtime-w", "12".
 std::string pool_name(const std::string& name);
 
-// Throws Error for a thread or process that is not in the profile, with the nearest name that is,
-// and for waiting samples where none were taken.
+// Throws Error with the nearest name for a thread or process that is not in the profile, and for
+// waiting samples when none were taken.
 View select(const Profile& profile, const Selection& selection = {});
-// The same view with each thread for itself again.
+// The same view without merged threads.
 View unmerged(const View& view);
 // The same view, one thread of it.
 View only_thread(const View& view, uint32_t thread);

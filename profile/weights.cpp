@@ -5,7 +5,7 @@
 namespace sampan::profile {
 namespace {
 
-// Adds up neighbours of the same thread and stack.
+// Sums adjacent rows of the same thread and stack.
 void merge_sorted(std::vector<WeightedStack>* rows) {
   size_t last = 0;
   for (size_t i = 1; i < rows->size(); ++i) {

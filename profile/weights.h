@@ -1,5 +1,5 @@
-// Samples of one stack, added up: what every table, tree and folded file starts from. A profile has
-// many more samples than stacks worth walking, so a stack is walked once.
+// Samples summed by stack: every table, tree and folded file starts from them. A profile has many
+// more samples than stacks, so each stack is walked only once.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Weight {
 
 struct WeightedStack {
   uint32_t thread = kNone;  // kNone in by_stack()
-  uint32_t stack = kNone;   // kNone: samples of which nothing is known
+  uint32_t stack = kNone;   // kNone: samples without a stack
   Weight weight = {};
 };
 

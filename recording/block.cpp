@@ -1,11 +1,16 @@
 #include "recording/block.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <unistd.h>
 #include <xxhash.h>
 #include <zstd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <new>
+
+#include "base/error.h"
 
 namespace sampan::recording {
 namespace {
@@ -13,7 +18,7 @@ namespace {
 // Levels 6 to 19 gain 1 to 5 % and cost up to twenty times as much.
 constexpr int kCompressionLevel = 3;
 
-// A file made to look like block headers everywhere would be hashed again and again.
+// A crafted file full of block headers must not be hashed again and again.
 constexpr size_t kMaxAttempts = 1000;
 
 constexpr size_t kChecksummed = offsetof(BlockHeader, checksum);
@@ -123,6 +128,41 @@ size_t BlockReader::next_magic(size_t offset) const {
   std::memcpy(magic, &kBlockMagic, sizeof(magic));
   const size_t found = file_.find({magic, sizeof(magic)}, offset + 1);
   return found == file_.npos ? file_.size() : found;
+}
+
+OutputFile::OutputFile(const std::string& path)
+    : path_(path),
+      fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644)) {
+  if (fd_ < 0) throw Error("creating {}: {}", path, std::strerror(errno));
+}
+
+OutputFile::OutputFile(const std::string& path, Existing)
+    : path_(path), fd_(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC)) {
+  if (fd_ < 0) throw Error("opening {}: {}", path, std::strerror(errno));
+  size_ = ::lseek(fd_, 0, SEEK_END);
+}
+
+void OutputFile::append(const std::string& bytes) {
+  if (fd_ < 0) return;
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t count = ::write(fd_, bytes.data() + done, bytes.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      const int error = count < 0 ? errno : ENOSPC;
+      // Readers would cut a torn block anyway; without it the recording is whole.
+      if (::ftruncate(fd_, size_) != 0) { /* then they do cut it */
+      }
+      close();
+      throw Error("writing {}: {}", path_, std::strerror(error));
+    }
+    done += static_cast<size_t>(count);
+  }
+  size_ += static_cast<int64_t>(bytes.size());
+}
+
+void OutputFile::close() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
 }
 
 }  // namespace sampan::recording

@@ -1,9 +1,9 @@
-// Gives equal keys the same index, in bounded memory: most keys are found again, and one that was
-// forgotten just becomes a row a second time.
+// An interner (base/interner.h) of bounded memory, for recordings that last days. It forgets keys:
+// a forgotten key just becomes a row a second time.
 //
-// Sets of eight entries, the most recently used first. The table doubles when a set is full, so
-// that nothing is forgotten, up to `max_entries`; from then on the key of the set that was not used
-// for longest goes. At 12 bytes per entry of a stack, 2^22 of them are 48 MB.
+// Sets of eight entries, the most recently used first. When a set is full, the table doubles, up to
+// `max_entries`; from then on the least recently used key of the set is forgotten. An entry of a
+// stack has 12 bytes, so 2^22 of them take 48 MB.
 #pragma once
 
 #include <algorithm>
@@ -12,36 +12,35 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/interner.h"
 #include "recording/tables.h"
 
 namespace sampan::recording {
 
 // Key: plain data with == and `uint64_t hash() const`.
 template <typename Key>
-class InternTable {
+class BoundedInterner {
  public:
-  explicit InternTable(size_t max_entries) : sets_(64), max_sets_(max_entries / kWays) {}
+  explicit BoundedInterner(size_t max_entries) : sets_(64), max_sets_(max_entries / kWays) {}
 
-  // The index of `key`; `next_index`, and is_new is set, when it is not known (any more).
-  uint32_t intern(const Key& key, uint32_t next_index, bool* is_new) {
+  // The index of `key`, which is `next_index` when the key is not known, or not any more.
+  Interned intern(const Key& key, uint32_t next_index) {
     Set& set = set_of(key);
-    *is_new = false;
     for (size_t way = 0; way < kWays; ++way) {
       if (set[way].index == kNone) break;
       if (set[way].key == key) {
         std::rotate(set.begin(), set.begin() + way, set.begin() + way + 1);
-        return set[0].index;
+        return {set[0].index, false};
       }
     }
-    *is_new = true;
-    // Full sets in a table that is nearly empty would be keys made to collide.
+    // A full set in a table that is nearly empty: keys that were made to collide. No reason to grow.
     while (set_of(key).back().index != kNone && used_ > sets_.size() && sets_.size() < max_sets_) {
       grow();
     }
     Set& home = set_of(key);
     used_ += home.back().index == kNone;
     put(home, {key, next_index});
-    return next_index;
+    return {next_index, true};
   }
 
   size_t bytes() const { return sets_.size() * sizeof(Set); }
@@ -73,12 +72,5 @@ class InternTable {
   size_t max_sets_;
   size_t used_ = 0;
 };
-
-// Finalizer of MurmurHash3 (fmix64).
-inline uint64_t mix_bits(uint64_t x) {
-  x = (x ^ (x >> 33)) * 0xff51afd7ed558ccd;
-  x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53;
-  return x ^ (x >> 33);
-}
 
 }  // namespace sampan::recording

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/byte_cursor.h"
+#include "base/time.h"
 #include "recording/tables.h"
 
 namespace sampan::recording {
@@ -49,7 +50,7 @@ class ColumnWriter {
   std::vector<uint8_t> bytes_;
 };
 
-// Reads what a ColumnWriter wrote. Fails as ByteCursor does: zeros from then on, and ok() is false.
+// Reads what a ColumnWriter wrote. Fails as ByteCursor does: ok() is false and all reads return 0.
 class ColumnReader : public ByteCursor {
  public:
   using ByteCursor::ByteCursor;
@@ -65,7 +66,8 @@ class ColumnReader : public ByteCursor {
     return static_cast<int32_t>(value);
   }
   uint64_t delta(uint64_t base) { return base + static_cast<uint64_t>(zigzag()); }
-  // A number of rows, each of which takes at least one of the bytes that are left.
+  SessionNs time() { return SessionNs::at(uleb()); }
+  // A number of rows. Each takes at least one byte, so more than the remaining bytes is an error.
   uint32_t count() {
     const uint64_t value = uleb();
     if (value > remaining()) fail();

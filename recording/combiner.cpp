@@ -3,20 +3,6 @@
 #include <utility>
 
 namespace sampan::recording {
-namespace {
-
-// The index of the row in `rows` that is known by `key`; `row`, where there is none yet.
-template <typename Row, typename Map>
-uint32_t once(const typename Map::key_type& key, const Row& row, Map* known,
-              std::vector<Row>* rows) {
-  const auto next = static_cast<uint32_t>(rows->size());
-  const auto [place, is_new] = known->try_emplace(key, next);
-  if (is_new) rows->push_back(row);
-  return place->second;
-}
-
-}  // namespace
-
 uint32_t Combiner::add(Process row) {
   combined_.processes.push_back(std::move(row));
   return static_cast<uint32_t>(combined_.processes.size() - 1);
@@ -31,6 +17,15 @@ void Combiner::add_rows(const Recording& from, const Places& places, uint64_t la
   add_lives(from, places, later_ns);
   add_samples(from, places, later_ns);
   add_markers(from.markers, places, later_ns);
+}
+
+Recording Combiner::take() {
+  combined_.modules = modules_.take();
+  combined_.frames = frames_.take();
+  combined_.stacks = stacks_.take();
+  combined_.waits = waits_.take();
+  combined_.markers.texts = texts_.take();
+  return std::move(combined_);
 }
 
 void Combiner::add_lives(const Recording& from, const Places& places, uint64_t later_ns) {
@@ -53,20 +48,16 @@ void Combiner::add_lives(const Recording& from, const Places& places, uint64_t l
 
 void Combiner::add_samples(const Recording& from, const Places& places, uint64_t later_ns) {
   std::vector<uint32_t> modules, frames, stacks, waits;
-  for (const Module& row : from.modules) {
-    modules.push_back(once({row.path, row.build_id}, row, &modules_, &combined_.modules));
-  }
+  for (const Module& row : from.modules) modules.push_back(modules_.intern(row).handle);
   for (const Frame& row : from.frames) {
     const Frame frame{mapped(row.module, modules), row.address};
-    frames.push_back(once({frame.module, frame.address}, frame, &frames_, &combined_.frames));
+    frames.push_back(frames_.intern(frame).handle);
   }
   for (const Stack& row : from.stacks) {
     const Stack stack{mapped(row.prefix, stacks), frames[row.frame]};
-    stacks.push_back(once({stack.prefix, stack.frame}, stack, &stacks_, &combined_.stacks));
+    stacks.push_back(stacks_.intern(stack).handle);
   }
-  for (const Wait& row : from.waits) {
-    waits.push_back(once({row.call, row.object}, row, &waits_, &combined_.waits));
-  }
+  for (const Wait& row : from.waits) waits.push_back(waits_.intern(row).handle);
   for (Sample row : from.samples) {
     row.thread = places.threads[row.thread];
     row.stack = mapped(row.stack, stacks);
@@ -91,12 +82,12 @@ void Combiner::add_jit_names(const Recording& from, const std::vector<uint32_t>&
   if (!names.jit.empty()) join(renumbered(std::move(names), frames, {}), &combined_.names);
 }
 
-// Of a frame without a module nothing: another process has other code at that address.
+// Frames without a module are left out: another process has other code at that address.
 void Combiner::add_names(const Recording& from, std::vector<uint32_t> frames,
                          const std::vector<uint32_t>& modules) {
-  named_.resize(combined_.frames.size());
+  named_.resize(frames_.size());
   for (uint32_t& frame : frames) {
-    if (combined_.frames[frame].module == kNone || named_[frame]) frame = kNone;
+    if (frames_[frame].module == kNone || named_[frame]) frame = kNone;
   }
   const size_t first = combined_.names.frames.size();
   join(renumbered(from.names, frames, modules), &combined_.names);
@@ -107,9 +98,9 @@ void Combiner::add_names(const Recording& from, std::vector<uint32_t> frames,
 
 void Combiner::add_markers(const Markers& from, const Places& places, uint64_t later_ns) {
   std::vector<uint32_t> texts;
-  for (const std::string& text : from.texts) texts.push_back(texts_.index(text));
-  const auto add = [&](const auto& rows, auto* to) {
-    for (const auto& each : rows) {
+  for (const std::string& text : from.texts) texts.push_back(texts_.handle(text));
+  for_each_table(kMarkerTables, [&](auto table) {
+    for (const auto& each : from.*table) {
       auto row = with_texts(each, [&](uint32_t index) { return texts[index]; });
       if constexpr (requires { row.time_ns; }) row.time_ns += later_ns;
       if constexpr (requires { row.begin_ns; }) row.begin_ns += later_ns;
@@ -127,16 +118,9 @@ void Combiner::add_markers(const Markers& from, const Places& places, uint64_t l
         row.end_thread = places.threads[row.end_thread];
         if (row.end_thread == kNone) row.end_thread = row.thread;
       }
-      to->push_back(row);
+      (combined_.markers.*table).push_back(row);
     }
-  };
-  Markers& to = combined_.markers;
-  add(from.spans, &to.spans);
-  add(from.events, &to.events);
-  add(from.counters, &to.counters);
-  add(from.sections, &to.sections);
-  add(from.pauses, &to.pauses);
-  add(from.labels, &to.labels);
+  });
 }
 
 }  // namespace sampan::recording

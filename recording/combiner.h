@@ -1,24 +1,20 @@
-// Puts rows of several recordings into one, what they have in common once: modules, frames, stacks,
-// waits, texts. Of processes and threads its users say which are the same.
+// Combines the rows of several recordings into one. Equal modules, frames, stacks, waits and texts
+// become one row; for processes and threads the caller says which are the same.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "recording/intern_table.h"
+#include "base/interner.h"
 #include "recording/reader.h"
-#include "recording/text_table.h"
 
 namespace sampan::recording {
 
 class Combiner {
  public:
-  // Where rows of an input are among those that are combined; kNone: what is said of them is left
-  // out.
+  // The combined rows for the rows of an input; kNone: everything about that row is left out.
   struct Places {
     std::vector<uint32_t> processes, threads;
   };
@@ -26,23 +22,16 @@ class Combiner {
   uint32_t add(Process row);
   uint32_t add(Thread row);
   void add(const Losses& row) { combined_.losses.push_back(row); }
-  // All other rows of `from` but its session, end, origins and losses. `later_ns`: what is added to
+  // Adds all other rows of `from` except session, end, origins and losses. `later_ns` is added to
   // their times.
   void add_rows(const Recording& from, const Places& places, uint64_t later_ns);
 
-  // To be completed by the user.
+  // So far; its modules, frames, stacks, waits and texts are missing until take().
   Recording& combined() { return combined_; }
+  // To be completed by the caller with what add_rows() leaves out.
+  Recording take();
 
  private:
-  struct PairHash {
-    size_t operator()(const std::pair<uint64_t, uint64_t>& pair) const {
-      return mix_bits(pair.first * 0x9e3779b97f4a7c15 + pair.second);
-    }
-  };
-  using Integers = std::unordered_map<std::pair<uint64_t, uint64_t>, uint32_t, PairHash>;
-  template <typename Second>
-  using Texts = std::map<std::pair<std::string, Second>, uint32_t>;
-
   void add_lives(const Recording& from, const Places& places, uint64_t later_ns);
   void add_samples(const Recording& from, const Places& places, uint64_t later_ns);
   void add_jit_names(const Recording& from, const std::vector<uint32_t>& frames,
@@ -52,14 +41,15 @@ class Combiner {
   void add_markers(const Markers& from, const Places& places, uint64_t later_ns);
 
   Recording combined_;
-  TextTable texts_{&combined_.markers.texts};
+  Interner<Module> modules_;
+  Interner<Frame> frames_;
+  Interner<Stack> stacks_;
+  Interner<Wait> waits_;
+  TextTable<> texts_;
   std::vector<bool> named_;  // by frame
-  Texts<std::vector<uint8_t>> modules_;
-  Integers frames_, stacks_;
-  Texts<std::string> waits_;
 };
 
-// A row of markers whose name and text are those that `text` gives for their indexes.
+// A row of markers with its name and text renumbered by `text`.
 template <typename Row, typename Text>
 Row with_texts(Row row, const Text& text) {
   if constexpr (requires { row.name; }) row.name = text(row.name);
@@ -67,7 +57,7 @@ Row with_texts(Row row, const Text& text) {
   return row;
 }
 
-// `index`, as it is in another recording; kNone stays kNone.
+// The new number of a row; kNone stays kNone.
 inline uint32_t mapped(uint32_t index, const std::vector<uint32_t>& to) {
   return index == kNone ? kNone : to[index];
 }

@@ -5,15 +5,15 @@
 #include <vector>
 
 #include "recording/combiner.h"
-#include "recording/join.h"
+#include "recording/segments.h"
 
 namespace sampan::recording {
 namespace {
 
 struct Window {
-  uint64_t from_ns, to_ns;
+  SessionNs from_ns, to_ns;
 
-  bool has(uint64_t time_ns) const { return from_ns <= time_ns && time_ns < to_ns; }
+  bool has(SessionNs time_ns) const { return from_ns <= time_ns && time_ns < to_ns; }
   bool covers(const Recording& recording) const {
     if (from_ns > recording.segment.value_or(Segment()).begin_ns) return false;
     return to_ns == UINT64_MAX || (recording.end && recording.end->time_ns < to_ns);
@@ -41,7 +41,7 @@ void clip(const Window& window, Rows* rows) {
   }
 }
 
-// With the one that held when the window began.
+// Including the one that held at the window's begin.
 template <typename Rows>
 void keep_states(const Window& window, Rows* rows) {
   drop_later(window, rows);
@@ -62,8 +62,7 @@ void cut_rows(const Window& window, Recording* recording) {
   keep_states(window, &recording->rates.costs);
 }
 
-// Those that lived in the window, by what is said of their ends, and those that something else is
-// said of.
+// Those that lived in the window according to their ends, and those that other rows refer to.
 template <typename Row, typename End, typename Index>
 std::vector<bool> lived(const Window& window, const std::vector<Row>& rows,
                         const std::vector<End>& ends, Index index) {
@@ -111,7 +110,7 @@ void take_away_earlier_losses(Recording* recording) {
 
 }  // namespace
 
-Recording cut(Recording from, uint64_t from_ns, uint64_t to_ns) {
+Recording cut(Recording from, SessionNs from_ns, SessionNs to_ns) {
   const Window window{from_ns, to_ns};
   if (window.covers(from)) return from;
   cut_rows(window, &from);
@@ -145,7 +144,7 @@ Recording cut(Recording from, uint64_t from_ns, uint64_t to_ns) {
   }
   combiner.add_rows(from, places, 0);
 
-  Recording part = std::move(combiner.combined());
+  Recording part = combiner.take();
   part.session = std::move(from.session);
   part.rates = std::move(from.rates);
   part.damage = std::move(from.damage);
@@ -168,9 +167,7 @@ Recording rebased(Recording recording) {
   if (segment.begin_ns == 0) return recording;
   const auto move = [&](auto* rows) {
     for (auto& row : *rows) {
-      const auto back = [&](uint64_t* time_ns) {
-        *time_ns -= std::min(*time_ns, segment.begin_ns);
-      };
+      const auto back = [&](SessionNs* time_ns) { *time_ns = time_ns->earlier(segment.begin_ns); };
       if constexpr (requires { row.from_ns; }) back(&row.from_ns);
       if constexpr (requires { row.time_ns; }) back(&row.time_ns);
       if constexpr (requires { row.start_ns; }) back(&row.start_ns);
@@ -178,28 +175,18 @@ Recording rebased(Recording recording) {
       if constexpr (requires { row.end_ns; }) back(&row.end_ns);
     }
   };
-  recording.session.start_unix_ns += segment.begin_ns;
+  recording.session.start_unix_ns = recording.session.unix_time(segment.begin_ns);
   if (recording.session.start_monotonic_ns != 0) {
-    recording.session.start_monotonic_ns += segment.begin_ns;
+    recording.session.start_monotonic_ns += uint64_t{segment.begin_ns};
   }
   move(&recording.names.jit);
-  move(&recording.processes);
-  move(&recording.process_ends);
-  move(&recording.threads);
-  move(&recording.thread_names);
-  move(&recording.thread_ends);
-  move(&recording.samples);
+  for_each_table(kRowTables, [&](auto table) { move(&(recording.*table)); });
   move(&recording.rates.changes);
   move(&recording.rates.costs);
-  move(&recording.markers.spans);
-  move(&recording.markers.events);
-  move(&recording.markers.counters);
-  move(&recording.markers.sections);
-  move(&recording.markers.pauses);
-  move(&recording.markers.labels);
+  for_each_table(kMarkerTables, [&](auto table) { move(&(recording.markers.*table)); });
   if (recording.end) {
     SessionEnd& end = *recording.end;
-    end.time_ns -= std::min(end.time_ns, segment.begin_ns);
+    end.time_ns = end.time_ns.earlier(segment.begin_ns);
     const uint64_t of_user_ns = std::min(segment.earlier_cpu_ns, end.user_cpu_ns);
     end.user_cpu_ns -= of_user_ns;
     end.system_cpu_ns -= std::min(segment.earlier_cpu_ns - of_user_ns, end.system_cpu_ns);

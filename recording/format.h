@@ -1,23 +1,22 @@
 // The file format of a recording, version 6. This comment is its specification; docs/recording.md
 // has the reasons and the measurements.
 //
-// A file is a header and blocks, appended one after the other, each in one write(2). Nothing that
-// has been written is changed, so a recording is readable at any moment, and the loss of its writer
-// costs what had not been written: about a second. Integers are little-endian.
+// A file is a header followed by blocks, each appended with one write(2). Bytes once written never
+// change, so a recording is readable at any moment. When its writer dies, only what was not yet
+// written is lost: about a second. Integers are little-endian.
 //
 //   file    char[6] "SAMPAN", u16 version, block...
 //   block   u32 magic "SBLK", u32 type, u32 stored_size, u32 raw_size, u64 checksum,
 //           stored_size bytes
 //
 // `checksum` is XXH3-64 of the stored bytes, seeded with XXH3-64 of the 16 bytes before it. The
-// stored bytes are one zstd frame of `raw_size` bytes, or, where the sizes are equal, the bytes
-// themselves. raw_size is at most kMaxExpansion times stored_size: a small file cannot ask for much
-// memory. Each block is compressed on its own: a damaged one costs its own rows only.
+// stored bytes are one zstd frame of `raw_size` bytes or, when the sizes are equal, the bytes
+// themselves. raw_size is at most kMaxExpansion times stored_size, so a small file cannot ask for
+// much memory. Each block is compressed on its own, so a damaged block loses only its own rows.
 //
-// A reader cuts a torn tail at the last whole block, and goes on behind a damaged block at the next
-// one whose checksum fits. Versions 2, which has no kOrigins, 3, which has no kMarkers, 4,
-// which has no kSegment, kIdentities, kJitNames and no start_monotonic_ns, and 5, which has no
-// kRates, are read too; others are refused.
+// A reader cuts a torn tail at the last whole block, and continues after a damaged block at the
+// next one whose checksum is right. It also reads version 2 (no kOrigins), 3 (no kMarkers), 4 (no
+// kSegment, kIdentities, kJitNames, start_monotonic_ns) and 5 (no kRates); it refuses others.
 //
 // Payloads. `uleb` and `zigzag` are those of base/byte_writer.h, `string` is uleb size and bytes,
 // `ref` is a row's index plus one, 0 for none; `maybe x` is u8 0, or u8 1 and x.
@@ -26,23 +25,24 @@
 //             string sampan_version, uleb start_unix_ns, uleb rate_hz, uleb kernel_hz,
 //             string clock, string engine, uleb start_monotonic_ns
 //   kOrigins  uleb count, { string label, string host, string program, uleb start_unix_ns,
-//             uleb processes } each: the recordings that a merged one was made of. Rows of
-//             processes belong to them in this order, `processes` to each.
-//   kSegment  uleb number, uleb begin, uleb earlier_cpu: the session has several files, of which
-//             this is the `number`th, from 0. It begins at that time; `earlier_cpu` is the CPU of
-//             all ends of processes in the files before. The first file may lack this block. In
-//             each file, what ends say of CPU is since the file began, or since what they speak of
-//             did. What goes on in the next file has an end here, with the time of the file's end.
+//             uleb processes } each: the recordings that were merged. Rows of processes belong to
+//             them in this order, `processes` to each.
+//   kSegment  uleb number, uleb begin, uleb earlier_cpu: the session has several files; this is
+//             number `number`, from 0, and begins at that time. `earlier_cpu` is the CPU of all
+//             ends of processes in the earlier files. The first file may lack this block. In each
+//             file, the CPU of an end counts from the begin of the file, or of the process or
+//             thread if that is later. Those that continue in the next file have an end here, too,
+//             at the time of the file's end.
 //   kIdentities
 //             uleb count, { uleb process, uleb id, uleb counters, uleb value[counters] } each,
 //             uleb count, { uleb thread, uleb id } each: rows with the same id in files of one
-//             session are the same process, or thread; rows of the first file have their index as
-//             id. The counters are its losses when the file began: those in kRows go on from there.
+//             session are the same process or thread; in the first file the id is the row's index.
+//             The counters are its losses when the file began: those in kRows continue from there.
 //   kRates    uleb count, { uleb time, uleb rate_hz, u8 1: by the governor } each,
-//             uleb count, { uleb time, uleb target, uleb in_target, uleb recorder } each: which
-//             rate held from when, and what sampling had cost by then, in CPU since the session's
-//             start (RateChange and Cost of tables.h). A file that is not the first of its session
-//             begins with the rate that held, and the cost, when it began.
+//             uleb count, { uleb time, uleb target, uleb in_target, uleb recorder } each: the rate
+//             from a time on, and the cost of sampling up to a time, in CPU since the session's
+//             start (RateChange and Cost of base/session.h). Files after the first one of a session begin
+//             with the rate and the cost at their begin.
 //   kEnd      uleb time, maybe zigzag exit_status, maybe zigzag exit_signal, uleb user_cpu,
 //             uleb system_cpu, string note
 //   kRows     the new rows of all tables (tables.h). A row's index counts from the start of the
@@ -59,8 +59,8 @@
 //     frames        uleb count, ref module[count], zigzag address[count] - the address before
 //     stacks        uleb count, uleb chains, uleb length[chains], uleb distance[chains],
 //                   uleb frame[count]
-//                   A chain is stacks of which each is the next one's prefix. The prefix of its
-//                   first lies `distance` rows before it; 0: it has none.
+//                   In a chain, each stack is the prefix of the next. The prefix of its first
+//                   stack is `distance` rows before it; 0: it has none.
 //     waits         uleb count, { string call, string object } each
 //     samples       uleb count, uleb runs, { uleb thread, ref wait, uleb length } each run,
 //                   uleb first_time, uleb usual_weight,
@@ -68,15 +68,15 @@
 //                   zigzag weight[count]: minus usual_weight,
 //                   zigzag time[count]: minus weight, minus the time before in this run
 //                   (at the start of a run: first_time),
-//                   uleb incomplete, { uleb distance, u8 stop } each: stacks that did not reach the
-//                   root, and how many samples that did are before each since the one before it
-//                   Weights of samples are in microseconds, times in ten microseconds (and so is
-//                   the weight that is taken from them); all others are in nanoseconds.
+//                   uleb incomplete, { uleb distance, u8 stop } each: samples whose stack did not
+//                   reach the root; `distance` is the number of samples that did since the last
+//                   such one. Weights of samples are in microseconds; their times, and the weight
+//                   that is subtracted from them, in units of ten microseconds; all others in
+//                   nanoseconds.
 //     losses        uleb count, { ref process, uleb counters, uleb value[counters] } each
 //
-//   kMarkers  what the program said of itself (markers.h). Columns as above; `text` is an index
-//   into
-//             the block's own texts plus one, 0 for "": a lost block costs its own rows only.
+//   kMarkers  what the program reported (base/markers.h). Columns as above; `text` is an index into
+//             the block's own texts plus one, 0 for "", so a lost block loses only its own rows.
 //
 //     uleb rows before this block: processes, threads
 //     texts         uleb count, string[count]
@@ -94,8 +94,9 @@
 //     labels        uleb count, { uleb time, uleb process, ref thread, text label,
 //                   maybe zigzag order } each
 //
-//   kNames    what frames are called (names.h): behind all rows, often behind kEnd. A later block
-//             counts for the frames that it names.
+//   kNames    names of frames (names.h), after the rows of these frames and often after kEnd: frames
+//             of an interpreter have their names at once, others when they are symbolized. For a
+//             frame, the last block that names it counts.
 //
 //     texts         uleb count, string[count]; the first is ""
 //     functions     uleb count, { uleb name, uleb file, uleb line, ref module } each; name and file
@@ -103,8 +104,8 @@
 //     frames        uleb count, { zigzag frame - the frame before, uleb lines,
 //                   { uleb function, uleb file, uleb line } each line } each
 //
-//   kJitNames what code that was made at run time was called (names.h), behind all rows. A later
-//             row counts for the same process, frame and time.
+//   kJitNames names of code that was made at run time (names.h), after all rows. Of rows with the
+//             same process, frame and time, the last one counts.
 //
 //     texts         uleb count, string[count]
 //     names         uleb count, { uleb process, zigzag frame - the frame before, uleb from,

@@ -1,12 +1,59 @@
+// The payload of kMarkers (format.h).
+#include "recording/codec.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-#include "recording/marker_rows.h"
-#include "recording/rows.h"
-
 namespace sampan::recording {
 namespace {
+
+// A column of differences, each to the row before.
+template <typename Row, typename Value>
+void encode_deltas(const std::vector<Row>& rows, Value Row::*member, ColumnWriter* out) {
+  uint64_t before = 0;
+  for (const Row& row : rows) {
+    out->delta(row.*member, before);
+    before = row.*member;
+  }
+}
+
+template <typename Row>
+void encode_column(const std::vector<Row>& rows, uint32_t Row::*member, ColumnWriter* out) {
+  for (const Row& row : rows) out->uleb(row.*member);
+}
+
+void encode_spans(const std::vector<Span>& rows, ColumnWriter* out) {
+  out->uleb(rows.size());
+  encode_deltas(rows, &Span::thread, out);
+  encode_deltas(rows, &Span::begin_ns, out);
+  for (const Span& row : rows) out->uleb(row.end_ns - row.begin_ns);
+  encode_deltas(rows, &Span::id, out);
+  encode_deltas(rows, &Span::parent_id, out);
+  encode_column(rows, &Span::name, out);
+  encode_column(rows, &Span::text, out);
+  for (const Span& row : rows) out->delta(row.end_thread, row.thread);
+  for (const Span& row : rows) {
+    out->u8(static_cast<uint8_t>(static_cast<unsigned>(row.kind) << 4 |
+                                 static_cast<unsigned>(row.closed)));
+  }
+}
+
+void encode_events(const std::vector<Event>& rows, ColumnWriter* out) {
+  out->uleb(rows.size());
+  encode_deltas(rows, &Event::thread, out);
+  encode_deltas(rows, &Event::time_ns, out);
+  encode_column(rows, &Event::name, out);
+  encode_column(rows, &Event::text, out);
+}
+
+void encode_counters(const std::vector<CounterValue>& rows, ColumnWriter* out) {
+  out->uleb(rows.size());
+  encode_deltas(rows, &CounterValue::thread, out);
+  encode_deltas(rows, &CounterValue::time_ns, out);
+  encode_column(rows, &CounterValue::name, out);
+  for (const CounterValue& row : rows) out->u64(std::bit_cast<uint64_t>(row.value));
+}
 
 class Decoder {
  public:
@@ -20,11 +67,11 @@ class Decoder {
     if (!fill_gaps(before, lost_rows, to_)) in_.fail();
   }
 
-  // The block's own texts, as indexes of all.
-  void texts(TextTable* all) {
+  // The handles of the block's texts in the table of all texts.
+  void texts(TextTable<>* all) {
     texts_.resize(1);
     for (uint32_t left = in_.count(); left > 0 && in_.ok(); --left) {
-      texts_.push_back(all->index(in_.view()));
+      texts_.push_back(all->handle(in_.view()));
     }
   }
 
@@ -68,7 +115,7 @@ class Decoder {
   void sections() {
     for (uint32_t left = in_.count(); left > 0 && in_.ok(); --left) {
       Section& row = to_->markers.sections.emplace_back();
-      row.begin_ns = in_.uleb();
+      row.begin_ns = in_.time();
       row.end_ns = later(row.begin_ns);
       row.process = in_.index(to_->processes.size());
       row.thread = in_.ref(to_->threads.size());
@@ -80,7 +127,7 @@ class Decoder {
   void pauses() {
     for (uint32_t left = in_.count(); left > 0 && in_.ok(); --left) {
       Pause& row = to_->markers.pauses.emplace_back();
-      row.begin_ns = in_.uleb();
+      row.begin_ns = in_.time();
       row.end_ns = later(row.begin_ns);
       row.process = in_.index(to_->processes.size());
     }
@@ -89,7 +136,7 @@ class Decoder {
   void labels() {
     for (uint32_t left = in_.count(); left > 0 && in_.ok(); --left) {
       Label& row = to_->markers.labels.emplace_back();
-      row.time_ns = in_.uleb();
+      row.time_ns = in_.time();
       row.process = in_.index(to_->processes.size());
       row.thread = in_.ref(to_->threads.size());
       row.text = text();
@@ -111,6 +158,10 @@ class Decoder {
     return std::span(*rows).subspan(first);
   }
 
+  void deltas(auto rows, SessionNs std::remove_reference_t<decltype(rows[0])>::*member) {
+    uint64_t before = 0;
+    for (auto& row : rows) row.*member = SessionNs::at(before = in_.delta(before));
+  }
   void deltas(auto rows, uint64_t std::remove_reference_t<decltype(rows[0])>::*member) {
     uint64_t before = 0;
     for (auto& row : rows) row.*member = before = in_.delta(before);
@@ -132,8 +183,8 @@ class Decoder {
     if (index >= texts_.size()) in_.fail();
     return in_.ok() ? texts_[index] : 0;
   }
-  uint64_t later(uint64_t begin_ns) {
-    const uint64_t end_ns = begin_ns + in_.uleb();
+  SessionNs later(SessionNs begin_ns) {
+    const SessionNs end_ns = begin_ns + in_.uleb();
     if (end_ns < begin_ns) in_.fail();
     return end_ns;
   }
@@ -148,35 +199,46 @@ class Decoder {
   std::vector<uint32_t> texts_;
 };
 
-// How many rows there were, to go back to.
-struct Sizes {
-  explicit Sizes(const Recording& from)
-      : processes(from.processes.size()),
-        threads(from.threads.size()),
-        spans(from.markers.spans.size()),
-        events(from.markers.events.size()),
-        counters(from.markers.counters.size()),
-        sections(from.markers.sections.size()),
-        pauses(from.markers.pauses.size()),
-        labels(from.markers.labels.size()) {}
-  void restore(Recording* to) const {
-    to->processes.resize(processes);
-    to->threads.resize(threads);
-    to->markers.spans.resize(spans);
-    to->markers.events.resize(events);
-    to->markers.counters.resize(counters);
-    to->markers.sections.resize(sections);
-    to->markers.pauses.resize(pauses);
-    to->markers.labels.resize(labels);
-  }
-  size_t processes, threads, spans, events, counters, sections, pauses, labels;
-};
-
 }  // namespace
 
+void encode_markers(const Markers& markers, uint64_t processes, uint64_t threads,
+                    ColumnWriter* out) {
+  out->uleb(processes);
+  out->uleb(threads);
+  out->uleb(markers.texts.size() - 1);
+  for (size_t i = 1; i < markers.texts.size(); ++i) out->string(markers.texts[i]);
+  encode_spans(markers.spans, out);
+  encode_events(markers.events, out);
+  encode_counters(markers.counters, out);
+  out->uleb(markers.sections.size());
+  for (const Section& row : markers.sections) {
+    out->uleb(row.begin_ns);
+    out->uleb(row.end_ns - row.begin_ns);
+    out->uleb(row.process);
+    out->ref(row.thread);
+    out->uleb(row.name);
+    out->u8(static_cast<uint8_t>(row.closed));
+  }
+  out->uleb(markers.pauses.size());
+  for (const Pause& row : markers.pauses) {
+    out->uleb(row.begin_ns);
+    out->uleb(row.end_ns - row.begin_ns);
+    out->uleb(row.process);
+  }
+  out->uleb(markers.labels.size());
+  for (const Label& row : markers.labels) {
+    out->uleb(row.time_ns);
+    out->uleb(row.process);
+    out->ref(row.thread);
+    out->uleb(row.text);
+    out->maybe(std::optional<int>(row.order));
+  }
+}
+
 bool decode_markers(std::span<const uint8_t> payload, double growth, uint64_t* lost_rows,
-                    TextTable* texts, Recording* recording) {
-  const Sizes sizes(*recording);
+                    TextTable<>* texts, Recording* recording) {
+  const size_t processes = recording->processes.size(), threads = recording->threads.size();
+  const Sizes sizes(kMarkerTables, recording->markers);
   Decoder decoder(payload, growth, recording);
   decoder.gaps(lost_rows);
   decoder.texts(texts);
@@ -187,7 +249,9 @@ bool decode_markers(std::span<const uint8_t> payload, double growth, uint64_t* l
   decoder.pauses();
   decoder.labels();
   if (!decoder.whole()) {
-    sizes.restore(recording);
+    recording->processes.resize(processes);
+    recording->threads.resize(threads);
+    sizes.restore(&recording->markers);
     return false;
   }
   return true;

@@ -10,9 +10,9 @@
 namespace sampan::recording {
 namespace {
 
-uint64_t duration_ns(const Recording& recording) {
+SessionNs end_of(const Recording& recording) {
   if (recording.end) return recording.end->time_ns;
-  uint64_t last_ns = 0;
+  SessionNs last_ns = 0;
   for (const Sample& sample : recording.samples) last_ns = std::max(last_ns, sample.time_ns);
   return last_ns;
 }
@@ -39,7 +39,7 @@ class Merger {
 
   Recording finish() {
     if (losses_of_nobody_) combiner_.add(*losses_of_nobody_);
-    return std::move(combiner_.combined());
+    return combiner_.take();
   }
 
  private:
@@ -60,7 +60,7 @@ class Merger {
     combiner_.combined().origins.back().processes += left;
   }
 
-  // Counters only grow, so the last row of a process counts, and the last one of none.
+  // Counters only grow, so the last row of each process counts, and the last one without a process.
   void add_losses(const Recording& from, const Combiner::Places& places) {
     const Losses* of_nobody = nullptr;
     for (Losses row : from.losses) {
@@ -76,7 +76,7 @@ class Merger {
     }
   }
 
-  // Which rate held when is of each of them; what they cost adds up.
+  // Rates cannot be merged, each recording has its own; costs are summed.
   void add_cost(const Recording& from, uint64_t later_ns) {
     if (from.rates.costs.empty()) return;
     const Cost &first = from.rates.costs.front(), &last = from.rates.costs.back();
@@ -93,7 +93,7 @@ class Merger {
   std::optional<Losses> losses_of_nobody_;
 };
 
-// What they have in common; of what differs, the first's, or what covers them all.
+// What the inputs have in common. Where they differ: the first one's, or a value that covers all.
 Session common_session(std::span<const MergeInput> inputs) {
   Session session = inputs.front().recording.session;
   const auto keep_common = [&](auto member, auto other) {
@@ -122,10 +122,10 @@ void add_note(const std::string& label, const std::string& text, std::string* no
   *note += (note->empty() ? "" : "; ") + label + ": " + text;
 }
 
-// Ends with the last of them; the status is the first that is not 0.
+// The end is the latest one; the status is the first that is not 0.
 void add_end(const MergeInput& input, uint64_t later_ns, SessionEnd* end) {
   const Recording& from = input.recording;
-  end->time_ns = std::max(end->time_ns, duration_ns(from) + later_ns);
+  end->time_ns = std::max(end->time_ns, end_of(from) + later_ns);
   for (const std::string& damage : from.damage) {
     add_note(input.label, "damaged recording: " + damage, &end->note);
   }
@@ -145,11 +145,11 @@ void add_end(const MergeInput& input, uint64_t later_ns, SessionEnd* end) {
 }  // namespace
 
 Align usual_alignment(std::span<const MergeInput> inputs) {
-  uint64_t last_start_ns = 0, first_end_ns = UINT64_MAX;
+  UnixNs last_start_ns = 0, first_end_ns = UINT64_MAX;
   for (const MergeInput& input : inputs) {
-    const uint64_t start_ns = input.recording.session.start_unix_ns;
-    last_start_ns = std::max(last_start_ns, start_ns);
-    first_end_ns = std::min(first_end_ns, start_ns + duration_ns(input.recording));
+    const Session& session = input.recording.session;
+    last_start_ns = std::max(last_start_ns, session.start_unix_ns);
+    first_end_ns = std::min(first_end_ns, session.unix_time(end_of(input.recording)));
   }
   return last_start_ns < first_end_ns ? Align::kClock : Align::kStart;
 }

@@ -1,8 +1,8 @@
-// Several recordings as one: runs of the same program, ranks of a job, hosts of a service.
+// Merges several recordings into one: runs of the same program, ranks of a job, hosts of a service.
 //
-// Every process keeps the recording it came from (Recording::origins). What the recordings have in
-// common, modules, frames, stacks and waits, is there once. An input that was merged itself brings
-// its origins, with its label in front of theirs.
+// Recording::origins says which recording each process is from. Modules, frames, stacks and waits
+// that the recordings have in common become one row. An input that was merged itself keeps its
+// origins, with its label before theirs.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,13 @@
 #include <vector>
 
 #include "recording/reader.h"
-#include "recording/write.h"
 
 namespace sampan::recording {
 
-// What becomes of the times of recordings that began at different moments.
+// How recordings that began at different times are aligned.
 enum class Align {
-  kStart,  // all begin together
-  kClock,  // as the hosts' clocks said
+  kStart,  // all begin at time 0
+  kClock,  // by the hosts' clocks
 };
 
 struct MergeInput {
@@ -26,10 +25,10 @@ struct MergeInput {
   Recording recording;
 };
 
-// By the clock, where there was a moment at which all of them ran.
+// By the clock, if there was a moment at which all of them ran.
 Align usual_alignment(std::span<const MergeInput> inputs);
 
-// At least one input. Where one has lost its end or is damaged, the end's note says so.
+// At least one input. SessionEnd::note names inputs that are damaged or have no end.
 Recording merge(std::vector<MergeInput> inputs, Align align);
 
 }  // namespace sampan::recording

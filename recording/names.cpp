@@ -1,28 +1,29 @@
-#include "recording/names_codec.h"
+#include "recording/names.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "base/error.h"
+#include "base/interner.h"
 #include "recording/block.h"
-#include "recording/output_file.h"
 
 namespace sampan::recording {
-
 namespace {
 
-// Of at most a few hundred bytes each, with all that is new: far below what a block may hold.
+// Frames have at most a few hundred bytes each, with their functions and texts: far below the limit
+// of a block.
 constexpr size_t kFramesPerBlock = 10'000;
 
 // The functions and texts that some frames need.
 class Part {
  public:
-  explicit Part(const Names& all) : all_(all) {}
+  explicit Part(const Names& all) : all_(all) {
+    texts_.intern(0u);  // ""
+  }
 
   void add(const FrameNames& frame, std::span<const NamedLine> lines) {
     part_.frames.push_back(frame);
@@ -35,28 +36,25 @@ class Part {
 
  private:
   uint32_t function(uint32_t index) {
-    const auto next = static_cast<uint32_t>(part_.functions.size());
-    const auto [known, is_new] = functions_.try_emplace(index, next);
+    const auto [known, is_new] = functions_.intern(index);
     if (is_new) {
       NamedFunction row = all_.functions[index];
       row.name = text(row.name);
       row.file = text(row.file);
       part_.functions.push_back(row);
     }
-    return known->second;
+    return known;
   }
 
   uint32_t text(uint32_t index) {
-    if (index == 0) return 0;
-    const auto [known, is_new] =
-        texts_.try_emplace(index, static_cast<uint32_t>(part_.texts.size()));
+    const auto [known, is_new] = texts_.intern(index);
     if (is_new) part_.texts.push_back(all_.texts[index]);
-    return known->second;
+    return known;
   }
 
   const Names& all_;
   Names part_;
-  std::unordered_map<uint32_t, uint32_t> functions_, texts_;  // by index in all
+  Interner<uint32_t> functions_, texts_;  // indexes in all_
 };
 
 std::vector<Names> in_parts(const Names& names) {
@@ -74,20 +72,19 @@ std::vector<Names> in_parts(const Names& names) {
   return parts;
 }
 
-// As many rows of Names::jit to a block, with the texts that they need.
+// The same for Names::jit.
 std::vector<Names> jit_in_parts(const Names& names) {
   std::vector<Names> parts;
-  std::unordered_map<uint32_t, uint32_t> texts;  // of the part, by index in all
+  Interner<uint32_t> texts;  // of the part: indexes in all
   for (JitName row : names.jit) {
     if (parts.empty() || parts.back().jit.size() >= kFramesPerBlock) {
       parts.emplace_back().texts.clear();
-      texts.clear();
+      texts.take();
     }
     Names& part = parts.back();
-    const auto [known, is_new] =
-        texts.try_emplace(row.name, static_cast<uint32_t>(part.texts.size()));
+    const auto [known, is_new] = texts.intern(row.name);
     if (is_new) part.texts.push_back(names.texts[row.name]);
-    row.name = known->second;
+    row.name = known;
     part.jit.push_back(row);
   }
   return parts;
@@ -107,6 +104,50 @@ uint16_t version_of(const std::string& path) {
 }
 
 }  // namespace
+
+Names renumbered(Names names, std::span<const uint32_t> frames, std::span<const uint32_t> modules) {
+  for (NamedFunction& function : names.functions) {
+    if (function.module != kNone) function.module = modules[function.module];
+  }
+  const std::vector<FrameNames> all = std::exchange(names.frames, {});
+  std::span<const NamedLine> lines = names.lines;
+  std::vector<NamedLine> kept;
+  for (const FrameNames& frame : all) {
+    const uint32_t there = frame.frame < frames.size() ? frames[frame.frame] : kNone;
+    if (there != kNone) {
+      names.frames.push_back({there, frame.line_count});
+      kept.insert(kept.end(), lines.begin(), lines.begin() + frame.line_count);
+    }
+    lines = lines.subspan(frame.line_count);
+  }
+  names.lines = std::move(kept);
+  std::vector<JitName> jit;
+  for (JitName row : names.jit) {
+    row.frame = row.frame < frames.size() ? frames[row.frame] : kNone;
+    if (row.frame != kNone) jit.push_back(row);
+  }
+  names.jit = std::move(jit);
+  return names;
+}
+
+void join(Names more, Names* names) {
+  const auto texts = static_cast<uint32_t>(names->texts.size());
+  const auto functions = static_cast<uint32_t>(names->functions.size());
+  for (std::string& text : more.texts) names->texts.push_back(std::move(text));
+  for (NamedFunction function : more.functions) {
+    function.name += texts;
+    function.file += texts;
+    names->functions.push_back(function);
+  }
+  for (const NamedLine& line : more.lines) {
+    names->lines.push_back({line.function + functions, line.file + texts, line.line});
+  }
+  names->frames.insert(names->frames.end(), more.frames.begin(), more.frames.end());
+  for (JitName row : more.jit) {
+    row.name += texts;
+    names->jit.push_back(row);
+  }
+}
 
 void encode_names(const Names& names, ColumnWriter* out) {
   out->uleb(names.texts.size());
@@ -189,7 +230,7 @@ bool decode_jit_names(std::span<const uint8_t> payload, Names* names) {
     before = in.delta(before);
     if (before > UINT32_MAX) in.fail();
     row.frame = static_cast<uint32_t>(before);
-    row.from_ns = in.uleb();
+    row.from_ns = in.time();
     row.name = in.index(block.texts.size());
   }
   if (!in.ok() || !in.at_end()) return false;

@@ -10,18 +10,14 @@
 
 #include "base/error.h"
 #include "recording/block.h"
-#include "recording/marker_rows.h"
-#include "recording/names_codec.h"
-#include "recording/rows.h"
-#include "recording/segment_codec.h"
-#include "recording/session_codec.h"
+#include "recording/codec.h"
 
 namespace sampan::recording {
 namespace {
 
-// How many rows a lost byte may have held: real ones hold less than one.
+// The most rows that a lost byte may have held. Real bytes hold less than one.
 constexpr uint64_t kMaxRowsPerByte = 4;
-// Room beyond the markers that are expected: pages that are never touched cost nothing.
+// Reserves more than the expected markers: pages that are never touched cost nothing.
 constexpr double kSpare = 1.25;
 
 void check_header(std::string_view bytes, const std::string& name) {
@@ -52,6 +48,7 @@ class Parser {
       if (!take(block)) blocks.reject(block);
     }
     close_gaps(&to_);
+    to_.markers.texts = texts_.take();
     if (!to_.segment || to_.segment->number == 0) number_rows();
     to_.damage = blocks.damage();
     if (!has_session_) {
@@ -61,7 +58,7 @@ class Parser {
   }
 
  private:
-  // One block into the tables; false when its content makes no sense.
+  // Enters one block into the tables; false when its content is invalid.
   bool take(const BlockReader::Block& block) {
     switch (block.type) {
       case BlockType::kSession: {
@@ -100,7 +97,7 @@ class Parser {
   }
 
   bool take_markers(const BlockReader::Block& block) {
-    // Blocks behind damage are not among those that were counted.
+    // marker_bytes_ does not count blocks after damage.
     marker_bytes_read_ += block.stored_size;
     const double growth = kSpare * static_cast<double>(marker_bytes_) /
                           static_cast<double>(std::max<uint64_t>(marker_bytes_read_, 1));
@@ -111,7 +108,7 @@ class Parser {
   uint64_t marker_bytes_;
   uint64_t marker_bytes_read_ = 0;
   Recording to_;
-  TextTable texts_{&to_.markers.texts};
+  TextTable<> texts_;  // of to_.markers
   bool has_session_ = false;
   uint64_t lost_rows_ = 0;
 };

@@ -1,13 +1,12 @@
-// Reads a recording, whole or damaged, old or still being written.
+// Reads a recording: whole or damaged, of an older version, or still being written.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
-#include "recording/markers.h"
 #include "recording/names.h"
-#include "recording/rate_codec.h"
 #include "recording/tables.h"
 
 namespace sampan::recording {
@@ -29,19 +28,32 @@ struct Recording {
   std::vector<Sample> samples;  // as recorded: in time order within a thread and wait
   std::vector<Losses> losses;
   Rates rates;
-  // Of a segment: where they stood at its begin, of processes that had begun before.
+  // In a segment: the losses at its begin, of processes that had begun earlier.
   std::vector<Losses> earlier_losses;
   Markers markers;
   Names names;
-  // What is wrong with the file, each with its place: "block at byte 4711: checksum differs".
-  // Everything before (and, where blocks do not depend on it, after) is in the tables.
+  // What is wrong with the file, and where: "block at byte 4711: checksum differs". Everything
+  // before it is in the tables, and everything after it that does not depend on it.
   std::vector<std::string> damage;
 };
+
+// The tables that kRows and kMarkers have, as members: for what is done to each of them.
+inline constexpr std::tuple kRowTables(&Recording::processes, &Recording::process_ends,
+                                       &Recording::threads, &Recording::thread_names,
+                                       &Recording::thread_ends, &Recording::modules,
+                                       &Recording::frames, &Recording::stacks, &Recording::waits,
+                                       &Recording::samples, &Recording::losses);
+inline constexpr std::tuple kMarkerTables(&Markers::spans, &Markers::events, &Markers::counters,
+                                          &Markers::sections, &Markers::pauses, &Markers::labels);
+template <typename Tables, typename Visit>
+void for_each_table(const Tables& tables, const Visit& visit) {
+  std::apply([&](auto... table) { (visit(table), ...); }, tables);
+}
 
 // Throws Error when `path` cannot be read, is no recording, or is of another version. All indexes
 // in the result are valid or kNone, and a stack's prefix is below the stack.
 Recording read(const std::string& path);
-// The same of bytes in memory; `name` stands in messages.
+// The same for bytes in memory; `name` is used in messages.
 Recording parse(std::string_view bytes, const std::string& name);
 
 }  // namespace sampan::recording

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "recording/codec.h"
 #include "recording/format.h"
-#include "recording/marker_rows.h"
-#include "recording/session_codec.h"
 
 namespace sampan::recording {
 
@@ -69,20 +68,21 @@ uint32_t RowFile::wait(const Wait& wait) {
   return index;
 }
 
-uint32_t RowFile::frame(const Frame& frame) {
-  bool is_new;
+uint32_t RowFile::frame(const Frame& frame, const FrameName* name) {
   const auto next = static_cast<uint32_t>(before_.frames + pending_.frames.size());
   const FrameKey key{frame.module, static_cast<uint32_t>(frame.address),
                      static_cast<uint32_t>(frame.address >> 32)};
-  const uint32_t index = frames_.intern(key, next, &is_new);
-  if (is_new) pending_.frames.push_back(frame);
+  const auto [index, is_new] = frames_.intern(key, next);
+  if (is_new) {
+    pending_.frames.push_back(frame);
+    if (name != nullptr) this->name(index, *name);
+  }
   return index;
 }
 
 uint32_t RowFile::stack(uint32_t prefix, uint32_t frame) {
-  bool is_new;
   const auto next = static_cast<uint32_t>(before_.stacks + pending_.stacks.size());
-  const uint32_t index = stacks_.intern({prefix, frame}, next, &is_new);
+  const auto [index, is_new] = stacks_.intern({prefix, frame}, next);
   if (is_new) pending_.stacks.push_back({prefix, frame});
   return index;
 }
@@ -107,6 +107,7 @@ void RowFile::flush() {
   flush_identities();
   flush_rates();
   flush_markers();
+  flush_names();
 }
 
 void RowFile::flush_rows() {
@@ -120,7 +121,7 @@ void RowFile::flush_rows() {
   before_.stacks += pending_.stacks.size();
   before_.waits += pending_.waits.size();
   samples_ += pending_.samples.size();
-  clear();
+  for_each_table(kRowTables, [&](auto table) { (pending_.*table).clear(); });
   append(BlockType::kRows);
 }
 
@@ -141,43 +142,44 @@ void RowFile::flush_rates() {
 void RowFile::flush_markers() {
   if (markers_ == 0) return;
   payload_.clear();
+  pending_.markers.texts = std::exchange(texts_, {}).take();
   encode_markers(pending_.markers, before_.processes, before_.threads, &payload_);
-  pending_.markers.spans.clear();
-  pending_.markers.events.clear();
-  pending_.markers.counters.clear();
-  pending_.markers.sections.clear();
-  pending_.markers.pauses.clear();
-  pending_.markers.labels.clear();
-  texts_.clear();
+  for_each_table(kMarkerTables, [&](auto table) { (pending_.markers.*table).clear(); });
+  text_bytes_ = 0;
   markers_ = 0;
   append(BlockType::kMarkers);
 }
 
-// Appends `payload_` as a block, with the file's header in front of the first one.
+// After the rows of the frames.
+void RowFile::flush_names() {
+  if (pending_.names.frames.empty()) return;
+  payload_.clear();
+  pending_.names.texts = std::exchange(name_texts_, {}).take();
+  encode_names(std::exchange(pending_.names, {}), &payload_);
+  append(BlockType::kNames);
+}
+
+void RowFile::name(uint32_t frame, const FrameName& name) {
+  const auto handle = [this](std::string_view text) { return name_texts_.intern(text).handle; };
+  handle("");  // the first one
+  Names& names = pending_.names;
+  const auto function = static_cast<uint32_t>(names.functions.size());
+  const uint32_t file = handle(name.file);
+  names.functions.push_back({handle(name.function), file, name.first_line, kNone});
+  names.lines.push_back({function, file, name.line});
+  names.frames.push_back({frame, 1});
+}
+
+// Appends `payload_` as a block; the first one follows the file's header.
 void RowFile::append(BlockType type) {
   blocks_.append(type, payload_.bytes(), &bytes_);
   file_.append(std::exchange(bytes_, {}));
 }
 
 size_t RowFile::rows() const {
-  return pending_.processes.size() + pending_.process_ends.size() + pending_.threads.size() +
-         pending_.thread_names.size() + pending_.thread_ends.size() + pending_.modules.size() +
-         pending_.frames.size() + pending_.stacks.size() + pending_.waits.size() +
-         pending_.samples.size() + pending_.losses.size();
-}
-
-void RowFile::clear() {
-  pending_.processes.clear();
-  pending_.process_ends.clear();
-  pending_.threads.clear();
-  pending_.thread_names.clear();
-  pending_.thread_ends.clear();
-  pending_.modules.clear();
-  pending_.frames.clear();
-  pending_.stacks.clear();
-  pending_.waits.clear();
-  pending_.samples.clear();
-  pending_.losses.clear();
+  size_t rows = 0;
+  for_each_table(kRowTables, [&](auto table) { rows += (pending_.*table).size(); });
+  return rows;
 }
 
 void RowFile::finish(const SessionEnd& end) {

@@ -1,5 +1,5 @@
-// One file of a Writer, and the rows that are on their way into it: interned, gathered, written in
-// blocks. Indexes are those of rows in this file.
+// One file of a Writer, and its pending rows: they are interned, collected and written in blocks.
+// Indexes are those of rows in this file.
 //
 // Errors: throws Error (base/error.h) with the file's name, e.g. when the disk is full.
 #pragma once
@@ -13,14 +13,10 @@
 #include <vector>
 
 #include "recording/block.h"
+#include "recording/bounded_interner.h"
+#include "recording/codec.h"
 #include "recording/columns.h"
-#include "recording/intern_table.h"
-#include "recording/output_file.h"
-#include "recording/rate_codec.h"
 #include "recording/reader.h"
-#include "recording/rows.h"
-#include "recording/segment_codec.h"
-#include "recording/text_table.h"
 
 namespace sampan::recording {
 
@@ -29,8 +25,8 @@ class RowFile {
   RowFile(const std::string& path, const Session& session, std::span<const Origin> origins,
           const std::optional<Segment>& segment);
 
-  // `id`: which of the session's it is, where that is not the index of its row; `earlier`: its
-  // losses when this file began.
+  // `id`: its id in the session, if that differs from the index of its row; `earlier`: its losses
+  // when this file began.
   uint32_t add(const Process& row, std::optional<uint32_t> id = {}, const Losses& earlier = {});
   uint32_t add(const Thread& row, std::optional<uint32_t> id = {});
   uint32_t add(const Module& row);
@@ -41,25 +37,29 @@ class RowFile {
   void add(const RateChange& row) { pending_.rates.changes.push_back(row); }
   void add(const Cost& row) { pending_.rates.costs.push_back(row); }
   void add(const Sample& row) { pending_.samples.push_back(row); }
-  // Of a process that nothing is known of, and of its thread.
+  // Rows of a process that nothing is known about, and of its thread.
   uint32_t lost_process();
   uint32_t lost_thread();
 
   // Interned, see Writer.
-  uint32_t frame(const Frame& frame);
+  uint32_t frame(const Frame& frame, const FrameName* name = nullptr);
   uint32_t stack(uint32_t prefix, uint32_t frame);
   uint32_t stack(std::span<const Frame> frames);
   uint32_t wait(const Wait& wait);
 
-  uint32_t text(std::string_view text) { return texts_.index(text); }
+  uint32_t text(std::string_view text) {
+    const auto [handle, is_new] = texts_.intern(text);
+    if (is_new) text_bytes_ += text.size();
+    return handle;
+  }
   template <typename Row>
   void add_marker(std::vector<Row> Markers::*rows, const Row& row) {
     (pending_.markers.*rows).push_back(row);
     ++markers_;
-    if (markers_ >= kMaxPendingRows || texts_.bytes() >= kMaxPendingText) flush();
+    if (markers_ >= kMaxPendingRows || text_bytes_ >= kMaxPendingText) flush();
   }
 
-  // So many rows that they should be written soon.
+  // There are so many rows that they should be written soon.
   bool is_full() const { return rows() >= kMaxPendingRows; }
   void flush();
   // Flushes, writes the end block, closes.
@@ -76,11 +76,6 @@ class RowFile {
   static constexpr size_t kMaxFrames = size_t{1} << 20;       // 16 MB
   static constexpr size_t kMaxWaits = 1 << 16;                // then without their objects
 
-  struct StackKey {
-    uint32_t prefix, frame;
-    bool operator==(const StackKey&) const = default;
-    uint64_t hash() const { return mix_bits(uint64_t{prefix} << 32 | frame); }
-  };
   struct FrameKey {
     uint32_t module, address_low, address_high;  // 4-byte aligned: 16 bytes per entry
     bool operator==(const FrameKey&) const = default;
@@ -94,7 +89,8 @@ class RowFile {
   void flush_identities();
   void flush_rates();
   void flush_markers();
-  void clear();
+  void flush_names();
+  void name(uint32_t frame, const FrameName& name);
   void append(BlockType type);
 
   OutputFile file_;
@@ -103,15 +99,17 @@ class RowFile {
   std::string bytes_;
   Recording pending_;  // new rows
   Identities identities_;
-  TextTable texts_{&pending_.markers.texts};
+  TextTable<> texts_;       // of pending_.markers
+  TextTable<> name_texts_;  // of pending_.names
+  size_t text_bytes_ = 0;
   size_t markers_ = 0;    // rows of pending_.markers
   RowCounts before_;      // rows that are written
   uint64_t samples_ = 0;  // written
   uint32_t lost_process_ = kNone, lost_thread_ = kNone;
   std::unordered_map<std::string, uint32_t> waits_;  // by call and object
-  InternTable<FrameKey> frames_{kMaxFrames};
-  InternTable<StackKey> stacks_{kMaxStacks};
-  // The stack that was looked up last, root first: the next one mostly shares its root side.
+  BoundedInterner<FrameKey> frames_{kMaxFrames};
+  BoundedInterner<Stack> stacks_{kMaxStacks};
+  // The stack of the last call, root first: the next one mostly shares the frames near the root.
   std::vector<Frame> last_frames_;
   std::vector<uint32_t> last_stacks_;
 };

@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "recording/codec.h"
 #include "recording/format.h"
-#include "recording/rows.h"
 
 namespace sampan::recording {
 namespace {
@@ -11,13 +11,13 @@ void decode_processes(ColumnReader* in, Recording* to) {
     Process& row = to->processes.emplace_back();
     row.pid = in->zigzag32();
     row.parent_pid = in->zigzag32();
-    row.start_ns = in->uleb();
+    row.start_ns = in->time();
     row.name = in->string();
   }
   for (uint32_t left = in->count(); left > 0 && in->ok(); --left) {
     ProcessEnd& row = to->process_ends.emplace_back();
     row.process = in->index(to->processes.size());
-    row.time_ns = in->uleb();
+    row.time_ns = in->time();
     row.cpu_ns = in->maybe_u64();
     row.exit_status = in->maybe_i32();
     row.exit_signal = in->maybe_i32();
@@ -32,19 +32,19 @@ void decode_threads(ColumnReader* in, Recording* to) {
     Thread& row = to->threads.emplace_back();
     row.process = in->index(to->processes.size());
     row.tid = in->zigzag32();
-    row.start_ns = in->uleb();
+    row.start_ns = in->time();
     row.name = in->string();
   }
   for (uint32_t left = in->count(); left > 0 && in->ok(); --left) {
     ThreadName& row = to->thread_names.emplace_back();
     row.thread = in->index(to->threads.size());
-    row.time_ns = in->uleb();
+    row.time_ns = in->time();
     row.name = in->string();
   }
   for (uint32_t left = in->count(); left > 0 && in->ok(); --left) {
     ThreadEnd& row = to->thread_ends.emplace_back();
     row.thread = in->index(to->threads.size());
-    row.time_ns = in->uleb();
+    row.time_ns = in->time();
     row.cpu_ns = in->maybe_u64();
   }
 }
@@ -146,10 +146,10 @@ void decode_samples(ColumnReader* in, Recording* to) {
   for (size_t i = 0; i < count; ++i) {
     const bool run_begins =
         i == 0 || rows[i].thread != rows[i - 1].thread || rows[i].wait != rows[i - 1].wait;
-    const uint64_t time = run_begins ? first_time : rows[i - 1].time_ns;
-    rows[i].time_ns = in->delta(time + rows[i].weight_ns / kTimeUnit);
+    const uint64_t time = run_begins ? first_time : uint64_t{rows[i - 1].time_ns};
+    rows[i].time_ns = SessionNs::at(in->delta(time + rows[i].weight_ns / kTimeUnit));
   }
-  for (Sample& row : rows) row.time_ns *= kTimeUnit;
+  for (Sample& row : rows) row.time_ns = SessionNs::at(row.time_ns * kTimeUnit);
   decode_stops(in, rows);
 }
 
@@ -164,7 +164,7 @@ void decode_losses(ColumnReader* in, Recording* to) {
   }
 }
 
-// Brings a table to the size that the block says it had, when the rows in between are lost.
+// Grows a table to the size that the block states; the rows in between were lost.
 template <typename Row>
 bool fill_gap(uint64_t before, uint64_t* lost_rows, const Row& row, std::vector<Row>* table) {
   if (before < table->size() || before - table->size() > *lost_rows) return false;
@@ -183,37 +183,6 @@ RowCounts decode_counts(ColumnReader* in) {
   before.waits = in->uleb();
   return before;
 }
-
-// How long the tables are, to go back to.
-struct Sizes {
-  explicit Sizes(const Recording& from)
-      : processes(from.processes.size()),
-        process_ends(from.process_ends.size()),
-        threads(from.threads.size()),
-        thread_names(from.thread_names.size()),
-        thread_ends(from.thread_ends.size()),
-        modules(from.modules.size()),
-        frames(from.frames.size()),
-        stacks(from.stacks.size()),
-        waits(from.waits.size()),
-        samples(from.samples.size()),
-        losses(from.losses.size()) {}
-  void restore(Recording* to) const {
-    to->processes.resize(processes);
-    to->process_ends.resize(process_ends);
-    to->threads.resize(threads);
-    to->thread_names.resize(thread_names);
-    to->thread_ends.resize(thread_ends);
-    to->modules.resize(modules);
-    to->frames.resize(frames);
-    to->stacks.resize(stacks);
-    to->waits.resize(waits);
-    to->samples.resize(samples);
-    to->losses.resize(losses);
-  }
-  size_t processes, process_ends, threads, thread_names, thread_ends, modules, frames, stacks,
-      waits, samples, losses;
-};
 
 }  // namespace
 
@@ -237,7 +206,7 @@ bool fill_gaps(const RowCounts& before, uint64_t* lost_rows, Recording* to) {
 }
 
 bool decode_rows(std::span<const uint8_t> payload, uint64_t* lost_rows, Recording* recording) {
-  const Sizes sizes(*recording);
+  const Sizes sizes(kRowTables, *recording);
   ColumnReader in(payload);
   const RowCounts before = decode_counts(&in);
   if (!in.ok() || !fill_gaps(before, lost_rows, recording)) in.fail();

@@ -2,8 +2,8 @@
 #include <tuple>
 #include <vector>
 
+#include "recording/codec.h"
 #include "recording/format.h"
-#include "recording/rows.h"
 
 namespace sampan::recording {
 namespace {

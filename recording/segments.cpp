@@ -1,21 +1,27 @@
-#include "recording/join.h"
+#include "recording/segments.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <deque>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
+#include "base/error.h"
 #include "recording/combiner.h"
 
 namespace sampan::recording {
 namespace {
 
-// The end of what has the latest row in the segment that was added last, and its CPU in all.
+// The latest end of a process or thread, and its CPU summed over all segments.
 template <typename End>
 struct SumOfEnds {
   std::optional<End> latest;
@@ -32,7 +38,7 @@ struct SumOfEnds {
   }
 };
 
-// The place of a row that other segments may have too.
+// The combined row of a row that other segments may have, too.
 template <typename Row>
 uint32_t place_of(const Row& row, std::unordered_map<uint32_t, uint32_t>* known, Combiner* to) {
   if (row.id != kNone) {
@@ -46,10 +52,10 @@ uint32_t place_of(const Row& row, std::unordered_map<uint32_t, uint32_t>* known,
   return place;
 }
 
-// Ends at the end of the segment before are none: what is in this one too has gone on.
+// An end at the end of a segment is dropped when the next segment has the row, too: it continued.
 template <typename End, typename Index>
 void take_ends(std::vector<End>* ends, Index index, const std::vector<uint32_t>& places,
-               uint64_t begin_ns, std::vector<SumOfEnds<End>>* sums) {
+               SessionNs begin_ns, std::vector<SumOfEnds<End>>* sums) {
   for (const uint32_t place : places) {
     if (place >= sums->size()) sums->resize(place + 1);
     auto& latest = (*sums)[place].latest;
@@ -62,7 +68,7 @@ void take_ends(std::vector<End>* ends, Index index, const std::vector<uint32_t>&
   ends->clear();
 }
 
-// Where counters stood before is of interest of processes that the segments before did not have.
+// Earlier losses are needed only for processes that the earlier segments did not have.
 void add_losses(const Recording& from, size_t processes_before, const Combiner::Places& places,
                 Combiner* to) {
   for (Losses row : from.losses) {
@@ -75,7 +81,7 @@ void add_losses(const Recording& from, size_t processes_before, const Combiner::
   }
 }
 
-// What a file begins with has been said by the one before.
+// Files begin with the rate and the cost that the file before ended with: not added again.
 void add_rates(const Rates& from, Rates* to) {
   for (const RateChange& row : from.changes) {
     const bool goes_on = !to->changes.empty() && to->changes.back().rate_hz == row.rate_hz &&
@@ -87,7 +93,7 @@ void add_rates(const Rates& from, Rates* to) {
   }
 }
 
-// Pieces of the same section, one behind the other, are one section; the oldest first.
+// Pieces of a section that follow each other become one section; the oldest first.
 std::vector<Section> whole_sections(const std::vector<Section>& pieces) {
   using Key = std::tuple<uint32_t, uint32_t, uint32_t, uint64_t>;
   std::map<Key, std::deque<size_t>> open;
@@ -124,6 +130,49 @@ std::vector<Pause> whole_pauses(const std::vector<Pause>& pieces) {
     }
   }
   return whole;
+}
+
+// kSegment follows the block of the session, which is about as long as the command line.
+constexpr size_t kHead = size_t{64} << 10;
+// Samples may be this much older than the segment that has them.
+constexpr uint64_t kLateNs = 200'000'000;
+
+std::optional<uint32_t> number_of(const std::filesystem::path& file) {
+  const std::string name = file.filename();
+  uint32_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc() || std::string_view(end) != ".sampan") return std::nullopt;
+  return number;
+}
+
+// The begin of the segment; empty when it cannot be read.
+std::optional<SessionNs> begin_of(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return std::nullopt;
+  std::string head(kHead, '\0');
+  const ssize_t size = ::read(fd, head.data(), head.size());
+  ::close(fd);
+  if (size <= 0) return std::nullopt;
+  head.resize(static_cast<size_t>(size));
+  try {
+    return parse(head, path).segment.value_or(Segment()).begin_ns;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// The segments from the one with `from_ns` to the one with `to_ns`.
+std::vector<std::string> overlapping(const std::vector<std::string>& files, SessionNs from_ns,
+                                     SessionNs to_ns) {
+  if (from_ns == 0 && to_ns == UINT64_MAX) return files;
+  std::vector<std::string> chosen;
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    const std::optional<SessionNs> begin_ns = begin_of(*file);
+    if (!begin_ns || (*begin_ns > kLateNs && *begin_ns - kLateNs >= to_ns)) continue;
+    chosen.insert(chosen.begin(), *file);
+    if (*begin_ns <= from_ns) break;
+  }
+  return chosen;
 }
 
 }  // namespace
@@ -179,7 +228,7 @@ void Joiner::add(Recording from) {
 
 Recording Joiner::finish() {
   State& from = *state_;
-  Recording joined = std::move(from.combiner.combined());
+  Recording joined = from.combiner.take();
   joined.session = std::move(from.session);
   joined.segment = from.first;
   joined.end = std::move(from.end);
@@ -193,6 +242,46 @@ Recording Joiner::finish() {
   joined.markers.sections = whole_sections(joined.markers.sections);
   joined.markers.pauses = whole_pauses(joined.markers.pauses);
   return joined;
+}
+
+std::string segment_file_name(uint32_t number) {
+  return fmt::format("{:06}.sampan", number);
+}
+
+std::vector<std::string> segment_files(const std::string& directory) {
+  std::vector<std::pair<uint32_t, std::string>> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    if (const auto number = number_of(entry.path())) found.emplace_back(*number, entry.path());
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> files;
+  for (auto& [number, path] : found) files.push_back(std::move(path));
+  return files;
+}
+
+Recording read_segments(const std::vector<std::string>& files, SessionNs from_ns, SessionNs to_ns) {
+  Joiner joiner;
+  std::string problem;
+  bool any = false;
+  for (const std::string& path : overlapping(files, from_ns, to_ns)) {
+    try {
+      joiner.add(read(path));
+      any = true;
+    } catch (const Error& error) {
+      if (::access(path.c_str(), F_OK) == 0) problem = error.what();  // else deleted meanwhile
+    }
+  }
+  if (!any && !problem.empty()) throw Error("{}", problem);
+  if (!any) throw Error("no segment of the recording is there to be read");
+  Recording joined = joiner.finish();
+  if (!problem.empty()) joined.damage.push_back(problem);
+  return cut(std::move(joined), from_ns, to_ns);
+}
+
+Recording read_whole(const std::string& path) {
+  if (!std::filesystem::is_directory(path)) return rebased(read(path));
+  return rebased(read_segments(segment_files(path)));
 }
 
 }  // namespace sampan::recording

@@ -1,8 +1,8 @@
-// The processes, or threads, of a session as its Writer knows them: by the handles that callers
-// hold, which stay good when the recording goes on in another file.
+// The processes or threads of a session in its Writer. Callers hold handles, which stay valid when
+// the recording continues in another file.
 //
-// A handle is the row's index in the first file. What has ended is remembered for a while, because
-// something may still be said of it, but not for ever.
+// A handle is the row's index in the first file. Rows that have ended are kept for a while, because
+// records about them may still arrive.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ class SessionRows {
     return next_++;
   }
 
-  // Null when it has been forgotten. Good until the next add() or end().
+  // Null when the row has been dropped. Valid until the next add() or end().
   Known* find(uint32_t handle) {
     const auto found = known_.find(handle);
     return found == known_.end() ? nullptr : &found->second;
@@ -47,7 +47,7 @@ class SessionRows {
     ended_.pop_front();
   }
 
-  // Nothing is in the new file yet. Returns what has not ended, in the order of coming.
+  // Marks all rows as not yet in the file. Returns those that have not ended, oldest first.
   std::vector<uint32_t> begin_file() {
     std::vector<uint32_t> living;
     for (auto& [handle, known] : known_) {

@@ -1,5 +1,3 @@
-#include "recording/write.h"
-
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +7,7 @@
 
 #include "base/error.h"
 #include "recording/combiner.h"
+#include "recording/reader.h"
 #include "recording/writer.h"
 
 namespace sampan::recording {
@@ -16,8 +15,8 @@ namespace {
 
 constexpr size_t kRowsPerBlock = 1 << 17;
 
-// Rows in the writer's order may have other indexes: it forgets stacks when there are very many.
-// Returns the names of the frames as they are numbered there.
+// The writer's rows may have other indexes: it forgets stacks when there are very many.
+// Returns the names with the writer's numbers of frames and modules.
 Names add_rows(const Recording& from, Writer* writer, const std::function<void()>& check) {
   std::vector<uint32_t> modules, frames, stacks;
   size_t rows = 0;
@@ -56,18 +55,12 @@ Names add_rows(const Recording& from, Writer* writer, const std::function<void()
 
 void add_markers(const Markers& from, Writer* writer, const std::function<void()>& check) {
   size_t added = 0;
-  const auto add = [&](const auto& rows) {
-    for (const auto& row : rows) {
+  for_each_table(kMarkerTables, [&](auto table) {
+    for (const auto& row : from.*table) {
       writer->add(with_texts(row, [&](uint32_t index) { return writer->text(from.texts[index]); }));
       if (++added % kRowsPerBlock == 0) check();
     }
-  };
-  add(from.spans);
-  add(from.events);
-  add(from.counters);
-  add(from.sections);
-  add(from.pauses);
-  add(from.labels);
+  });
 }
 
 }  // namespace

@@ -24,14 +24,14 @@ struct SessionProcess {
 struct SessionThread {
   Thread row;                                  // with the session's index of its process
   uint64_t earlier_cpu_ns = 0;                 // in the segments before
-  uint64_t cpu_rest_ns = 0, wait_rest_ns = 0;  // of weights, less than a microsecond
+  uint64_t cpu_rest_ns = 0, wait_rest_ns = 0;  // remainders of weights, below 1 µs
 };
 
 uint64_t without(uint64_t earlier, uint64_t all) {
   return all - std::min(earlier, all);
 }
 
-// What of `all` has not been taken before.
+// The part of `all` that was not taken before.
 uint64_t take(uint64_t all, uint64_t* taken) {
   const uint64_t rest = without(*taken, all);
   *taken += rest;
@@ -45,7 +45,7 @@ struct Writer::State {
       : session(its_session),
         file(std::make_unique<RowFile>(path, session, origins, std::nullopt)) {}
 
-  // Rows of the present file for indexes of the session: the same in the first.
+  // Rows of the current file by handle; in the first file they are equal.
   uint32_t process(uint32_t index) {
     if (index == kNone) return kNone;
     auto* known = processes.find(index);
@@ -87,6 +87,14 @@ struct Writer::State {
     file->add(end);
   }
 
+  template <typename Row>
+  void add_marker(std::vector<Row> Markers::*rows, Row row) {
+    if constexpr (requires { row.process; }) row.process = process(row.process);
+    if constexpr (requires { row.thread; }) row.thread = thread(row.thread);
+    if constexpr (requires { row.end_thread; }) row.end_thread = thread(row.end_thread);
+    file->add_marker(rows, row);
+  }
+
   void begin_file() {
     std::fill(module_rows.begin(), module_rows.end(), kNone);
     if (rate) file->add(at_begin(*rate));
@@ -108,13 +116,12 @@ struct Writer::State {
   std::unique_ptr<RowFile> file;
   uint64_t samples = 0;       // of the files before
   uint64_t ended_cpu_ns = 0;  // of all ends of processes
-  uint64_t last_flush_ns = 0;
+  MonotonicNs last_flush_ns = 0;
   SessionRows<SessionProcess> processes;
   SessionRows<SessionThread> threads;
-  std::vector<Module> modules;
-  std::vector<uint32_t> module_rows;                          // in the present file, or kNone
-  std::unordered_map<std::string, uint32_t> modules_by_name;  // and build-id
-  std::vector<Frame> frames;                                  // of the stack that is looked up
+  Interner<Module> modules;
+  std::vector<uint32_t> module_rows;  // in the present file, or kNone
+  std::vector<Frame> frames;          // of the stack that is looked up
 };
 
 Writer::Writer(const std::string& path, const Session& session, std::span<const Origin> origins)
@@ -124,7 +131,7 @@ Writer::~Writer() {
   try {
     flush();
   } catch (...) {
-    // Nobody is left to hear it; what was flushed before is in the file.
+    // A destructor cannot report it; what was flushed before is in the file.
   }
 }
 
@@ -147,15 +154,9 @@ uint32_t Writer::add(const Thread& thread) {
 }
 
 uint32_t Writer::add(const Module& module) {
-  std::string key = module.path + '\0';
-  key.append(module.build_id.begin(), module.build_id.end());
-  const auto next = static_cast<uint32_t>(state_->modules.size());
-  const auto [place, is_new] = state_->modules_by_name.try_emplace(std::move(key), next);
-  if (is_new) {
-    state_->modules.push_back(module);
-    state_->module_rows.push_back(state_->file->add(module));
-  }
-  return place->second;
+  const auto [index, is_new] = state_->modules.intern(module);
+  if (is_new) state_->module_rows.push_back(state_->file->add(module));
+  return index;
 }
 
 void Writer::add(const ThreadName& name) {
@@ -218,6 +219,10 @@ uint32_t Writer::frame(const Frame& frame) {
   return state_->file->frame({state_->module(frame.module), frame.address});
 }
 
+uint32_t Writer::frame(const Frame& frame, const FrameName& name) {
+  return state_->file->frame({state_->module(frame.module), frame.address}, &name);
+}
+
 uint32_t Writer::stack(uint32_t prefix, uint32_t frame) {
   return state_->file->stack(prefix, frame);
 }
@@ -233,40 +238,25 @@ uint32_t Writer::text(std::string_view text) {
 }
 
 void Writer::add(const Span& span) {
-  Span row = span;
-  row.thread = state_->thread(span.thread);
-  row.end_thread = state_->thread(span.end_thread);
-  state_->file->add_marker(&Markers::spans, row);
+  state_->add_marker(&Markers::spans, span);
 }
 void Writer::add(const Event& event) {
-  Event row = event;
-  row.thread = state_->thread(event.thread);
-  state_->file->add_marker(&Markers::events, row);
+  state_->add_marker(&Markers::events, event);
 }
 void Writer::add(const CounterValue& value) {
-  CounterValue row = value;
-  row.thread = state_->thread(value.thread);
-  state_->file->add_marker(&Markers::counters, row);
+  state_->add_marker(&Markers::counters, value);
 }
 void Writer::add(const Section& section) {
-  Section row = section;
-  row.process = state_->process(section.process);
-  row.thread = state_->thread(section.thread);
-  state_->file->add_marker(&Markers::sections, row);
+  state_->add_marker(&Markers::sections, section);
 }
 void Writer::add(const Pause& pause) {
-  Pause row = pause;
-  row.process = state_->process(pause.process);
-  state_->file->add_marker(&Markers::pauses, row);
+  state_->add_marker(&Markers::pauses, pause);
 }
 void Writer::add(const Label& label) {
-  Label row = label;
-  row.process = state_->process(label.process);
-  row.thread = state_->thread(label.thread);
-  state_->file->add_marker(&Markers::labels, row);
+  state_->add_marker(&Markers::labels, label);
 }
 
-void Writer::tick(uint64_t now_ns) {
+void Writer::tick(MonotonicNs now_ns) {
   if (now_ns - state_->last_flush_ns < kFlushInterval && !state_->file->is_full()) return;
   state_->last_flush_ns = now_ns;
   state_->file->flush();
@@ -276,8 +266,8 @@ void Writer::flush() {
   state_->file->flush();
 }
 
-// The next file is there before this one is complete: when it cannot be made, this one goes on.
-void Writer::rotate(const std::string& path, uint64_t time_ns) {
+// Creates the next file before completing this one: if that fails, this one continues.
+void Writer::rotate(const std::string& path, SessionNs time_ns) {
   const Segment next{state_->segment.number + 1, time_ns, state_->ended_cpu_ns};
   auto file = std::make_unique<RowFile>(path, state_->session, std::span<const Origin>(), next);
   SessionEnd end;
@@ -306,7 +296,7 @@ uint64_t Writer::bytes() const {
   return state_->file->bytes();
 }
 
-uint64_t Writer::begin_ns() const {
+SessionNs Writer::begin_ns() const {
   return state_->segment.begin_ns;
 }
 

@@ -1,12 +1,14 @@
+#include "reports/annotate.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <map>
 
+#include "base/text/json_writer.h"
+#include "base/text/readable.h"
 #include "profile/frames.h"
-#include "reports/annotate.h"
-#include "reports/style.h"
-#include "reports/text.h"
+#include "reports/table.h"
 
 namespace sampan::reports {
 namespace {
@@ -18,7 +20,7 @@ using profile::Weight;
 
 constexpr double kHotShare = 0.1;     // of all self time: lines that are marked
 constexpr uint32_t kContext = 2;      // lines, or instructions, around those with samples
-constexpr uint32_t kDeclaration = 8;  // lines at most from the function's first to one with samples
+constexpr uint32_t kDeclaration = 8;  // lines from a function's first to one with samples, at most
 
 class Page {
  public:
@@ -30,7 +32,7 @@ class Page {
         style_(options.colour),
         self_ns_(static_cast<double>(annotation_.function.self.ns)) {
     if (!annotated.code) return;
-    self_ns_ = 0;  // instructions have what is inlined into the function, too
+    self_ns_ = 0;  // instructions include code that is inlined into the function
     for (const CodeRow& row : *annotated.code) self_ns_ += static_cast<double>(row.self.ns);
   }
 
@@ -86,7 +88,7 @@ class Page {
              "\n";
   }
 
-  // Hot lines are marked by ">", and stand out where there is colour.
+  // Hot lines are marked by ">", and emphasized if there is colour.
   void row(const Weight& self, const Weight& total, std::string_view rest) {
     std::string figures(30, ' ');
     if (total.samples != 0) {
@@ -121,7 +123,7 @@ class Page {
     }
   }
 
-  // Lines with samples; where the source is there, with what is around them.
+  // Lines with samples, and the lines around them if the source is available.
   std::vector<uint32_t> shown_lines(const Source& source,
                                     const std::map<uint32_t, const FlatRow*>& sampled) const {
     std::vector<uint32_t> numbers;
@@ -210,6 +212,76 @@ class Page {
 
 std::string annotation_page(const Annotated& annotated, const PageOptions& options) {
   return Page(annotated, options).text();
+}
+
+namespace {
+
+void write_weights(Json& json, const Weight& self, const Weight& total) {
+  json.member("self_s", static_cast<double>(self.ns) / 1e9);
+  json.member("total_s", static_cast<double>(total.ns) / 1e9);
+  json.member("self_samples", self.samples);
+  json.member("total_samples", total.samples);
+}
+
+std::string_view module_path(const Profile& profile, uint32_t module) {
+  return module != profile::kNone ? std::string_view(profile.modules[module].path) : "";
+}
+
+void write_function(Json& json, const Profile& profile, const FlatRow& row) {
+  json.member("function", function_name(profile, row.function));
+  json.member("module", module_path(profile, row.module));
+  json.member("file", profile.strings[row.file]);
+  json.member("line", row.line);
+  write_weights(json, row.self, row.total);
+}
+
+void write_lines(Json& json, const Annotated& annotated) {
+  const Profile& profile = *annotated.view.profile;
+  json.objects("files", annotated.sources, [&](const Source& source) {
+    json.member("file", profile.strings[source.file]);
+    json.member("found", source.path.empty() ? std::nullopt : std::optional(source.path));
+    std::vector<FlatRow> rows;
+    for (const FlatRow& row : annotated.annotation.lines) {
+      if (row.file == source.file) rows.push_back(row);
+    }
+    json.objects("lines", rows, [&](const FlatRow& row) {
+      const bool has_text = row.line > 0 && row.line <= source.lines.size();
+      json.member("line", row.line);
+      json.member("text", has_text ? std::optional(source.lines[row.line - 1]) : std::nullopt);
+      write_weights(json, row.self, row.total);
+    });
+  });
+}
+
+void write_code(Json& json, const Annotated& annotated) {
+  const Profile& profile = *annotated.view.profile;
+  json.objects("instructions", *annotated.code, [&](const CodeRow& row) {
+    json.member("module", module_path(profile, row.module));
+    json.member("address", fmt::format("0x{:x}", row.address));
+    json.member("text", row.text);
+    json.member("file", profile.strings[row.file]);
+    json.member("line", row.line);
+    write_weights(json, row.self, row.total);
+  });
+}
+
+}  // namespace
+
+std::string annotation_json(const Annotated& annotated) {
+  const Profile& profile = *annotated.view.profile;
+  Json json;
+  json.object([&] {
+    write_function(json, profile, annotated.annotation.function);
+    std::vector<std::string> others;
+    for (const uint32_t function : annotated.annotation.others) {
+      others.emplace_back(function_name(profile, function));
+    }
+    json.member("others", others);
+    json.member("notes", annotated.notes);
+    write_lines(json, annotated);
+    if (annotated.code) write_code(json, annotated);
+  });
+  return json.text();
 }
 
 }  // namespace sampan::reports

@@ -1,4 +1,4 @@
-// What changed between two runs: for the terminal, and as data.
+// The changes between two runs: for the terminal and as data.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace sampan::reports {
 // `options`: top, width, colour, notes.
 std::string diff_page(const profile::View& view, const profile::Diff& diff,
                       const PageOptions& options);
-// One object; docs/diff-json.md says what is in it.
+// One object, see docs/diff-json.md.
 std::string diff_json(const profile::View& view, const profile::Diff& diff,
                       const std::vector<std::string>& notes = {});
 

@@ -1,16 +1,15 @@
-// The flat table: functions, or what else was asked for.
+// The flat table of functions, or of whatever options.by says.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <functional>
 #include <tuple>
 
+#include "base/text/readable.h"
 #include "profile/flat.h"
 #include "profile/frames.h"
-#include "reports/function_cell.h"
 #include "reports/sections.h"
 #include "reports/table.h"
-#include "reports/text.h"
 
 namespace sampan::reports {
 namespace {
@@ -27,7 +26,7 @@ std::string module_cell(const Profile& profile, const FlatRow& row) {
   return printable(module_name(profile, row.module));
 }
 
-// What tells a row from others, for tables of one kind: its columns, and the cells of a row.
+// The identifying columns of a kind of table, and the cells of a row.
 struct Kind {
   std::string_view noun;
   std::vector<Column> columns;
@@ -87,7 +86,7 @@ Kind kind_of(const Profile& profile, const PageOptions& options) {
   return {};
 }
 
-// By name: the first cell that is one.
+// Sorting by name uses the first identifying cell.
 std::string_view name_of(const Profile& profile, const FlatRow& row) {
   if (row.function != profile::kNone) return function_name(profile, row.function);
   if (row.thread != profile::kNone) return profile.threads[row.thread].name;
@@ -102,7 +101,7 @@ void sort_rows(const Profile& profile, Sort sort, std::vector<FlatRow>& rows) {
                      [&](const FlatRow& a, const FlatRow& b) { return key(a) < key(b); });
   };
   switch (sort) {
-    case Sort::kSelf: break;  // that is how flat_table gives them
+    case Sort::kSelf: break;  // the order of flat_table()
     case Sort::kTotal: by([](const FlatRow& row) { return ~row.total.ns; }); break;
     case Sort::kSamples: by([](const FlatRow& row) { return ~row.self.samples; }); break;
     case Sort::kName: by([&](const FlatRow& row) { return name_of(profile, row); }); break;

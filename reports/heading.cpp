@@ -5,26 +5,25 @@
 #include <algorithm>
 #include <ctime>
 
+#include "base/text/readable.h"
+#include "profile/profile.h"
 #include "profile/rates.h"
-#include "reports/outcome.h"
-#include "reports/rates.h"
+#include "profile/sections.h"
 #include "reports/sections.h"
-#include "reports/text.h"
 #include "wire/loss.h"
-#include "wire/stop_reason.h"
 
 namespace sampan::reports {
 namespace {
 
-// Achieved rates within this of the rate asked need no explanation: the weights of so few samples
-// vary by as much.
+// Achieved rates that differ less from the requested rate need no explanation: the weights of few
+// samples vary as much.
 constexpr double kRateTolerance = 0.05;
-// Below this share, what a report says may be misleading, and it stands out.
+// Below this share, a report may be misleading, so it is emphasized.
 constexpr double kLowShare = 0.9;
 
 enum class Tone { kPlain, kWarning };
 
-// "  name      text", the text in lines that begin below each other.
+// "  name      text", with the lines of the text aligned.
 std::string item(const Context& context, std::string_view name, std::string_view text,
                  Tone tone = Tone::kPlain) {
   constexpr size_t kIndent = 12;
@@ -36,7 +35,7 @@ std::string item(const Context& context, std::string_view name, std::string_view
   return result;
 }
 
-std::string start_time(uint64_t unix_ns) {
+std::string start_time(UnixNs unix_ns) {
   const auto seconds = static_cast<std::time_t>(unix_ns / 1'000'000'000);
   return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(seconds));
 }
@@ -47,7 +46,7 @@ std::string command_line(const profile::Session& session) {
   return printable(text.empty() ? session.program : text);
 }
 
-// The command, as much of it as fits beside the time.
+// As much of the command as fits beside the time.
 std::string title(const Context& context) {
   const profile::Session& session = context.profile().session;
   const std::string time = start_time(session.start_unix_ns);
@@ -76,7 +75,7 @@ std::string outcome(const Context& context) {
   return item(context, "ran", text);
 }
 
-// How long sampling was off, of the time that there was.
+// How long sampling was off, and the whole time.
 std::string pauses(const Context& context) {
   const profile::Profile& profile = context.profile();
   if (profile.markers.pauses.empty()) return "";
@@ -85,8 +84,8 @@ std::string pauses(const Context& context) {
     paused_ns += pause.end_ns - pause.begin_ns;
   }
   for (const profile::Process& process : profile.processes) {
-    const uint64_t end_ns = process.end_ns.value_or(profile.duration_ns());
-    lived_ns += end_ns - std::min(end_ns, process.start_ns);
+    const SessionNs end_ns = process.end_ns.value_or(profile.duration_ns());
+    lived_ns += end_ns.since(process.start_ns);
   }
   std::string text = fmt::format("{} s of {} s", seconds(paused_ns), seconds(lived_ns));
   if (profile.processes.size() > 1)
@@ -94,7 +93,7 @@ std::string pauses(const Context& context) {
   return item(context, "paused", text + ": without samples, and not counted");
 }
 
-// What it was merged of; of many, the first.
+// The merged recordings, or the first of many.
 std::string origins(const Context& context) {
   constexpr size_t kNamed = 4;
   const std::vector<profile::Origin>& all = context.profile().origins;
@@ -107,7 +106,7 @@ std::string origins(const Context& context) {
   return item(context, "merged", printable(text + (all.size() > kNamed ? ", …" : "")));
 }
 
-// From outside. The shim, which is the usual, needs no word.
+// Engines outside the target. The shim is the default and is not mentioned.
 std::string engine(const Context& context) {
   const std::string& name = context.profile().session.engine;
   return name == "preload" ? "" : item(context, "engine", name);
@@ -127,7 +126,7 @@ std::string why_slower(const Context& context) {
 
 std::string rate(const Context& context) {
   const uint32_t held = profile::rate_range(context.profile()).lowest_hz;
-  std::string text = rate_text(context.profile());
+  std::string text = profile::rate_text(context.profile());
   if (context.summary.sampled.samples != 0) {
     const double achieved = context.summary.achieved_rate_hz();
     text += fmt::format(", {:.0f} Hz achieved", achieved);
@@ -138,12 +137,12 @@ std::string rate(const Context& context) {
 }
 
 std::string cost(const Context& context) {
-  const std::string text = cost_text(context.profile());
+  const std::string text = profile::cost_text(context.profile());
   return text.empty() ? "" : item(context, "cost", text);
 }
 
 std::string samples(const Context& context) {
-  const Summary& summary = context.summary;
+  const profile::Summary& summary = context.summary;
   const uint64_t all = summary.total().samples;
   if (all == 0) return item(context, "samples", "none");
   std::string text = count(all) + ", carrying ";

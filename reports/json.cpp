@@ -5,14 +5,15 @@
 #include <utility>
 #include <vector>
 
+#include "base/text/json_writer.h"
+#include "base/text/readable.h"
 #include "profile/flat.h"
 #include "profile/frames.h"
+#include "profile/profile.h"
 #include "profile/rates.h"
 #include "profile/sections.h"
-#include "reports/json_writer.h"
+#include "profile/summary.h"
 #include "reports/report.h"
-#include "reports/summary.h"
-#include "reports/text.h"
 #include "wire/loss.h"
 
 namespace sampan::reports {
@@ -22,7 +23,8 @@ namespace {
 double in_seconds(uint64_t ns) {
   return static_cast<double>(ns) / 1e9;
 }
-std::optional<double> in_seconds(std::optional<uint64_t> ns) {
+template <typename Ns>
+std::optional<double> in_seconds(const std::optional<Ns>& ns) {
   return ns ? std::optional(in_seconds(*ns)) : std::nullopt;
 }
 
@@ -37,7 +39,7 @@ void write_cost(Json& json, const profile::Profile& profile) {
   });
 }
 
-void write_session(Json& json, const profile::Profile& profile, const Summary& summary) {
+void write_session(Json& json, const profile::Profile& profile, const profile::Summary& summary) {
   json.member("program", profile.session.program);
   json.member("command", profile.session.command);
   json.member("start_time", iso_8601(profile.session.start_unix_ns));
@@ -45,7 +47,7 @@ void write_session(Json& json, const profile::Profile& profile, const Summary& s
   json.member("clock", profile.session.clock);
   json.member("rate_hz", profile.session.rate_hz);
   json.member("achieved_rate_hz", summary.achieved_rate_hz());
-  json.objects("rates", profile.rates.changes, [&](const recording::RateChange& change) {
+  json.objects("rates", profile.rates.changes, [&](const profile::RateChange& change) {
     json.member("from_s", in_seconds(change.time_ns));
     json.member("rate_hz", change.rate_hz);
     json.member("governed", change.governed);
@@ -82,8 +84,8 @@ void write_lost(Json& json, const profile::Profile& profile) {
   });
 }
 
-void write_processes(Json& json, const profile::Profile& profile, const Summary& summary) {
-  json.objects("processes", summary.processes, [&](const ProcessSummary& row) {
+void write_processes(Json& json, const profile::Profile& profile, const profile::Summary& summary) {
+  json.objects("processes", summary.processes, [&](const profile::ProcessSummary& row) {
     const profile::Process& process = profile.processes[row.process];
     json.member("pid", process.pid);
     json.member("parent", process.parent_pid);
@@ -98,8 +100,8 @@ void write_processes(Json& json, const profile::Profile& profile, const Summary&
   });
 }
 
-void write_threads(Json& json, const profile::Profile& profile, const Summary& summary) {
-  json.objects("threads", summary.threads, [&](const ThreadSummary& row) {
+void write_threads(Json& json, const profile::Profile& profile, const profile::Summary& summary) {
+  json.objects("threads", summary.threads, [&](const profile::ThreadSummary& row) {
     const profile::Thread& thread = profile.threads[row.thread];
     json.member("pid", profile.processes[thread.process].pid);
     json.member("tid", thread.tid);
@@ -177,7 +179,7 @@ void write_functions(Json& json, const profile::View& view) {
 
 std::string json(const profile::View& view, const std::vector<std::string>& notes) {
   const profile::Profile& profile = *view.profile;
-  const Summary summary = summarize(view);
+  const profile::Summary summary = profile::summarize(view);
   std::vector<std::string> all_notes;
   if (profile.end && !profile.end->note.empty()) all_notes.push_back(profile.end->note);
   all_notes.insert(all_notes.end(), notes.begin(), notes.end());

@@ -1,15 +1,15 @@
-// The table of sections that the program named, the one of the longest occurrence first. A view of
-// one section has none.
+// The table of the program's sections, those with the longest occurrences first. A view of one
+// section has no such table.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "base/text/readable.h"
 #include "profile/sections.h"
 #include "reports/sections.h"
 #include "reports/table.h"
-#include "reports/text.h"
 
 namespace sampan::reports {
 namespace {

@@ -1,8 +1,12 @@
-#include "reports/report.h"
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 #include <vector>
 
+#include "reports/report.h"
 #include "reports/sections.h"
 
 namespace sampan::reports {
@@ -17,11 +21,12 @@ std::string files_section(const Context& context) {
   return text.empty() ? text : context.style.heading("Files") + "\n" + text;
 }
 
-// Without the threads that only wait: they would drown the others.
+// Without the threads that only wait, because they would hide the others.
 profile::View busy_part(const Context& context) {
   profile::View busy = context.view;
   std::vector<bool> idle(context.profile().threads.size());
-  for (const ThreadSummary& row : context.summary.threads) idle[row.thread] = row.only_waits();
+  for (const profile::ThreadSummary& row : context.summary.threads)
+    idle[row.thread] = row.only_waits();
   std::erase_if(busy.threads, [&](uint32_t thread) { return idle[thread]; });
   std::erase_if(busy.samples,
                 [&](uint32_t sample) { return idle[context.profile().samples[sample].thread]; });
@@ -37,21 +42,21 @@ std::string chosen_section(const Context& context) {
 std::string main_section(const Context& context) {
   if (!hide_idle(context)) return chosen_section(context);
   const profile::View busy = busy_part(context);
-  const Summary summary = summarize(busy);
+  const profile::Summary summary = profile::summarize(busy);
   return chosen_section({busy, summary, context.options, context.style});
 }
 
 }  // namespace
 
 bool hide_idle(const Context& context) {
-  const std::vector<ThreadSummary>& threads = context.summary.threads;
-  const auto only_waits = [](const ThreadSummary& row) { return row.only_waits(); };
+  const std::vector<profile::ThreadSummary>& threads = context.summary.threads;
+  const auto only_waits = [](const profile::ThreadSummary& row) { return row.only_waits(); };
   return !context.options.idle && std::any_of(threads.begin(), threads.end(), only_waits) &&
          !std::all_of(threads.begin(), threads.end(), only_waits);
 }
 
 std::string page(const profile::View& view, const PageOptions& options) {
-  const Summary summary = summarize(view);
+  const profile::Summary summary = profile::summarize(view);
   const Context context{view, summary, options, Style(options.colour)};
   std::string text;
   for (const std::string& section :
@@ -62,6 +67,33 @@ std::string page(const profile::View& view, const PageOptions& options) {
     text += section;
   }
   return text;
+}
+
+namespace {
+
+constexpr unsigned kWidth = 80;  // of what is no terminal
+constexpr unsigned kNarrowest = 60;
+
+bool is_set(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+}  // namespace
+
+PageOptions page_options_for(FILE* stream) {
+  PageOptions options;
+  options.width = kWidth;
+  const int descriptor = fileno(stream);
+  if (isatty(descriptor) == 0) return options;
+  winsize size{};
+  if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col != 0) {
+    options.width = std::max<unsigned>(size.ws_col, kNarrowest);
+  }
+  const char* const terminal = std::getenv("TERM");
+  const bool dumb = terminal == nullptr || std::string_view(terminal) == "dumb";
+  options.colour = !dumb && !is_set("NO_COLOR");  // https://no-color.org
+  return options;
 }
 
 }  // namespace sampan::reports

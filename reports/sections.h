@@ -1,41 +1,42 @@
-// The parts of the page, each a text of whole lines, or empty when there is nothing to say.
+// The parts of the page. Each is a text of whole lines, or empty.
 #pragma once
 
 #include <string>
 
+#include "profile/summary.h"
 #include "reports/report.h"
-#include "reports/style.h"
-#include "reports/summary.h"
+#include "reports/table.h"
 
 namespace sampan::reports {
 
-// What a section is made of.
+// The inputs of all sections.
 struct Context {
   const profile::View& view;
-  const Summary& summary;
+  const profile::Summary& summary;
   const PageOptions& options;
   Style style;
 
   const profile::Profile& profile() const { return *view.profile; }
 };
 
-// Whether threads that only wait are left out: unless they were asked for, or there are no others.
+// Whether threads that only wait are left out. They are shown if the options say so, or if there
+// are no others.
 bool hide_idle(const Context& context);
 
-// heading.cpp: what ran, how long, how well it was sampled, what was lost.
+// heading.cpp: the program, its duration, the quality of the samples, losses.
 std::string heading(const Context& context);
 // threads.cpp
 std::string threads_section(const Context& context);
 std::string processes_section(const Context& context);  // empty for a single process
-// waits.cpp: in what was waited, by threads of one name together. Empty without waiting samples.
+// waits.cpp: what threads waited in; threads of one name together. Empty without waiting samples.
 std::string waits_section(const Context& context);
-// named_sections.cpp: those of the program. Empty where it named none.
+// named_sections.cpp: sections of the program. Empty if it has none.
 std::string named_sections_section(const Context& context);
-// functions.cpp: the flat table, of functions or of what else options.by says.
+// functions.cpp: the flat table of functions, or of whatever options.by says.
 std::string flat_section(const Context& context);
-// tree.cpp
+// tree.cpp: the call tree, or the callers of functions.
 std::string tree_section(const Context& context);
-// callers.cpp: throws Error when no function's name contains options.callers.
+// Throws Error when no function's name contains options.callers.
 std::string callers_section(const Context& context);
 
 }  // namespace sampan::reports

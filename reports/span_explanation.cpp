@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
+#include "base/text/json_writer.h"
+#include "base/text/readable.h"
 #include "profile/frames.h"
-#include "reports/function_cell.h"
-#include "reports/json_writer.h"
-#include "reports/marker_losses.h"
+#include "profile/markers.h"
 #include "reports/spans.h"
-#include "reports/style.h"
 #include "reports/table.h"
-#include "reports/text.h"
 
 namespace sampan::reports {
 namespace {
@@ -18,7 +16,7 @@ using profile::SpanCause;
 using profile::SpanExplanation;
 using profile::SpanMeans;
 
-// Without it, of the time that slow spans take longer, this part off the CPU is worth a word.
+// A remark is made if at least this part of the extra time of slow spans is off the CPU.
 constexpr double kMuch = 0.5;
 
 std::string means_table(const profile::Profile& profile, const SpanExplanation& explanation,
@@ -78,7 +76,7 @@ std::string causes_table(const profile::Profile& profile, const SpanExplanation&
   return text;
 }
 
-// What a person should know beside the tables.
+// Remarks beside the tables.
 std::vector<std::string> sentences(const profile::Profile& profile,
                                    const SpanExplanation& explanation) {
   std::vector<std::string> result;
@@ -104,7 +102,7 @@ std::vector<std::string> sentences(const profile::Profile& profile,
                     "with --clock wall to see what they wait for",
                     duration(std::min(off_ns, longer_ns)), duration(longer_ns)));
   }
-  const std::vector<std::string> losses = marker_losses(profile);
+  const std::vector<std::string> losses = profile::marker_losses(profile);
   result.insert(result.end(), losses.begin(), losses.end());
   return result;
 }

@@ -1,14 +1,40 @@
+#include "reports/spans.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "reports/spans.h"
-#include "reports/style.h"
+#include "base/text/csv_row.h"
+#include "base/text/json_writer.h"
+#include "base/text/readable.h"
+#include "profile/markers.h"
 #include "reports/table.h"
-#include "reports/text.h"
 
 namespace sampan::reports {
+
+std::vector<std::string> SpanReport::notes() const {
+  std::vector<std::string> notes;
+  uint64_t closed[vocabulary::kClosedCount] = {};
+  for (const profile::SpanRow& row : table.rows) {
+    for (size_t i = 0; i < row.closed.size(); ++i) closed[i] += row.closed[i];
+  }
+  const auto say_closed = [&](profile::Closed how, const char* what) {
+    const uint64_t n = closed[static_cast<size_t>(how)];
+    if (n != 0)
+      notes.push_back(fmt::format("{} open when {} ended: counted up to there",
+                                  plural(n, "span") + (n == 1 ? " was" : " were"), what));
+  };
+  say_closed(profile::Closed::kByThreadEnd, "the thread");
+  say_closed(profile::Closed::kByProcessEnd, "the process");
+  const std::vector<std::string> losses = profile::marker_losses(*view.profile);
+  notes.insert(notes.end(), losses.begin(), losses.end());
+  if (has_times() && !view.profile->has_waits()) {
+    notes.push_back("only CPU was sampled: --clock wall tells what spans wait for, too");
+  }
+  return notes;
+}
+
 namespace {
 
 using profile::SpanRow;
@@ -60,7 +86,7 @@ class SpansPage {
                        report_.tree ? "below those around them" : "most total time first");
   }
 
-  // Those with most total time; of a tree, what is below a row that is left out is left out, too.
+  // The rows with most total time; in a tree, rows below one that is left out are left out, too.
   void choose_rows() {
     std::vector<uint32_t> order(rows_.size());
     std::iota(order.begin(), order.end(), 0);
@@ -82,7 +108,7 @@ class SpansPage {
            (text.empty() ? "[no name]" : printable(text));
   }
 
-  // How many were not ended by the program. Empty where all were: the column is left out.
+  // How many spans the program did not end. Empty if none, which leaves the column out.
   static std::string open_text(const SpanRow& row) {
     return row.not_ended() == 0 ? "" : count(row.not_ended());
   }
@@ -153,6 +179,110 @@ class SpansPage {
 
 std::string spans_page(const SpanReport& report, const PageOptions& options) {
   return SpansPage(report, options).text();
+}
+
+namespace {
+
+std::string seconds_of(double ns) {
+  return fmt::format("{:.9f}", ns * 1e-9);
+}
+
+void add(const SpanSum& sum, CsvRow* row) {
+  row->seconds(sum.total_ns).seconds(sum.self_ns);
+  row->raw(seconds_of(sum.error_ns()));
+}
+
+}  // namespace
+
+std::string spans_csv(const SpanReport& report) {
+  std::string text = report.tree ? "row,parent,depth," : "";
+  text += "span,count,total_s,max_s,average_s,min_s,p50_s,p95_s,p99_s,not_ended";
+  if (report.has_times()) {
+    text +=
+        ",cpu_s,cpu_self_s,cpu_error_s,waiting_s,waiting_self_s,waiting_error_s,"
+        "runnable_s,runnable_self_s,runnable_error_s,samples";
+  }
+  text += '\n';
+  CsvRow csv;
+  for (uint32_t i = 0; i < report.table.rows.size(); ++i) {
+    const profile::SpanRow& row = report.table.rows[i];
+    if (report.tree) {
+      csv.number(i);
+      row.parent == profile::kNone ? csv.empty() : csv.number(row.parent);
+      csv.number(row.depth);
+    }
+    csv.text(report.view.profile->markers.texts[row.name]).number(row.count);
+    csv.seconds(row.total_ns).seconds(row.max_ns);
+    csv.raw(seconds_of(row.average_ns())).seconds(row.min_ns);
+    csv.seconds(row.p50_ns).seconds(row.p95_ns).seconds(row.p99_ns).number(row.not_ended());
+    if (report.has_times()) {
+      const profile::SpanTime& time = report.times[i];
+      for (const SpanSum* sum : {&time.cpu, &time.waiting, &time.runnable}) add(*sum, &csv);
+      csv.number(time.samples);
+    }
+    text += csv.end();
+  }
+  return text;
+}
+
+namespace {
+
+double in_seconds(uint64_t ns) {
+  return static_cast<double>(ns) * 1e-9;
+}
+
+void write_sum(Json& json, const char* key, const SpanSum& sum) {
+  json.key(key);
+  json.object([&] {
+    json.member("total", in_seconds(sum.total_ns));
+    json.member("self", in_seconds(sum.self_ns));
+    json.member("error", sum.error_ns() * 1e-9);
+  });
+}
+
+void write_row(Json& json, const SpanReport& report, uint32_t index) {
+  const SpanRow& row = report.table.rows[index];
+  json.member("name", report.view.profile->markers.texts[row.name]);
+  if (report.tree) {
+    json.key("parent");
+    row.parent == profile::kNone ? json.null() : json.value(row.parent);
+    json.member("depth", row.depth);
+  }
+  json.member("count", row.count);
+  json.member("total", in_seconds(row.total_ns));
+  json.member("max", in_seconds(row.max_ns));
+  json.member("average", row.average_ns() * 1e-9);
+  json.member("min", in_seconds(row.min_ns));
+  json.member("p50", in_seconds(row.p50_ns));
+  json.member("p95", in_seconds(row.p95_ns));
+  json.member("p99", in_seconds(row.p99_ns));
+  json.member("closed_by_thread_end", row.closed[1]);
+  json.member("closed_by_process_end", row.closed[2]);
+  json.member("across_threads", row.across);
+  if (!report.has_times()) return;
+  write_sum(json, "cpu", report.times[index].cpu);
+  write_sum(json, "waiting", report.times[index].waiting);
+  write_sum(json, "runnable", report.times[index].runnable);
+  json.member("samples", report.times[index].samples);
+}
+
+}  // namespace
+
+std::string spans_json(const SpanReport& report, const std::vector<std::string>& notes) {
+  Json json;
+  json.object([&] {
+    json.member("tree", report.tree);
+    std::vector<std::string> all = report.notes();
+    all.insert(all.end(), notes.begin(), notes.end());
+    json.member("notes", all);
+    json.key("spans");
+    json.array_of([&] {
+      for (uint32_t i = 0; i < report.table.rows.size(); ++i) {
+        json.object([&] { write_row(json, report, i); });
+      }
+    });
+  });
+  return json.text();
 }
 
 }  // namespace sampan::reports

@@ -1,8 +1,11 @@
 #include "reports/table.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "reports/text.h"
+#include "base/text/function_name.h"
+#include "base/text/readable.h"
+#include "profile/frames.h"
 
 namespace sampan::reports {
 namespace {
@@ -33,8 +36,8 @@ std::vector<size_t> Table::widths(size_t width) const {
   size_t total = 0;
   for (size_t i = 0; i < columns_.size(); ++i) {
     size_t widest = 0;
-    for (const Row& row : rows_) widest = std::max(widest, reports::columns(row.cells[i]));
-    if (widest != 0) widest = std::max(widest, reports::columns(columns_[i].title));
+    for (const Row& row : rows_) widest = std::max(widest, sampan::columns(row.cells[i]));
+    if (widest != 0) widest = std::max(widest, sampan::columns(columns_[i].title));
     result.push_back(widest);
     if (widest != 0) total += widest + kGap.size();
   }
@@ -45,7 +48,7 @@ std::vector<size_t> Table::widths(size_t width) const {
       if (minimum == 0 || result[i] <= minimum) continue;
       if (widest == columns_.size() || result[i] > result[widest]) widest = i;
     }
-    if (widest == columns_.size()) break;  // a terminal narrower than the table can be
+    if (widest == columns_.size()) break;  // the terminal is narrower than all minimums
     --result[widest];
   }
   return result;
@@ -58,15 +61,34 @@ std::string Table::line(const std::vector<std::string>& cells,
     if (widths[i] == 0) continue;
     const Column& column = columns_[i];
     std::string cell = cells[i];
-    if (reports::columns(cell) > widths[i]) {
+    if (sampan::columns(cell) > widths[i]) {
       cell = column.cut ? column.cut(cell, widths[i]) : cut_end(cell, widths[i]);
     }
-    const std::string padding(widths[i] - reports::columns(cell), ' ');
+    const std::string padding(widths[i] - sampan::columns(cell), ' ');
     result += kGap;
     result += column.left ? cell + padding : padding + cell;
   }
   result.erase(result.find_last_not_of(' ') + 1);
   return result;
+}
+
+Column function_column(const PageOptions& options, std::string title) {
+  Column column{.title = std::move(title), .left = true};
+  if (!options.full_names) {
+    column.minimum = 20;
+    column.cut = shorten;
+  }
+  return column;
+}
+
+std::string function_cell(const profile::Profile& profile, uint32_t function,
+                          const PageOptions& options) {
+  const std::string_view name = function_name(profile, function);
+  return printable(options.full_names ? std::string(name) : short_name(name));
+}
+
+std::string fitted_name(std::string_view cell, size_t width, const PageOptions& options) {
+  return options.full_names ? std::string(cell) : shorten(cell, width);
 }
 
 }  // namespace sampan::reports

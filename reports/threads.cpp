@@ -1,14 +1,13 @@
-// The tables of threads and of processes, busiest first: true CPU beside sampled CPU, or, of a
-// recording with waits, what became of their time.
+// The tables of threads and of processes, busiest first: true CPU and sampled CPU or, with waits,
+// how their time was divided.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <functional>
 
-#include "reports/outcome.h"
+#include "base/text/readable.h"
 #include "reports/sections.h"
 #include "reports/table.h"
-#include "reports/text.h"
 
 namespace sampan::reports {
 namespace {
@@ -25,19 +24,19 @@ std::string coverage(uint64_t sampled_ns, std::optional<uint64_t> cpu_ns) {
   return percent(static_cast<double>(sampled_ns), static_cast<double>(*cpu_ns));
 }
 
-// What the table says of a thread.
+// The row of a thread.
 struct Figure {
   const char* title;
-  std::function<std::string(const ThreadSummary&)> cell;
+  std::function<std::string(const profile::ThreadSummary&)> cell;
 };
 
 std::vector<Figure> figures_of(const Context& context) {
-  const auto cpu_s = [](const ThreadSummary& row) {
+  const auto cpu_s = [](const profile::ThreadSummary& row) {
     return optional_seconds(row.cpu_ns ? row.cpu_ns : row.sampled.ns);
   };
-  const auto samples = [](const ThreadSummary& row) { return count(row.samples()); };
+  const auto samples = [](const profile::ThreadSummary& row) { return count(row.samples()); };
   if (context.view.is_of_wall_time()) {
-    const auto share = [](uint64_t ns, const ThreadSummary& row) {
+    const auto share = [](uint64_t ns, const profile::ThreadSummary& row) {
       return percent(static_cast<double>(ns), static_cast<double>(row.wall_ns()));
     };
     return {{"wall s", [](const auto& row) { return seconds(row.wall_ns()); }},
@@ -62,6 +61,14 @@ std::vector<Figure> figures_of(const Context& context) {
            }}};
 }
 
+// How a process ended: "0", "SIGSEGV", "exec", "lives", "-".
+std::string outcome_cell(const profile::Process& process) {
+  if (process.exit_signal) return signal_name(*process.exit_signal);
+  if (process.exit_status) return std::to_string(*process.exit_status);
+  if (process.lives_on) return "lives";
+  return process.replaced ? "exec" : "-";
+}
+
 std::string folded(const Context& context, size_t n, std::string_view noun, uint64_t cpu_ns) {
   const std::string text =
       fmt::format("  and {} more {}, {} s of CPU", count(n), plural_of(n, noun), seconds(cpu_ns));
@@ -71,7 +78,7 @@ std::string folded(const Context& context, size_t n, std::string_view noun, uint
 }  // namespace
 
 std::string threads_section(const Context& context) {
-  const Summary& summary = context.summary;
+  const profile::Summary& summary = context.summary;
   if (summary.threads.empty()) return "";
   const bool several_processes = summary.processes.size() > 1;
   std::vector<Column> columns = {{.title = "tid"},
@@ -81,15 +88,15 @@ std::string threads_section(const Context& context) {
   for (const Figure& figure : figures) columns.push_back({.title = figure.title});
   Table table(std::move(columns));
 
-  std::vector<ThreadSummary> rows = summary.threads;
+  std::vector<profile::ThreadSummary> rows = summary.threads;
   const size_t idle =
       hide_idle(context)
-          ? std::erase_if(rows, [](const ThreadSummary& row) { return row.only_waits(); })
+          ? std::erase_if(rows, [](const profile::ThreadSummary& row) { return row.only_waits(); })
           : 0;
   const double all_ns = static_cast<double>(summary.cpu_ns.value_or(summary.sampled.ns));
   const size_t shown = rows.size() > kShownThreads + 1 ? kShownThreads : rows.size();
   for (size_t i = 0; i < shown; ++i) {
-    const ThreadSummary& row = rows[i];
+    const profile::ThreadSummary& row = rows[i];
     const profile::Thread& thread = context.profile().threads[row.thread];
     std::vector<std::string> cells = {std::to_string(thread.tid), printable(thread.name)};
     if (several_processes) {
@@ -116,9 +123,11 @@ std::string threads_section(const Context& context) {
 }
 
 std::string processes_section(const Context& context) {
-  std::vector<ProcessSummary> processes = context.summary.processes;
+  std::vector<profile::ProcessSummary> processes = context.summary.processes;
   if (processes.size() < 2) return "";
-  const auto cpu_of = [](const ProcessSummary& row) { return row.cpu_ns.value_or(row.sampled.ns); };
+  const auto cpu_of = [](const profile::ProcessSummary& row) {
+    return row.cpu_ns.value_or(row.sampled.ns);
+  };
   std::stable_sort(processes.begin(), processes.end(),
                    [&](const auto& a, const auto& b) { return cpu_of(a) > cpu_of(b); });
   Table table({{.title = "pid"},
@@ -131,7 +140,7 @@ std::string processes_section(const Context& context) {
   const size_t shown = processes.size() > kShownThreads + 1 ? kShownThreads : processes.size();
   uint64_t folded_ns = 0;
   for (size_t i = 0; i < processes.size(); ++i) {
-    const ProcessSummary& row = processes[i];
+    const profile::ProcessSummary& row = processes[i];
     if (i >= shown) {
       folded_ns += cpu_of(row);
       continue;
@@ -139,7 +148,7 @@ std::string processes_section(const Context& context) {
     const profile::Process& process = context.profile().processes[row.process];
     table.add({std::to_string(process.pid), std::to_string(process.parent_pid),
                printable(process.name), seconds(cpu_of(row)), coverage(row.sampled.ns, row.cpu_ns),
-               count(row.samples), ended_briefly(process)});
+               count(row.samples), outcome_cell(process)});
   }
   std::string text =
       context.style.heading("Processes") + "\n" + table.text(context.options.width, context.style);

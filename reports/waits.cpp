@@ -1,4 +1,4 @@
-// The table of waits: threads of one name are a pool, and share a row for each thing they wait in.
+// The table of waits. Threads of one name are a pool with one row for each wait.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,9 +8,9 @@
 #include <tuple>
 #include <vector>
 
+#include "base/text/readable.h"
 #include "reports/sections.h"
 #include "reports/table.h"
-#include "reports/text.h"
 
 namespace sampan::reports {
 namespace {
@@ -45,7 +45,7 @@ std::vector<Row> rows_of(const profile::View& view) {
   return sorted;
 }
 
-// As the frame is called, but for its brackets.
+// The name of the frame, without its brackets.
 std::string what(const profile::Wait& wait) {
   const std::string name = profile::wait_name(wait);
   return printable(name.substr(1, name.size() - 2));

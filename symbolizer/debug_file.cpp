@@ -1,17 +1,39 @@
 #include "symbolizer/debug_file.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <span>
 #include <utility>
 
 #include "base/error.h"
-#include "dwarf/split_package.h"
 #include "symbolizer/module_files.h"
 
 namespace sampan::symbolizer {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+fs::path compiled_path(const dwarf::Unit& unit) {
+  return unit.directory() != nullptr ? fs::path(unit.directory()) / unit.dwo_name()
+                                     : fs::path(unit.dwo_name());
+}
+
+}  // namespace
+
+std::string MissingSplits::text() const {
+  if (count == 1) return fmt::format("1 .dwo file is missing ({})", first);
+  return fmt::format("{} .dwo files are missing (such as {})", count, first);
+}
+
+std::string MissingSplits::advice(const std::string& program) {
+  return fmt::format(
+      "keep .dwo files where the compiler put them or beside the program, or pack them into "
+      "{0}.dwp: dwp -e {0}",
+      program);
+}
 
 DebugFile::DebugFile(const ElfFile& elf, std::string beside,
                      const std::vector<std::string>& debug_directories)
@@ -20,7 +42,7 @@ DebugFile::DebugFile(const ElfFile& elf, std::string beside,
   file_.emplace(sections_.sections, supplementary_file_ ? &*supplementary_file_ : nullptr);
 }
 
-// By .gnu_debugaltlink, which has a path and the build-id of what has to be there.
+// .gnu_debugaltlink contains a path and the build-id of the file.
 void DebugFile::open_supplementary(const std::vector<std::string>& debug_directories) {
   const dwarf::Bytes link = sections_.alt_link;
   const auto end = std::ranges::find(link, 0);
@@ -39,7 +61,7 @@ void DebugFile::open_supplementary(const std::vector<std::string>& debug_directo
         return;
       }
     } catch (const Error&) {
-      // Not there, or not readable: perhaps at the next place.
+      // Missing or unreadable: try the next place.
     }
     supplementary_.reset();
   }
@@ -53,7 +75,7 @@ DebugFile::Functions DebugFile::functions_of(const dwarf::Unit& unit) const {
   return known->second;
 }
 
-size_t DebugFile::missing_splits() const {
+MissingSplits DebugFile::missing_splits() const {
   const std::scoped_lock lock(mutex_);
   return missing_splits_;
 }
@@ -64,9 +86,12 @@ DebugFile::Functions DebugFile::open_split(const dwarf::Unit& unit) const {
     if (split == nullptr) split = open_split_file(unit);
     if (split != nullptr) return {split_units_.back().get(), split};
   } catch (const Error&) {
-    // Damaged is as good as missing.
+    // A damaged file counts as missing.
   }
-  ++missing_splits_;
+  std::string path = compiled_path(unit);
+  if (missing_splits_.count++ == 0 || path < missing_splits_.first) {
+    missing_splits_.first = std::move(path);
+  }
   return {&*file_, &unit};
 }
 
@@ -89,9 +114,8 @@ const dwarf::Unit* DebugFile::find_in_package(const dwarf::Unit& unit) const {
 
 // Where the compiler put it, else beside the program.
 const dwarf::Unit* DebugFile::open_split_file(const dwarf::Unit& unit) const {
-  const fs::path name = unit.dwo_name();
-  const fs::path compiled = unit.directory() != nullptr ? unit.directory() / name : name;
-  for (const fs::path& place : {compiled, fs::path(beside_).parent_path() / name.filename()}) {
+  const fs::path compiled = compiled_path(unit);
+  for (const fs::path& place : {compiled, fs::path(beside_).parent_path() / compiled.filename()}) {
     try {
       auto loaded = std::make_unique<Loaded>(place);
       split_files_.push_back(std::move(loaded));

@@ -1,7 +1,7 @@
-// The debug information of one file, with what it keeps elsewhere: the file that dwz moved common
-// parts to, and the .dwo files or the .dwp file of what was compiled with -gsplit-dwarf.
+// The debug information of one file, including what is kept elsewhere: the file that dwz moved
+// common parts to, and the .dwo files or the .dwp file of code compiled with -gsplit-dwarf.
 //
-// Any number of threads may ask at once.
+// Any number of threads may use one DebugFile.
 #pragma once
 
 #include <cstdint>
@@ -12,29 +12,40 @@
 #include <string>
 #include <vector>
 
-#include "dwarf/file.h"
 #include "symbolizer/debug_sections.h"
+#include "symbolizer/dwarf/file.h"
 #include "symbolizer/elf_file.h"
 
 namespace sampan::symbolizer {
 
+// Split units that were needed and not found.
+struct MissingSplits {
+  size_t count = 0;
+  std::string first;  // as compiled; the first in alphabetical order
+
+  // "2 .dwo files are missing (such as /build/a.dwo)"
+  std::string text() const;
+  // How to supply them. `program`: the path of the file that ran.
+  static std::string advice(const std::string& program);
+};
+
 class DebugFile {
  public:
-  // `elf` must outlive this object. `beside`: the program, where its .dwp file would be. Throws
-  // Error, without the path, where the sections cannot be read.
+  // `elf` must outlive this object. `beside`: the program; its .dwp file would be beside it. Throws
+  // Error, without the path, if the sections cannot be read.
   DebugFile(const ElfFile& elf, std::string beside,
             const std::vector<std::string>& debug_directories);
 
   const dwarf::File& file() const { return *file_; }
-  // The file and the unit that hold the functions of a unit: itself, unless it was split. Itself,
-  // too, where the split one is not to be found.
+  // The file and unit with the functions of a unit: the unit itself, or its split unit if it has
+  // one that can be found.
   struct Functions {
     const dwarf::File* file;
     const dwarf::Unit* unit;
   };
   Functions functions_of(const dwarf::Unit& unit) const;
-  // How many split units were needed and not found.
-  size_t missing_splits() const;
+  // The split units that functions_of() did not find.
+  MissingSplits missing_splits() const;
 
  private:
   struct Loaded {
@@ -62,7 +73,7 @@ class DebugFile {
   mutable std::vector<std::unique_ptr<Loaded>> split_files_;
   mutable std::vector<std::unique_ptr<dwarf::File>> split_units_;
   mutable Splits splits_;
-  mutable size_t missing_splits_ = 0;
+  mutable MissingSplits missing_splits_;
 };
 
 }  // namespace sampan::symbolizer

@@ -20,20 +20,20 @@ namespace {
 
 using dwarf::Bytes;
 
-// A small file cannot ask for much memory: zlib makes of a byte at most 1032. Zstd makes more, and
-// of debug information never does.
+// Limits how much memory a small file can demand: zlib expands at most 1032 times. Zstd can expand
+// more, but never does for debug information.
 constexpr uint64_t kMaxExpansion = 1032;
 constexpr uint64_t kMaxInflated = uint64_t{1} << 32;
 constexpr uint64_t kLargePage = uint64_t{1} << 21;
 constexpr uint32_t kZlib = 1, kZstd = 2;  // ELFCOMPRESS_*
 
 struct Stored {
-  Bytes bytes;               // as they are in the file, without a header of compression
-  uint32_t compression = 0;  // 0: none
-  uint64_t size = 0;         // inflated
+  Bytes bytes;               // as in the file, without a compression header
+  uint32_t compression = 0;  // 0: not compressed
+  uint64_t size = 0;         // after inflating
 };
 
-// Which of Sections a name stands for: ".debug_info", ".zdebug_info", ".debug_info.dwo".
+// The member of Sections for a name: ".debug_info", ".zdebug_info", ".debug_info.dwo".
 Bytes dwarf::Sections::*section_of(std::string_view name) {
   if (name.ends_with(".dwo")) name.remove_suffix(4);
   if (!name.starts_with(".debug_") && !name.starts_with(".zdebug_")) return nullptr;
@@ -84,7 +84,7 @@ Stored stored_bytes(std::string_view name, Elf_Scn* section, const GElf_Shdr& he
   return stored;
 }
 
-// In a third of zlib's time, because it has all of it at once.
+// libdeflate takes a third of zlib's time because it has the whole input at once.
 bool inflate_zlib(Bytes from, uint8_t* to, uint64_t size) {
   const std::unique_ptr<libdeflate_decompressor, void (*)(libdeflate_decompressor*)> decompressor(
       libdeflate_alloc_decompressor(), libdeflate_free_decompressor);
@@ -95,8 +95,8 @@ bool inflate_zlib(Bytes from, uint8_t* to, uint64_t size) {
          written == size;
 }
 
-// Pages of a mapped file that will not be read again need not stay in memory beside what was made
-// of them.
+// Pages of a mapped file that will not be read again need not stay in memory beside the inflated
+// bytes.
 void release_pages(Bytes bytes) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const uintptr_t begin = (reinterpret_cast<uintptr_t>(bytes.data()) + page - 1) / page * page;
@@ -110,7 +110,7 @@ bool inflate_zstd(Bytes from, uint8_t* to, uint64_t size) {
 
 }  // namespace
 
-// In large pages where there can be some: half of the time that a page takes is the kernel's.
+// In huge pages if possible: half of the cost of a page is the kernel's.
 DebugSections::Buffer DebugSections::allocate(uint64_t size) {
   const uint64_t rounded = (size / kLargePage + 1) * kLargePage;
   const bool is_large = size >= 2 * kLargePage;

@@ -1,5 +1,5 @@
-// The sections of debug information of an ELF file, inflated where they are compressed. Only those
-// that names and lines need: where variables are is often more than all of them.
+// The debug sections of an ELF file, inflated if they are compressed. Only those that names and
+// lines need: the sections about variables are often larger than all of these.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,17 @@
 #include <string_view>
 #include <vector>
 
-#include "dwarf/sections.h"
+#include "symbolizer/dwarf/sections.h"
 #include "symbolizer/elf_file.h"
 
 namespace sampan::symbolizer {
 
 struct DebugSections {
-  // Throws Error where a section that is compressed cannot be inflated.
+  // Throws Error if a compressed section cannot be inflated.
   explicit DebugSections(const ElfFile& file);
 
   dwarf::Sections sections;
-  dwarf::Bytes cu_index;  // of a package of split units
+  dwarf::Bytes cu_index;  // in a package of split units
   dwarf::Bytes alt_link;  // .gnu_debugaltlink: a path, NUL, a build-id
 
  private:
@@ -31,7 +31,7 @@ struct DebugSections {
   std::vector<Buffer> inflated_;
 };
 
-// What these sections have once inflated, of those that are compressed.
+// The size of the compressed sections after inflating, in bytes.
 uint64_t inflated_bytes(const ElfFile& file);
 
 }  // namespace sampan::symbolizer

@@ -29,24 +29,24 @@ double in_seconds(Clock::duration time) {
   return std::chrono::duration<double>(time).count();
 }
 
-// What is being waited for.
+// State of the request in progress.
 struct Wait {
-  Clock::time_point deadline;  // of all
-  Clock::duration patience;
+  Clock::time_point deadline;  // of all requests together
+  Clock::duration timeout;
   Clock::time_point last_news = Clock::now();
   long bytes = 0;
   bool was_stopped = false;
 };
 
-// debuginfod asks about once a second whether to go on. Until it knows the size of a file, what it
-// gives for bytes are turns of its loop.
+// debuginfod calls this about once a second. Until it knows the size of a file, `bytes` counts its
+// calls instead.
 bool is_over(Wait& wait, long bytes, long size) {
   const Clock::time_point now = Clock::now();
   if (size > 0 && bytes > wait.bytes) {
     wait.last_news = now;
     wait.bytes = bytes;
   }
-  wait.was_stopped = now > wait.deadline || now > wait.last_news + wait.patience;
+  wait.was_stopped = now > wait.deadline || now > wait.last_news + wait.timeout;
   return wait.was_stopped;
 }
 
@@ -79,27 +79,27 @@ std::shared_ptr<DebugServer> DebugServer::of_environment() {
 }
 
 DebugServer::DebugServer()
-    : patience_(seconds_of("DEBUGINFOD_TIMEOUT", kPatience)),
-      left_(seconds_of("DEBUGINFOD_MAXTIME", kMostTime)) {}
+    : timeout_(seconds_of("DEBUGINFOD_TIMEOUT", kTimeout)),
+      left_(seconds_of("DEBUGINFOD_MAXTIME", kMaxTime)) {}
 
 DebugServer::~DebugServer() = default;
 
 std::optional<std::string> DebugServer::find(std::span<const uint8_t> build_id) {
   const std::scoped_lock lock(mutex_);
   if (build_id.empty()) return std::nullopt;
-  if (!trouble_.empty()) {
-    ++in_vain_;
+  if (!error_.empty()) {
+    ++unanswered_;
     return std::nullopt;
   }
   try {
     if (library_ == nullptr) library_ = std::make_unique<Library>();
   } catch (const Error& error) {
-    trouble_ = error.what();
-    ++in_vain_;
+    error_ = error.what();
+    ++unanswered_;
     return std::nullopt;
   }
   const Clock::time_point begun = Clock::now();
-  Wait wait{.deadline = begun + left_, .patience = patience_};
+  Wait wait{.deadline = begun + left_, .timeout = timeout_};
   library_->set_data(library_->client, &wait);
   static const auto get_data = library_->get_data;
   library_->set_progress(library_->client, [](debuginfod_client* client, long done, long size) {
@@ -116,23 +116,23 @@ std::optional<std::string> DebugServer::find(std::span<const uint8_t> build_id) 
     return path;
   }
   if (result == -ENOENT && !wait.was_stopped) return std::nullopt;
-  ++in_vain_;
+  ++unanswered_;
   if (left_ == Clock::duration::zero()) {
-    trouble_ = "all the time that it may take is used";
-  } else if (taken >= patience_) {
-    trouble_ = fmt::format("it did not answer within {:.0f} s", in_seconds(taken));
+    error_ = "all the time that it may take is used";
+  } else if (taken >= timeout_) {
+    error_ = fmt::format("it did not answer within {:.0f} s", in_seconds(taken));
   } else {
-    trouble_ = strerror(-result);
+    error_ = strerror(-result);
   }
   return std::nullopt;
 }
 
 std::string DebugServer::problem() const {
   const std::scoped_lock lock(mutex_);
-  if (trouble_.empty()) return "";
+  if (error_.empty()) return "";
   const char* urls = std::getenv("DEBUGINFOD_URLS");
   return fmt::format("debuginfod at {}: {}; {} debug files were asked for in vain or not at all",
-                     urls != nullptr ? urls : "", trouble_, in_vain_);
+                     urls != nullptr ? urls : "", error_, unanswered_);
 }
 
 }  // namespace sampan::symbolizer

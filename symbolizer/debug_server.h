@@ -1,9 +1,10 @@
-// Debug files of servers, by build-id: debuginfod, asked only where DEBUGINFOD_URLS names one, by
-// the library of elfutils, which is loaded then and keeps what it was given in its own cache.
+// Debug files from servers, by build-id: debuginfod. A server is asked only if DEBUGINFOD_URLS
+// names one. elfutils' client library is loaded when it is needed, and keeps what it receives in
+// its own cache.
 //
-// A server that cannot be reached or says nothing for kPatience is not asked again, and all that is
-// asked takes at most kMostTime: so a server costs no more than that, once, however many modules
-// there are. Any number of threads may ask; they are served one by one.
+// A server that cannot be reached, or is silent for kTimeout, is not asked again, and all requests
+// together take at most kMaxTime. So a bad server costs that much once, whatever the number of
+// modules. Any number of threads may ask; they are served one by one.
 #pragma once
 
 #include <chrono>
@@ -18,20 +19,20 @@ namespace sampan::symbolizer {
 
 class DebugServer {
  public:
-  // debuginfod's own variables for the same count instead where they are set: DEBUGINFOD_TIMEOUT
-  // and DEBUGINFOD_MAXTIME, in seconds.
-  static constexpr std::chrono::seconds kPatience{5};
-  static constexpr std::chrono::seconds kMostTime{60};
+  // If debuginfod's own variables are set, they count instead: DEBUGINFOD_TIMEOUT and
+  // DEBUGINFOD_MAXTIME, in seconds.
+  static constexpr std::chrono::seconds kTimeout{5};
+  static constexpr std::chrono::seconds kMaxTime{60};
 
-  // Null where DEBUGINFOD_URLS names no server.
+  // Null if DEBUGINFOD_URLS names no server.
   static std::shared_ptr<DebugServer> of_environment();
   ~DebugServer();
   DebugServer(const DebugServer&) = delete;
   DebugServer& operator=(const DebugServer&) = delete;
 
-  // The path of the separate debug file; none where the server has none, or is not asked any more.
+  // The path of the separate debug file; none if the server has none, or is no longer asked.
   std::optional<std::string> find(std::span<const uint8_t> build_id);
-  // What went wrong and for how many files, a sentence; "" when all were answered.
+  // What went wrong, and for how many files, as a sentence; "" if all requests were answered.
   std::string problem() const;
 
  private:
@@ -40,9 +41,9 @@ class DebugServer {
 
   mutable std::mutex mutex_;
   std::unique_ptr<Library> library_;
-  std::string trouble_;  // why it is not asked any more
-  size_t in_vain_ = 0;   // files that were asked for in vain, or not at all
-  std::chrono::steady_clock::duration patience_, left_;
+  std::string error_;      // why the server is no longer asked
+  size_t unanswered_ = 0;  // files that were requested without an answer, or no longer requested
+  std::chrono::steady_clock::duration timeout_, left_;
 };
 
 }  // namespace sampan::symbolizer

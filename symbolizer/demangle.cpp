@@ -1,6 +1,6 @@
 #include "symbolizer/demangle.h"
 
-#define HAVE_DECL_BASENAME 1  // libiberty.h: glibc declares it, differently
+#define HAVE_DECL_BASENAME 1  // libiberty.h: glibc's declaration differs
 #include <libiberty/demangle.h>
 
 #include <algorithm>
@@ -13,11 +13,11 @@ namespace sampan::symbolizer {
 
 namespace {
 
-// libiberty refuses names of more than 1024 characters, which big templates have, unless its limit
-// is lifted; recursion then grows with the length, so there is a limit still.
+// libiberty refuses names of more than 1024 characters, which large templates have, unless its
+// limit is lifted. Its recursion then grows with the length, so a limit is still needed.
 constexpr size_t kSafeLength = 1024;
 constexpr size_t kMaxLength = 8192;
-// Names refer to parts of themselves: of each character of a hostile one may come any number.
+// Names refer to parts of themselves: a hostile name can expand without bound.
 constexpr size_t kMaxDemangled = size_t{1} << 20;
 struct TooLong {};
 
@@ -27,14 +27,14 @@ void append(const char* text, size_t size, void* name) {
   so_far.append(text, size);
 }
 
-// D's demangler cannot be stopped. n references to types make of a name at most 3^(n/3) such names.
+// D's demangler cannot be interrupted. n references to types can expand a name 3^(n/3) times.
 constexpr size_t kMaxReferences = 24;
 
 size_t references_to_types(std::string_view name) {
   size_t count = 0;
   for (size_t i = 0; i < name.size(); ++i) {
     if (name[i] != 'Q') continue;
-    // How far back, in base 26: all digits are capitals but the last.
+    // The distance back, in base 26: all digits but the last are capitals.
     size_t back = 0, end = i + 1;
     while (end < name.size() && name[end] >= 'A' && name[end] <= 'Z' && back < name.size()) {
       back = back * 26 + static_cast<size_t>(name[end++] - 'A');
@@ -44,7 +44,7 @@ size_t references_to_types(std::string_view name) {
     }
     const std::string_view target = name.substr(back <= i ? i - back : 0);
     const size_t digits = std::min(target.find_first_not_of("0123456789"), target.size());
-    count += digits == 0 || target.substr(digits).starts_with("__");  // a template's instance
+    count += digits == 0 || target.substr(digits).starts_with("__");  // an instance of a template
   }
   return count;
 }
@@ -55,7 +55,7 @@ std::string demangle_d(const char* mangled) {
   return name ? name.get() : mangled;
 }
 
-// With a number behind it, or without.
+// With or without a number after it.
 constexpr std::string_view kCloneSuffixes[] = {".cold",       ".part",        ".isra",
                                                ".constprop",  ".llvm",        ".lto_priv",
                                                ".localalias", ".local_alias", ".clone"};
@@ -68,14 +68,15 @@ std::string demangle(const char* mangled) {
   if (mangled[1] == 'D') return length <= kSafeLength ? demangle_d(mangled) : mangled;
   const int limit = length > kSafeLength ? DMGL_NO_RECURSE_LIMIT : 0;
   try {
-    // Rust first: a legacy Rust name is a valid C++ one.
+    // Rust first: a legacy Rust name is also a valid C++ name.
     std::string name;
     if (rust_demangle_callback(mangled, limit, append, &name) != 0) return name;
     name.clear();
     const int options = DMGL_PARAMS | DMGL_ANSI | limit;
     if (cplus_demangle_v3_callback(mangled, options, append, &name) != 0) return name;
   } catch (const TooLong&) {
-    // It passes through C, which keeps nothing then: both work in memory of their stack.
+    // Throws through C code, which holds no resources at that point: both demanglers use memory on
+    // the stack.
   }
   return mangled;
 }

@@ -1,6 +1,6 @@
 // One ELF file, opened for reading: a program, a library, a separate debug file, or the vdso.
 //
-// A handle belongs to one thread: libelf is not thread-safe.
+// Only one thread may use it: libelf is not thread-safe.
 #pragma once
 
 #include <libelf.h>
@@ -22,12 +22,12 @@ struct DebugLink {
 
 class ElfFile {
  public:
-  // Throws Error, "file not found" or the like, without the path.
+  // Throws Error ("file not found" or the like), without the path.
   explicit ElfFile(const std::string& path);
-  // An ELF image in memory, `name` for messages.
+  // An ELF image in memory. `name` is for messages.
   ElfFile(std::vector<char> image, std::string name);
 
-  bool is_mapped() const { return descriptor_ != nullptr; }  // else in memory of its own
+  bool is_mapped() const { return descriptor_ != nullptr; }  // else it is in memory of its own
   Elf* handle() const { return elf_.get(); }
   const std::string& path() const { return path_; }
   std::span<const uint8_t> build_id() const { return build_id_; }
@@ -35,11 +35,12 @@ class ElfFile {
   bool has_debug_info() const { return has_debug_info_; }
 
   struct Section {
-    std::span<const uint8_t> bytes;  // as they are in the file; empty: there is no such section
+    std::span<const uint8_t> bytes;  // as they are in the file; empty: no such section
     uint64_t svma = 0;
   };
   Section section(std::string_view name) const;
-  // What the file has of the segment around an address, from there to its end; empty: nothing.
+  // The file's bytes of the segment at `svma`, from there to the segment's end; empty if there are
+  // none.
   std::span<const uint8_t> bytes_at(uint64_t svma) const;
 
  private:
@@ -63,5 +64,11 @@ class ElfFile {
   std::vector<uint8_t> build_id_;
   bool has_debug_info_ = false;
 };
+
+// Symbols that Fedora and related distributions leave in stripped files: .gnu_debugdata is an ELF
+// file, compressed with xz, with a .symtab of the functions that are not in .dynsym (gdb's manual,
+// "Debugging information in a special section"). None if the file has no such section. Throws Error
+// if it is damaged or has more than 64 MB; the largest programs have a few.
+std::optional<ElfFile> mini_debug_info(const ElfFile& file);
 
 }  // namespace sampan::symbolizer

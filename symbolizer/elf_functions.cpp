@@ -1,16 +1,19 @@
-#include "symbolizer/elf_symbols.h"
+#include "symbolizer/elf_functions.h"
 
 #include <gelf.h>
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <tuple>
+#include <vector>
+
+#include "unwind/cfi.h"
 
 namespace sampan::symbolizer {
-
 namespace {
 
-// Sections that symbols of code may be in: the end of each, 0 for the others.
+// The end of each section that can contain symbols of code; 0 for other sections.
 std::vector<uint64_t> ends_of_code_sections(Elf* elf) {
   std::vector<uint64_t> ends;
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
@@ -98,7 +101,7 @@ void ElfSymbols::sort() {
     Symbol symbol = symbols_[i];
     for (; i < symbols_.size() && symbols_[i].begin == symbol.begin; ++i) {
       symbol.has_size = symbol.has_size || symbols_[i].has_size;
-      symbol.end = std::max(symbol.end, symbols_[i].end);  // an alias may lack the size
+      symbol.end = std::max(symbol.end, symbols_[i].end);  // an alias may have no size
     }
     if (symbol.end == symbol.begin) {
       if (symbol.begin < covered_until) continue;  // a label within a function
@@ -116,13 +119,120 @@ ElfSymbols::Found ElfSymbols::find(uint64_t svma) const {
   auto after =
       std::upper_bound(symbols_.begin(), symbols_.end(), svma,
                        [](uint64_t address, const Symbol& s) { return address < s.begin; });
-  // Mostly the last one that begins before; else a longer one around it.
+  // Usually the last one that begins before the address, else a longer one around it.
   while (after != symbols_.begin()) {
     const Symbol& symbol = *--after;
     if (svma < symbol.end) return {symbol.name, symbol.begin, symbol.end, symbol.has_size};
     if (svma >= symbol.max_end) break;
   }
   return {};
+}
+
+PltStubs::PltStubs(const ElfFile& file) : elf_(file.handle()) {
+  size_t names = 0;
+  if (elf_getshdrstrndx(elf_, &names) != 0) return;
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr) continue;
+    if (header.sh_type == SHT_RELA) relocations_.push_back(section);
+    const char* name = elf_strptr(elf_, names, header.sh_name);
+    if (header.sh_type != SHT_PROGBITS || name == nullptr ||
+        !std::string_view(name).starts_with(".plt")) {
+      continue;
+    }
+    const Elf_Data* data = elf_getdata(section, nullptr);
+    if (data == nullptr || data->d_buf == nullptr) continue;
+    const uint64_t entry_size = header.sh_entsize == 8 ? 8 : 16;
+    sections_.push_back(
+        {header.sh_addr, {static_cast<const uint8_t*>(data->d_buf), data->d_size}, entry_size});
+  }
+}
+
+void PltStubs::add_relocations(Elf_Scn* section) {
+  GElf_Shdr header, symbols_header;
+  Elf_Data* data = elf_getdata(section, nullptr);
+  if (gelf_getshdr(section, &header) == nullptr || data == nullptr || header.sh_entsize == 0)
+    return;
+  Elf_Scn* symbol_section = elf_getscn(elf_, header.sh_link);
+  Elf_Data* symbols = elf_getdata(symbol_section, nullptr);
+  if (symbols == nullptr || gelf_getshdr(symbol_section, &symbols_header) == nullptr) return;
+
+  const size_t count = std::min<size_t>(data->d_size / header.sh_entsize, INT32_MAX);
+  for (size_t i = 0; i < count; ++i) {
+    GElf_Rela relocation;
+    GElf_Sym symbol;
+    if (gelf_getrela(data, static_cast<int>(i), &relocation) == nullptr) return;
+    const auto type = GELF_R_TYPE(relocation.r_info);
+    if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
+    const auto index = static_cast<int>(GELF_R_SYM(relocation.r_info));
+    if (gelf_getsym(symbols, index, &symbol) == nullptr) continue;
+    const char* name = elf_strptr(elf_, symbols_header.sh_link, symbol.st_name);
+    if (name != nullptr && *name != '\0') functions_by_slot_.emplace(relocation.r_offset, name);
+  }
+}
+
+// There may be hundreds of thousands of relocations: they are read when the first stub is looked
+// up.
+const char* PltStubs::function_of_slot(uint64_t slot) {
+  for (Elf_Scn* section : relocations_) add_relocations(section);
+  relocations_.clear();
+  const auto function = functions_by_slot_.find(slot);
+  return function != functions_by_slot_.end() ? function->second : nullptr;
+}
+
+const char* PltStubs::find(uint64_t svma) {
+  constexpr size_t kJumpSize = 6;  // ff 25 and a 32-bit offset from the next instruction
+  for (const Section& section : sections_) {
+    if (svma - section.begin >= section.bytes.size()) continue;
+    const size_t entry = (svma - section.begin) / section.entry_size * section.entry_size;
+    for (size_t at = entry;
+         at + kJumpSize <= std::min<size_t>(entry + section.entry_size, section.bytes.size());
+         ++at) {
+      if (section.bytes[at] != 0xff || section.bytes[at + 1] != 0x25) continue;
+      int32_t offset = 0;
+      std::memcpy(&offset, &section.bytes[at + 2], sizeof offset);
+      return function_of_slot(section.begin + at + kJumpSize +
+                              static_cast<uint64_t>(int64_t{offset}));
+    }
+  }
+  return nullptr;
+}
+
+FunctionStarts::FunctionStarts(const ElfFile& file) {
+  Elf* elf = file.handle();
+  size_t count = 0;
+  if (elf_getphdrnum(elf, &count) != 0) return;
+  std::vector<GElf_Phdr> loads;
+  uint64_t eh_frame_hdr = 0;
+  for (size_t i = 0; i < count; ++i) {
+    GElf_Phdr header;
+    if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr) return;
+    if (header.p_type == PT_LOAD) loads.push_back(header);
+    if (header.p_type == PT_GNU_EH_FRAME) eh_frame_hdr = header.p_vaddr;
+  }
+  for (const GElf_Phdr& load : loads) {
+    if (eh_frame_hdr - load.p_vaddr >= load.p_filesz) continue;
+    const Elf_Data* data =
+        elf_getdata_rawchunk(elf, static_cast<int64_t>(load.p_offset), load.p_filesz, ELF_T_BYTE);
+    if (data == nullptr || data->d_buf == nullptr) return;
+    module_.eh_frame_hdr = eh_frame_hdr;
+    module_.image = {{static_cast<const uint8_t*>(data->d_buf), data->d_size}, load.p_vaddr};
+  }
+}
+
+std::optional<FunctionStarts::Range> FunctionStarts::last_range(uint64_t svma) const {
+  uint64_t fde = 0, start = 0, end = 0;
+  if (unwind::find_fde(module_, svma, fde) != unwind::CfiResult::kFound ||
+      unwind::read_coverage(module_.image, fde, start, end) != unwind::CfiResult::kFound ||
+      svma < start) {
+    return std::nullopt;
+  }
+  return Range{start, end};
+}
+
+std::optional<FunctionStarts::Range> FunctionStarts::range(uint64_t svma) const {
+  const std::optional<Range> last = last_range(svma);
+  return last && svma < last->end ? last : std::nullopt;
 }
 
 }  // namespace sampan::symbolizer

@@ -1,79 +1,139 @@
-// sampan annotate: where in a function the time goes, beside its source or its instructions.
-#include "profile/annotate.h"
-
-#include <fmt/core.h>
+#include <capstone/capstone.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
-#include <set>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "cli/command.h"
-#include "cli/progress.h"
-#include "cli/recorded_profile.h"
-#include "cli/recording_options.h"
-#include "cli/source_files.h"
+#include "base/error.h"
+#include "base/late_library.h"
 #include "profile/frames.h"
-#include "profile/view.h"
-#include "reports/annotate.h"
-#include "symbolizer/machine_code.h"
+#include "symbolizer/elf_functions.h"
+#include "symbolizer/function_code.h"
+#include "symbolizer/module_files.h"
 #include "symbolizer/symbolizer.h"
 
-namespace sampan::cli {
+namespace sampan::symbolizer {
 namespace {
 
+using profile::CodeRow;
 using profile::kNone;
 using profile::Profile;
-using reports::CodeRow;
 
-struct AnnotateOptions {
-  RecordingOptions recording;
-  std::string function;
-  std::vector<std::string> source_paths;
-  bool assembly = false;
-  bool json = false;
+struct Instruction {
+  uint64_t svma = 0;
+  unsigned size = 0;  // bytes
+  std::string text;   // "movq %rax, (%rdi)"; "(bad)" if it is invalid
 };
 
-// One for each file that the function has lines in, first its own.
-std::vector<reports::Source> find_sources(const Profile& profile,
-                                          const profile::Annotation& annotation,
-                                          const std::vector<SourceMapping>& mappings,
-                                          std::vector<std::string>* notes) {
-  std::vector<reports::Source> sources;
-  const auto add = [&](uint32_t file) {
-    const auto same = [&](const reports::Source& source) { return source.file == file; };
-    if (std::any_of(sources.begin(), sources.end(), same)) return;
-    reports::Source& source = sources.emplace_back();
-    source.file = file;
-    const std::string& path = profile.strings[file];
-    if (const auto found = find_source(path, mappings)) {
-      source.path = *found;
-      source.lines = lines_of_file(*found);
-    } else if (!path.empty()) {
-      notes->push_back(fmt::format(
-          "the source {} is not there: --source-path FROM=TO says where sources are", path));
-    }
-  };
-  const auto own = [&](const profile::FlatRow& row) {
-    return row.file == annotation.function.file;
-  };
-  if (std::any_of(annotation.lines.begin(), annotation.lines.end(), own)) {
-    add(annotation.function.file);
-  }
-  for (const profile::FlatRow& row : annotation.lines) add(row.file);
-  const bool nowhere = std::all_of(annotation.lines.begin(), annotation.lines.end(),
-                                   [](const auto& row) { return row.line == 0; });
-  if (nowhere) {
-    notes->push_back(
-        "its lines are not known: compile with -g, or install the debug package; --asm shows its "
-        "instructions");
-  }
-  return sources;
+constexpr uint64_t kLongestFunction = 1 << 20;  // bytes: a symbol's size may be wrong
+
+// The library, loaded when it is first needed: the loader would relocate its 77,000 pointers at
+// each start of sampan, which takes longer than the rest of the start.
+struct Capstone {
+  const std::string version = std::to_string(CS_API_MAJOR);
+  const std::string soname = "libcapstone.so." + version, package = "libcapstone" + version;
+  LateLibrary library{soname.c_str(), package.c_str()};
+  decltype(cs_open)* open = library["cs_open"];
+  decltype(cs_close)* close = library["cs_close"];
+  decltype(cs_option)* option = library["cs_option"];
+  decltype(cs_malloc)* allocate = library["cs_malloc"];
+  decltype(cs_free)* free = library["cs_free"];
+  decltype(cs_disasm_iter)* next = library["cs_disasm_iter"];
+};
+
+// Throws Error if it cannot be loaded.
+const Capstone& capstone() {
+  static const Capstone library;
+  return library;
 }
 
-// The functions that hold the annotated addresses, each once, as instructions.
+class Disassembler {
+ public:
+  Disassembler() : capstone_(capstone()) {
+    if (capstone_.open(CS_ARCH_X86, CS_MODE_64, &handle_) != CS_ERR_OK) {
+      throw Error("the disassembler cannot be used");
+    }
+    capstone_.option(handle_, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
+    instruction_ = capstone_.allocate(handle_);
+  }
+  ~Disassembler() {
+    capstone_.free(instruction_, 1);
+    capstone_.close(&handle_);
+  }
+  Disassembler(const Disassembler&) = delete;
+  Disassembler& operator=(const Disassembler&) = delete;
+
+  std::vector<Instruction> operator()(std::span<const uint8_t> bytes, uint64_t svma) {
+    std::vector<Instruction> result;
+    const uint8_t* code = bytes.data();
+    size_t size = bytes.size();
+    while (size > 0) {
+      if (capstone_.next(handle_, &code, &size, &svma, instruction_)) {
+        std::string text = instruction_->mnemonic;
+        if (instruction_->op_str[0] != '\0') text += std::string(" ") + instruction_->op_str;
+        result.push_back({instruction_->address, instruction_->size, std::move(text)});
+        continue;
+      }
+      result.push_back({svma, 1, "(bad)"});
+      ++code, ++svma, --size;
+    }
+    return result;
+  }
+
+ private:
+  const Capstone& capstone_;
+  csh handle_ = 0;
+  cs_insn* instruction_ = nullptr;
+};
+
+// The machine code of a module's functions as instructions in AT&T syntax, which gdb and objdump
+// use.
+class MachineCode {
+ public:
+  // Throws Error with the reason if the file that ran cannot be opened.
+  MachineCode(const profile::Module& module, const std::vector<std::string>& debug_directories);
+
+  // The whole function around an address: its extent is that of its symbol, else of its unwind
+  // information. Empty if neither covers the address.
+  std::vector<Instruction> function_at(uint64_t svma) const;
+
+ private:
+  ModuleFiles files_;
+  ElfSymbols symbols_;
+  std::optional<FunctionStarts> starts_;
+};
+
+MachineCode::MachineCode(const profile::Module& module,
+                         const std::vector<std::string>& debug_directories)
+    : files_(find_files(module, module.path, debug_directories)) {
+  if (!files_.main) throw Error("{}: {}", module.path, files_.problem);
+  const bool is_all = files_.debug && symbols_.add(*files_.debug);
+  if (!is_all) symbols_.add(*files_.main);
+  symbols_.sort();
+  starts_.emplace(*files_.main);
+}
+
+std::vector<Instruction> MachineCode::function_at(uint64_t svma) const {
+  const ElfSymbols::Found symbol = symbols_.find(svma);
+  uint64_t begin = symbol.begin, end = symbol.end;
+  if (symbol.name == nullptr || !symbol.has_size) {
+    const auto range = starts_->range(svma);
+    if (!range && symbol.name == nullptr) return {};
+    if (range) begin = range->begin, end = range->end;
+  }
+  end = std::min(end, begin + kLongestFunction);
+  const std::span<const uint8_t> code = files_.main->bytes_at(begin);
+  return Disassembler()(code.first(std::min<uint64_t>(code.size(), end - begin)), begin);
+}
+
 class CodeFinder {
  public:
   CodeFinder(const Profile& profile, std::vector<std::string>* notes)
@@ -88,7 +148,7 @@ class CodeFinder {
       }
       if (!is_known(address)) add_function(address, &rows);
       if (!is_known(address)) continue;
-      // The instruction that the address is in: of a call, lookup addresses are its last byte.
+      // The instruction around the address: the lookup address of a call is its last byte.
       const auto after = std::upper_bound(
           rows.begin(), rows.end(), address, [](const auto& wanted, const CodeRow& row) {
             return std::pair(wanted.module, wanted.address) < std::pair(row.module, row.address);
@@ -114,19 +174,18 @@ class CodeFinder {
     try {
       auto [code, is_new] = modules_.try_emplace(address.module, nullptr);
       if (is_new) {
-        code->second = std::make_unique<symbolizer::MachineCode>(
-            module, symbolizer::Options().debug_directories);
+        code->second = std::make_unique<MachineCode>(module, Options().debug_directories);
       }
-      if (code->second == nullptr) return;  // said before
+      if (code->second == nullptr) return;  // its note is there
       const auto instructions = code->second->function_at(address.address);
       if (instructions.empty()) {
         note(fmt::format("{}: nothing says where the function at 0x{:x} begins", module.path,
                          address.address));
         return;
       }
-      const symbolizer::Instruction& last = instructions.back();
+      const Instruction& last = instructions.back();
       known_[{address.module, instructions.front().svma}] = last.svma + last.size;
-      for (const symbolizer::Instruction& instruction : instructions) {
+      for (const Instruction& instruction : instructions) {
         rows->push_back(
             {.module = address.module, .address = instruction.svma, .text = instruction.text});
       }
@@ -135,14 +194,14 @@ class CodeFinder {
     }
   }
 
-  // What each instruction is compiled from, as the symbolizer says of any address.
+  // The line of the function that each instruction was compiled from.
   void add_lines(uint32_t function, std::vector<CodeRow>* rows) {
     Profile places;
     places.modules = profile_.modules;
     for (const CodeRow& row : *rows) {
       places.locations.push_back({.module = row.module, .address = row.address});
     }
-    symbolizer::symbolize(places);
+    symbolize(places, {});
     const std::string_view name = function_name(profile_, function);
     for (uint32_t i = 0; i < rows->size(); ++i) {
       for_each_frame(places, i, [&](const profile::Frame& frame) {
@@ -153,6 +212,7 @@ class CodeFinder {
     }
   }
 
+  // Its string in the profile; 0 where the profile does not have it.
   uint32_t file_handle(const std::string& path) {
     const auto [place, is_new] = files_.try_emplace(path, 0);
     for (uint32_t i = 0; is_new && i < profile_.strings.size(); ++i) {
@@ -167,54 +227,17 @@ class CodeFinder {
 
   const Profile& profile_;
   std::vector<std::string>* notes_;
-  std::map<uint32_t, std::unique_ptr<symbolizer::MachineCode>> modules_;
+  std::map<uint32_t, std::unique_ptr<MachineCode>> modules_;
   std::map<std::pair<uint32_t, uint64_t>, uint64_t> known_;  // begin to end of functions
   std::map<std::string, uint32_t> files_;
 };
 
-int annotate(const AnnotateOptions& options) {
-  std::vector<SourceMapping> mappings;
-  for (const std::string& word : options.source_paths) {
-    mappings.push_back(parse_source_mapping(word));
-  }
-  Profile profile = profile::load(read_recording(options.recording.path()));
-  const profile::View view = profile::select(profile, options.recording.selection);
-  {
-    Progress progress;
-    find_names(profile, progress);
-  }
-  const profile::Annotation annotation = profile::annotate(view, options.function);
-  reports::Annotated annotated{
-      .view = view, .annotation = annotation, .sources = {}, .code = {}, .notes = {}};
-  annotated.sources = find_sources(profile, annotation, mappings, &annotated.notes);
-  if (options.assembly) {
-    annotated.code = CodeFinder(profile, &annotated.notes).rows_of(annotation);
-  }
-  fmt::print("{}", options.json
-                       ? reports::annotation_json(annotated)
-                       : reports::annotation_page(annotated, reports::page_options_for(stdout)));
-  return 0;
-}
-
 }  // namespace
 
-void add_annotate(CLI::App& app, Commands& commands) {
-  CLI::App* const command =
-      app.add_subcommand("annotate", "The lines of a function, and the time spent on each");
-  const auto options = std::make_shared<AnnotateOptions>();
-  command
-      ->add_option("FUNCTION", options->function,
-                   "Its name, with or without parameters and namespace, or a part of it")
-      ->required();
-  add_recording_options(*command, options->recording);
-  command
-      ->add_option("--source-path", options->source_paths,
-                   "What was built in FROM has its sources in TO (repeatable)")
-      ->type_name("FROM=TO")
-      ->allow_extra_args(false);
-  command->add_flag("--asm", options->assembly, "Its instructions, instead of its source");
-  command->add_flag("--json", options->json, "The same as data: see docs/annotate-json.md");
-  commands.actions[command] = [options] { return annotate(*options); };
+std::vector<CodeRow> find_instructions(const Profile& profile,
+                                       const profile::Annotation& annotation,
+                                       std::vector<std::string>* notes) {
+  return CodeFinder(profile, notes).rows_of(annotation);
 }
 
-}  // namespace sampan::cli
+}  // namespace sampan::symbolizer

@@ -1,11 +1,13 @@
-#include "cli/source_files.h"
+#include "symbolizer/function_code.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
-#include "cli/command.h"
-
-namespace sampan::cli {
+namespace sampan::symbolizer {
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,15 +27,17 @@ std::optional<std::string> mapped(const std::string& path, const SourceMapping& 
   return fs::path(mapping.to) / fs::path(rest).relative_path();
 }
 
-}  // namespace
-
-SourceMapping parse_source_mapping(const std::string& word) {
-  const size_t equals = word.find('=');
-  if (equals == std::string::npos) {
-    throw UsageError("--source-path takes FROM=TO, not '{}'", word);
+std::vector<std::string> lines_of_file(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    lines.push_back(std::move(line));
   }
-  return {word.substr(0, equals), word.substr(equals + 1)};
+  return lines;
 }
+
+}  // namespace
 
 std::optional<std::string> find_source(const std::string& path,
                                        const std::vector<SourceMapping>& mappings) {
@@ -46,14 +50,35 @@ std::optional<std::string> find_source(const std::string& path,
   return std::nullopt;
 }
 
-std::vector<std::string> lines_of_file(const std::string& path) {
-  std::ifstream file(path);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    lines.push_back(std::move(line));
+std::vector<profile::Source> find_sources(const profile::Profile& profile,
+                                          const profile::Annotation& annotation,
+                                          const std::vector<SourceMapping>& mappings,
+                                          std::vector<std::string>* notes) {
+  std::vector<profile::Source> sources;
+  const auto add = [&](uint32_t file) {
+    if (std::ranges::find(sources, file, &profile::Source::file) != sources.end()) return;
+    profile::Source& source = sources.emplace_back();
+    source.file = file;
+    const std::string& path = profile.strings[file];
+    if (const auto found = find_source(path, mappings)) {
+      source.path = *found;
+      source.lines = lines_of_file(*found);
+    } else if (!path.empty()) {
+      notes->push_back(fmt::format(
+          "the source {} is not there: --source-path FROM=TO says where sources are", path));
+    }
+  };
+  const uint32_t own = annotation.function.file;
+  if (std::ranges::find(annotation.lines, own, &profile::FlatRow::file) != annotation.lines.end()) {
+    add(own);
   }
-  return lines;
+  for (const profile::FlatRow& row : annotation.lines) add(row.file);
+  if (std::ranges::all_of(annotation.lines, [](const auto& row) { return row.line == 0; })) {
+    notes->push_back(
+        "its lines are not known: compile with -g, or install the debug package; --asm shows its "
+        "instructions");
+  }
+  return sources;
 }
 
-}  // namespace sampan::cli
+}  // namespace sampan::symbolizer

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/byte_cursor.h"
 
 namespace sampan::symbolizer {
-
 namespace {
 
 constexpr size_t kWord = 8;
-// Steps in a table of values: each is an instruction or more of one function.
+// Steps in a table of values: each stands for one or more instructions of a function.
 constexpr size_t kMaxSteps = size_t{1} << 20;
 constexpr uint32_t kNothing = UINT32_MAX;
 
@@ -18,7 +18,7 @@ std::span<const uint8_t> from(std::span<const uint8_t> bytes, uint64_t offset) {
   return bytes.subspan(std::min<uint64_t>(offset, bytes.size()));
 }
 
-// 0 behind the end.
+// 0 when `offset` is out of range.
 uint32_t word32(std::span<const uint8_t> bytes, uint64_t offset) {
   return ByteCursor(from(bytes, offset)).u32();
 }
@@ -32,6 +32,8 @@ std::string_view text_at(std::span<const uint8_t> bytes, uint64_t offset) {
   if (end == rest.end()) return {};
   return {reinterpret_cast<const char*>(rest.data()), static_cast<size_t>(end - rest.begin())};
 }
+
+constexpr size_t kMaxDepth = 256;  // of inlining: a damaged table may contain a cycle
 
 }  // namespace
 
@@ -62,7 +64,7 @@ GoTable::GoTable(const ElfFile& file, const ElfFile::Section& table, Layout layo
   }
 }
 
-// u32 magic, u16 0, u8 quantum, u8 bytes of a pointer, then words of that size.
+// u32 magic, u16 0, u8 quantum, u8 pointer size in bytes, then words of that size.
 bool GoTable::read_header(const ElfFile& file) {
   quantum_ = table_[6];
   if (table_[7] != kWord || (quantum_ != 1 && quantum_ != 2 && quantum_ != 4)) return false;
@@ -80,7 +82,7 @@ bool GoTable::read_header(const ElfFile& file) {
     if (layout_ >= Layout::kGo118) {
       text_ = words.u64();
       row_size = kWord;
-      // Where the program is loaded anywhere, only a relocation has it.
+      // In position-independent programs only a relocation has it.
       if (text_ == 0) text_ = file.section(".text").svma;
     }
     names_ = from(table_, words.u64());
@@ -92,9 +94,8 @@ bool GoTable::read_header(const ElfFile& file) {
   return words.ok() && count_ <= rows_.size() / row_size;
 }
 
-// Trees of inlined functions are counted from a place that only the runtime's description of the
-// program has (runtime.moduledata), which begins with the address of this table and those of its
-// parts.
+// Trees of inlined functions are addressed relative to a base that only runtime.moduledata has.
+// That structure begins with the addresses of this table and its parts.
 void GoTable::find_function_data(const ElfFile& file, uint64_t table_svma) {
   const uint64_t names_svma = table_svma + static_cast<uint64_t>(names_.data() - table_.data());
   const size_t place = (layout_ == Layout::kGo118 ? 38 : 40) * kWord;
@@ -135,7 +136,7 @@ std::optional<GoTable::Function> GoTable::function_at(uint64_t svma) const {
       is_short ? word32(rows_, row * kWord + 4) : word64(rows_, row * 2 * kWord + kWord);
   const Bytes all = layout_ == Layout::kGo12 ? table_ : rows_;
   ByteCursor facts(from(all, offset));
-  facts.skip(is_short ? 4 : kWord);  // where it begins, again
+  facts.skip(is_short ? 4 : kWord);  // its begin, again
   function.name = text_at(names_, facts.u32());
   facts.skip(12);  // arguments, where its deferred calls return to, stack frames
   function.pcfile = facts.u32();
@@ -158,7 +159,7 @@ std::optional<GoTable::Function> GoTable::function_at(uint64_t svma) const {
   return function;
 }
 
-// Pairs of differences, of the value and of the pc up to which it holds.
+// Pairs of deltas: of the value, and of the pc up to which it holds.
 std::optional<uint32_t> GoTable::value_at(uint32_t values, uint64_t entry, uint64_t svma) const {
   if (values == 0) return std::nullopt;
   ByteCursor steps(from(values_, values));
@@ -195,14 +196,48 @@ std::optional<GoTable::Inlined> GoTable::inlined_at(const Function& function, ui
   const size_t size = is_newer ? 16 : 20;
   const uint64_t row = function.inlined_tree + uint64_t{*index} * size;
   if (row + size > function_data_.size()) return std::nullopt;
-  // Go 1.20: u8 kind, 3 bytes, name, pc of the call, where it begins. Go 1.18: parent, kind, file,
-  // line, name, pc of the call.
+  // Go 1.20: u8 kind, 3 bytes, name, pc of the call, first line. Go 1.18: parent, kind, file, line,
+  // name, pc of the call.
   Inlined result;
   result.name = text_at(names_, word32(function_data_, row + (is_newer ? 4 : 12)));
   result.caller = function.entry + word32(function_data_, row + (is_newer ? 8 : 16));
   if (is_newer) result.line = word32(function_data_, row + 12);
   if (result.name.empty()) return std::nullopt;
   return result;
+}
+
+SourceLines GoLines::at(uint64_t svma, Names& names) {
+  const auto compiled = table_.function_at(svma);
+  // There is padding between the end of a function and the next one.
+  if (!compiled || table_.place(*compiled, svma).file.empty()) return {};
+  SourceLines lines;
+  uint64_t pc = svma;
+  const auto append = [&](std::string_view name, std::string_view file, uint32_t line) {
+    const GoTable::Place place = table_.place(*compiled, pc);
+    const SourceFunction* source = function(name, file, line, names);
+    lines.push_back({source, names.file(std::string(place.file)), place.line});
+  };
+  while (lines.size() < kMaxDepth) {
+    const auto inlined = table_.inlined_at(*compiled, pc);
+    if (!inlined) break;
+    append(inlined->name, table_.place(*compiled, pc).file, inlined->line);
+    pc = inlined->caller;
+  }
+  append(compiled->name, table_.place(*compiled, compiled->entry).file, compiled->line);
+  return lines;
+}
+
+const SourceFunction* GoLines::function(std::string_view name, std::string_view file, uint32_t line,
+                                        Names& names) {
+  const SourceFunction*& known = functions_[name];
+  if (known == nullptr) {
+    SourceFunction source;
+    source.name = name;
+    source.file = names.file(std::string(file));
+    source.line = line;
+    known = names.add(std::move(source));
+  }
+  return known;
 }
 
 }  // namespace sampan::symbolizer

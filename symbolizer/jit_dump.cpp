@@ -1,5 +1,3 @@
-#include "symbolizer/jit_dump.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,14 +8,15 @@
 #include <vector>
 
 #include "base/byte_cursor.h"
+#include "symbolizer/jit_file.h"
 
 namespace sampan::symbolizer {
 
 namespace {
 
-constexpr uint32_t kMagic = 0x4a695444;  // "JiTD"; "DTiJ" is another byte order
+constexpr uint32_t kMagic = 0x4a695444;  // "JiTD"; "DTiJ" is the other byte order
 constexpr size_t kFileHeader = 40, kRecordHeader = 16;
-constexpr size_t kLoad = 40, kMove = 48;  // what they have before a name
+constexpr size_t kLoad = 40, kMove = 48;  // sizes of records before their names
 constexpr size_t kLongestName = 4096;
 constexpr uint32_t kCodeLoad = 0, kCodeMove = 1;
 constexpr uint64_t kArchitectureClock = 1;  // a flag
@@ -52,7 +51,7 @@ class Reader {
       ByteCursor header(bytes_);
       const uint32_t kind = header.u32();
       const uint32_t size = header.u32();
-      const uint64_t time_ns = is_timed_ ? header.u64() : 0;
+      const auto time_ns = MonotonicNs::at(is_timed_ ? header.u64() : 0);
       if (size < kRecordHeader) return "a record has no size, the rest was not read";
       size_t left = size - kRecordHeader;
       const size_t wanted = kind == kCodeLoad ? kLoad : kind == kCodeMove ? kMove : 0;
@@ -62,15 +61,15 @@ class Reader {
       if (kind == kCodeLoad) left -= load(time_ns, left);
       if (kind == kCodeMove) move(time_ns);
       if (!pass(left)) return "it ends in a record";
-      if (read_ > kMaxJitDump) {
-        return fmt::format("more than {} MB are names, the rest was not read", kMaxJitDump >> 20);
+      if (read_ > kMaxJitFile) {
+        return fmt::format("more than {} MB are names, the rest was not read", kMaxJitFile >> 20);
       }
     }
     return "";
   }
 
-  // Returns how many of the bytes that are `left` of the record it has read.
-  size_t load(uint64_t time_ns, size_t left) {
+  // Returns how many of the record's `left` bytes it has read.
+  size_t load(MonotonicNs time_ns, size_t left) {
     ByteCursor content(bytes_);
     content.skip(16);  // process, thread, address in the program's file
     const uint64_t begin = content.u64();
@@ -81,7 +80,7 @@ class Reader {
     for (int byte = 1; byte > 0 && count < std::min(left, kLongestName); ++count) {
       byte = getc_unlocked(file_);
       if (byte > 0) name += static_cast<char>(byte);
-      if (byte == EOF) return left;  // it ends in the name
+      if (byte == EOF) return left;  // the file ends in the name
     }
     read_ += count;
     emit(begin, size, time_ns, name);
@@ -89,16 +88,16 @@ class Reader {
     return count;
   }
 
-  void move(uint64_t time_ns) {
+  void move(MonotonicNs time_ns) {
     ByteCursor content(bytes_);
-    content.skip(24);  // the same, and where it was
+    content.skip(24);  // the same, and the old address
     const uint64_t begin = content.u64();
     const uint64_t size = content.u64();
     const auto known = names_.find(content.u64());
     if (known != names_.end()) emit(begin, size, time_ns, known->second);
   }
 
-  void emit(uint64_t begin, uint64_t size, uint64_t time_ns, std::string_view name) {
+  void emit(uint64_t begin, uint64_t size, MonotonicNs time_ns, std::string_view name) {
     if (name.empty() || begin + size < begin) return;
     take_({begin, begin + size, time_ns, name});
   }
@@ -117,7 +116,7 @@ class Reader {
   std::vector<uint8_t> bytes_;
   uint64_t read_ = 0;
   bool is_timed_ = true;
-  std::unordered_map<uint64_t, std::string> names_;  // by the index of their code
+  std::unordered_map<uint64_t, std::string> names_;  // by code index
 };
 
 }  // namespace

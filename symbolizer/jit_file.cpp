@@ -1,18 +1,25 @@
-#include "symbolizer/perf_map.h"
+#include "symbolizer/jit_file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <string_view>
 #include <vector>
 
-namespace sampan::symbolizer {
+#include "base/units.h"
 
+namespace sampan::symbolizer {
 namespace {
 
 constexpr size_t kChunk = 1 << 20;
 
-// False for what is no such line.
+// Returns false if the line is invalid.
 bool parse(std::string_view text, JitCode* code) {
   const auto number = [&text](uint64_t* value) {
     if (text.starts_with("0x")) text.remove_prefix(2);
@@ -31,6 +38,42 @@ bool parse(std::string_view text, JitCode* code) {
 
 }  // namespace
 
+JitFile open_jit_file(const std::string& path, UnixNs begun_unix_ns) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  struct stat status {};
+  if (fd < 0) return nullptr;
+  const bool is_trusted = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+                          (status.st_uid == geteuid() || geteuid() == 0) &&
+                          static_cast<uint64_t>(status.st_mtime) >= begun_unix_ns / kNsPerSecond;
+  if (!is_trusted) {
+    close(fd);
+    return nullptr;
+  }
+  return JitFile(fdopen(fd, "r"));
+}
+
+// A process with this pid that began earlier is the same process.
+UnixNs begun_unix_ns(const profile::Profile& profile, const profile::Process& process) {
+  const UnixNs recorded = profile.session.unix_time(process.start_ns);
+  const JitFile stat(fopen(fmt::format("/proc/{}/stat", process.pid).c_str(), "re"));
+  char text[1024] = {};
+  if (stat == nullptr || fread(text, 1, sizeof text - 1, stat.get()) == 0) return recorded;
+  const std::string_view all = text;
+  std::string_view rest = all.substr(std::min(all.rfind(')') + 1, all.size()));
+  // Field 22; the text here begins before field 3 (proc_pid_stat(5)).
+  for (int field = 3; field < 22; ++field) {
+    rest.remove_prefix(std::min(rest.find(' ', 1), rest.size()));
+  }
+  const uint64_t ticks = strtoull(std::string(rest).c_str(), nullptr, 10);
+  timespec now{}, since_boot{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  clock_gettime(CLOCK_BOOTTIME, &since_boot);
+  const auto boot_s = static_cast<uint64_t>(now.tv_sec - since_boot.tv_sec);
+  const auto ticks_per_second = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
+  const uint64_t begun_ns = (boot_s - 1) * kNsPerSecond + ticks * kNsPerSecond / ticks_per_second;
+  return std::min(recorded, UnixNs::at(begun_ns));
+}
+
 std::string read_perf_map(FILE* file, const std::function<void(const JitCode&)>& take) {
   uint64_t bytes = 0, wrong = 0;
   const auto take_line = [&](std::string_view text) {
@@ -41,9 +84,9 @@ std::string read_perf_map(FILE* file, const std::function<void(const JitCode&)>&
       ++wrong;
     }
   };
-  std::string text;  // what of the file has not been taken yet
+  std::string text;  // the part of the file that was not parsed yet
   std::vector<char> chunk(kChunk);
-  while (bytes < kMaxPerfMap) {
+  while (bytes < kMaxJitFile) {
     const size_t count = fread(chunk.data(), 1, chunk.size(), file);
     if (count == 0) break;
     bytes += count;
@@ -53,15 +96,15 @@ std::string read_perf_map(FILE* file, const std::function<void(const JitCode&)>&
       take_line(std::string_view(text).substr(begin, end - begin));
     }
     text.erase(0, begin);
-    if (text.size() >= kChunk) {  // no line of a map is so long
+    if (text.size() >= kChunk) {  // no valid line is that long
       ++wrong;
       text.clear();
     }
   }
   if (!text.empty()) take_line(text);
   std::string problem;
-  if (bytes >= kMaxPerfMap) {
-    problem = fmt::format("larger than {} MB, the rest was not read", kMaxPerfMap >> 20);
+  if (bytes >= kMaxJitFile) {
+    problem = fmt::format("larger than {} MB, the rest was not read", kMaxJitFile >> 20);
   }
   if (wrong != 0) {
     problem += fmt::format("{}{} lines make no sense", problem.empty() ? "" : "; ", wrong);

@@ -12,9 +12,7 @@
 #include <utility>
 
 #include "profile/jit_code.h"
-#include "symbolizer/jit_dump.h"
 #include "symbolizer/jit_file.h"
-#include "symbolizer/perf_map.h"
 
 namespace sampan::symbolizer {
 
@@ -26,7 +24,7 @@ using profile::kNone;
 using profile::Profile;
 
 constexpr size_t kMaxNames = size_t{1} << 22;  // of all processes: 64 MB
-constexpr size_t kMaxFolders = 1000;           // of agents
+constexpr size_t kMaxFolders = 1000;           // directories of agents
 
 // The addresses of one process, each with its frame.
 using Wanted = std::vector<std::pair<uint64_t, uint32_t>>;
@@ -59,8 +57,8 @@ class Finder {
 
   void find(uint32_t process, const Wanted& wanted) {
     const int32_t pid = profile_.processes[process].pid;
-    const uint64_t begun_ns = begun_unix_ns(profile_, profile_.processes[process]);
-    std::set<uint32_t> named;  // frames, by dumps
+    const UnixNs begun_ns = begun_unix_ns(profile_, profile_.processes[process]);
+    std::set<uint32_t> named;  // frames that have names from dumps
     const auto take_into = [&](const auto& take) {
       return [&, take](const JitCode& code) {
         auto next = std::ranges::lower_bound(wanted, std::pair(code.begin, uint32_t{0}));
@@ -99,7 +97,7 @@ class Finder {
   }
 
  private:
-  void read(const std::string& path, uint64_t begun_ns,
+  void read(const std::string& path, UnixNs begun_ns,
             const std::function<std::string(FILE*)>& parse) {
     const JitFile file = open_jit_file(path, begun_ns);
     if (file == nullptr) return;
@@ -112,9 +110,8 @@ class Finder {
       ++left_out_;
       return;
     }
-    const uint64_t start_ns = profile_.session.start_monotonic_ns;
-    const bool is_timed = start_ns != 0 && code.time_ns > start_ns;
-    names_.push_back({process, frame, is_timed ? code.time_ns - start_ns : 0,
+    const SessionClock clock{profile_.session.start_monotonic_ns};
+    names_.push_back({process, frame, clock.start_ns != 0 ? clock.at(code.time_ns) : SessionNs(),
                       profile_.strings.intern(code.name)});
   }
 

@@ -1,9 +1,8 @@
-// Names of code that was made at run time, from what runtimes write for perf: jit-PID.dump, which
-// has times (jit_dump.h), else perf-PID.map, which has none (perf_map.h): there the last name of an
-// address counts.
+// Names of code generated at run time, from files that runtimes write for perf: jit-PID.dump, which
+// has times, else perf-PID.map, which has none, so that the last name of an address counts.
 //
-// Both are read only where the recording was made, when they were written after their process
-// began, and by the same user.
+// Both are read only on the machine of the recording, and only if they were written by the same
+// user after their process began.
 #pragma once
 
 #include <string>
@@ -13,15 +12,15 @@
 
 namespace sampan::symbolizer {
 
-// Whether a profile was recorded on this machine, and so of files that are here.
+// Whether a profile was recorded on this machine, so that files here are the ones it used.
 bool is_made_here(const profile::Profile& profile);
 
-// The current directory (node), /tmp (maps, .NET, Python), and where agents of Java and LLVM put
-// theirs: the folders in .debug/jit of $JITDUMPDIR and $HOME.
+// The current directory (node), /tmp (maps, .NET, Python), and the directories of agents of Java
+// and LLVM: those in .debug/jit of $JITDUMPDIR and $HOME.
 std::vector<std::string> default_jit_directories();
 
-// Gives the profile those names, see profile/jit_code.h. Returns files that could not all be read,
-// a sentence each.
+// Adds these names to the profile, see profile/jit_code.h. Returns a sentence for each file that
+// could not be read completely.
 std::vector<std::string> name_jit_code(profile::Profile& profile,
                                        const std::vector<std::string>& directories);
 

@@ -1,22 +1,34 @@
-#include "cli/debug_packages.h"
+#include "symbolizer/missing_names.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string_view>
 
-namespace sampan::cli {
+#include "base/error.h"
+#include "symbolizer/debug_file.h"
+#include "symbolizer/dwarf/file.h"
+#include "symbolizer/elf_functions.h"
+#include "symbolizer/module_files.h"
+#include "symbolizer/symbolizer.h"
+
+namespace sampan::symbolizer {
 namespace {
 
-constexpr size_t kMaxOutput = size_t{16} << 20;  // all names of packages are 2 MB
+constexpr size_t kMaxOutput = size_t{16} << 20;  // the names of all packages are 2 MB
 
-// What a program prints; "" of one that is not installed. It may fail in part, as dpkg-query does
-// where one of several files is of no package.
+// What a program prints; "" if it is not installed. Its exit status does not count: dpkg-query
+// fails when one of several files belongs to no package.
 std::string output_of(std::vector<std::string> words) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return "";
@@ -46,17 +58,17 @@ std::string output_of(std::vector<std::string> words) {
   return output;
 }
 
-// As the package has it: since /lib is a link to /usr/lib, that may be either.
+// /lib is a link to /usr/lib, and packages have either path.
 std::string other_name(const std::string& path) {
   constexpr std::string_view kUsr = "/usr";
   return path.starts_with("/usr/") ? path.substr(kUsr.size()) : std::string(kUsr) + path;
 }
 
-// Of lines "libc6:amd64: /lib/x86_64-linux-gnu/libc.so.6" (dpkg-query(1), --search).
+// Reads lines "libc6:amd64: /lib/x86_64-linux-gnu/libc.so.6" (dpkg-query(1), --search).
 std::map<std::string, std::string> packages_of(const std::vector<std::string>& paths) {
   std::vector<std::string> words = {"dpkg-query", "--search"};
   for (const std::string& path : paths) {
-    // Others would be patterns.
+    // dpkg-query takes others for patterns.
     if (!path.starts_with('/') || path.find_first_of("*?[\\") != path.npos) continue;
     words.push_back(path);
     words.push_back(other_name(path));
@@ -80,6 +92,76 @@ std::set<std::string> names_known_to_apt() {
   return names;
 }
 
+// Where a debug file of the module would be found.
+std::string debug_file_places(const profile::Module& module, const ModuleFiles& files,
+                              const std::vector<std::string>& directories) {
+  std::vector<std::string> places;
+  if (const std::string name = build_id_path(module.build_id); !name.empty()) {
+    for (const std::string& directory : directories) {
+      places.push_back(fmt::format("{}/{}", directory, name));
+    }
+  }
+  if (const auto link = files.main ? files.main->debug_link() : std::nullopt) {
+    places.push_back(fmt::format("{} (beside it, in .debug/, under {})", link->name,
+                                 fmt::join(directories, ", ")));
+  }
+  return fmt::format("{}", fmt::join(places, ", "));
+}
+
+MissingSplits missing_splits(const ModuleFile& module, const ElfFile& elf,
+                             const std::vector<std::string>& directories) {
+  try {
+    const DebugFile debug(elf, module.file, directories);
+    if (module.svmas.empty()) {
+      for (const uint64_t offset : debug.file().unit_offsets()) {
+        if (const dwarf::Unit* const unit = debug.file().unit_at(offset)) debug.functions_of(*unit);
+      }
+    } else {
+      std::vector<uint64_t> svmas = module.svmas;
+      std::ranges::sort(svmas);
+      for (const auto& unit : dwarf::group_by_unit(debug.file(), svmas)) {
+        debug.functions_of(*unit.unit);
+      }
+    }
+    return debug.missing_splits();
+  } catch (const Error&) {
+    return {};  // damaged debug information is symbolize()'s to report
+  }
+}
+
+MissingNames missing_names_of(const ModuleFile& module, const std::string& package) {
+  const std::vector<std::string> directories = Options().debug_directories;
+  const ModuleFiles files = find_files(module.module, module.file, directories);
+  MissingNames result;
+  if (const ElfFile* const file = files.with_debug_info()) {
+    const bool own = files.main && file == &*files.main;
+    result.verdict = own ? "debug information" : "debug information in " + file->path();
+    const MissingSplits splits = missing_splits(module, *file, directories);
+    result.lacks_splits = splits.count != 0;
+    result.complete = !result.lacks_splits;
+    if (result.lacks_splits) {
+      result.verdict += ", but " + splits.text();
+      result.advice = MissingSplits::advice(module.file);
+    }
+    return result;
+  }
+  if (!files.main) {
+    result.verdict = "no names: " + files.problem;
+    result.advice = "`sampan symbolize` where that file is writes its names into the recording";
+    return result;
+  }
+  ElfSymbols symbols;
+  result.verdict = symbols.add(*files.main)
+                       ? "function names only, no lines and inlines"
+                       : "stripped: names of exported functions only, no lines and inlines";
+  result.package = package;
+  const std::string places = debug_file_places(module.module, files, directories);
+  result.advice = !package.empty() ? fmt::format("install {}", package)
+                                   : "compile it with -g and do not strip it";
+  if (!places.empty()) result.advice += "; looked in " + places;
+  return result;
+}
+
 }  // namespace
 
 std::map<std::string, std::string> debug_packages(const std::vector<std::string>& paths) {
@@ -91,11 +173,24 @@ std::map<std::string, std::string> debug_packages(const std::vector<std::string>
     auto package = packages.find(path);
     if (package == packages.end()) package = packages.find(other_name(path));
     if (package == packages.end()) continue;
-    // A few packages have one made by hand; for the others Debian makes one.
+    // A few packages have a -dbg package made by hand; Debian makes -dbgsym for the others.
     const std::string own = package->second + "-dbg";
     result[path] = known.contains(own) ? own : package->second + "-dbgsym";
   }
   return result;
 }
 
-}  // namespace sampan::cli
+std::vector<MissingNames> missing_names(const std::vector<ModuleFile>& modules) {
+  std::vector<std::string> paths;
+  for (const ModuleFile& module : modules) paths.push_back(module.module.path);
+  const std::map<std::string, std::string> packages = debug_packages(paths);
+  std::vector<MissingNames> results;
+  for (const ModuleFile& module : modules) {
+    const auto package = packages.find(module.module.path);
+    results.push_back(
+        missing_names_of(module, package != packages.end() ? package->second : std::string()));
+  }
+  return results;
+}
+
+}  // namespace sampan::symbolizer

@@ -29,7 +29,7 @@ bool same(BuildId a, BuildId b) {
   return std::ranges::equal(a, b);
 }
 
-// The kernel gives every process the same vdso, so sampan's own is as good as the target's.
+// The kernel gives every process the same vdso, so sampan's own is the target's.
 ElfFile own_vdso() {
   const auto* begin = reinterpret_cast<const char*>(getauxval(AT_SYSINFO_EHDR));
   if (begin == nullptr) throw Error("this kernel has no vdso");
@@ -53,7 +53,7 @@ std::optional<ElfFile> open_if_there(const std::string& path) {
 
 constexpr uint64_t kMaxChecked = uint64_t{4} << 30;
 
-// The checksum of .gnu_debuglink is zlib's. A larger file has none: it would take seconds.
+// .gnu_debuglink has zlib's checksum. Larger files are not checked: that would take seconds.
 bool has_crc(const std::string& path, uint32_t expected) {
   std::error_code error;
   if (fs::file_size(path, error) > kMaxChecked || error) return false;

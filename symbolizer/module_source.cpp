@@ -9,14 +9,13 @@
 
 #include "base/error.h"
 #include "symbolizer/demangle.h"
-#include "symbolizer/mini_debug_info.h"
 
 namespace sampan::symbolizer {
 
 ModuleSource::ModuleSource(const profile::Module& module, const std::string& path,
                            const std::vector<std::string>& debug_directories,
                            uint64_t inflate_limit, DebugServer* server)
-    : files_(find_files(module, path, debug_directories, server)) {
+    : files_(find_files(module, path, debug_directories, server)), path_(path) {
   if (!files_.main && !files_.debug) problem_ = files_.problem;
   if (files_.main) {
     if (const auto table = GoTable::of(*files_.main)) go_.emplace(*table);
@@ -28,6 +27,14 @@ ModuleSource::ModuleSource(const profile::Module& module, const std::string& pat
   } catch (const Error& error) {
     problem_ = fmt::format("{}, names are from its symbols", error.what());
   }
+}
+
+std::string ModuleSource::problem() const {
+  if (!problem_.empty() || !debug_) return problem_;
+  const MissingSplits missing = debug_->missing_splits();
+  if (missing.count == 0) return "";
+  return fmt::format("{}: their functions are named by symbols, without inlined ones; {}",
+                     missing.text(), MissingSplits::advice(path_));
 }
 
 void ModuleSource::read_symbols() {
@@ -47,7 +54,7 @@ void ModuleSource::read_symbols() {
 const char* ModuleSource::symbol_at(uint64_t svma) {
   if (!symbols_read_) read_symbols();
   const ElfSymbols::Found found = symbols_.find(svma);
-  // Behind a function whose size is not known there may be others, with no symbol.
+  // A function of unknown size may be followed by others without a symbol.
   if (found.name != nullptr && !found.has_size && starts() != nullptr) {
     const auto last = starts()->last_range(svma);
     if (last && last->begin > found.begin) return nullptr;
@@ -73,9 +80,10 @@ void ModuleSource::improve(SourceLine& line, uint64_t svma, Names& names) {
     // "write@@GLIBC_2.2.5": the version is the linker's, not the programmer's.
     const std::string_view all = symbol;
     std::string_view plain = all.substr(0, all.find('@'));
-    // Go calls a function "cold" of package main "main.cold".
+    // Go names a function "cold" of package main "main.cold".
     if (!names.linkage_names() && !go_) plain = without_clone_suffix(plain);
-    function.name = plain == all ? names.demangled(symbol) : names.called(std::string(plain));
+    function.name =
+        plain == all ? names.demangled(symbol) : names.demangled_copy(std::string(plain));
   } else if (const char* stub = is_named ? nullptr : stub_at(svma)) {
     function.name = names.demangled(stub) + "@plt";
   } else {

@@ -14,7 +14,7 @@ namespace sampan::symbolizer {
 
 namespace {
 
-constexpr size_t kUnitsPerChunk = 16;  // fewer are not worth another thread
+constexpr size_t kUnitsPerChunk = 16;  // fewer are not worth a thread
 
 template <typename Step>
 void guarded(std::string& problem, Step step) {
@@ -38,7 +38,7 @@ void ModuleWork::open(uint64_t inflate_limit, size_t max_chunks) {
       unknown_ = cache_->enter(lines_, names_);
       if (std::ranges::all_of(lines_.svmas(), [&](uint64_t svma) { return is_named(svma); }))
         return;
-      if (unknown_.empty()) inflate_limit = 0;  // the file is needed for names of places alone
+      if (unknown_.empty()) inflate_limit = 0;  // the file is needed only for names of places
     }
     check_unchanged();
     source_.emplace(module_, file_, options_.debug_directories, inflate_limit,
@@ -55,7 +55,7 @@ void ModuleWork::open(uint64_t inflate_limit, size_t max_chunks) {
 
 void ModuleWork::check_unchanged() const {
   struct stat status {};
-  const bool is_elsewhere = file_ != module_.path;  // what was mapped, found by other means
+  const bool is_elsewhere = file_ != module_.path;  // the mapped file, found by other means
   if (options_.unchanged_since_unix_ns == 0 || !module_.build_id.empty() || is_elsewhere ||
       stat(file_.c_str(), &status) != 0) {
     return;
@@ -91,7 +91,7 @@ void ModuleWork::complete() {
   }
   guarded(problem_, [&] {
     const bool has_damage = std::ranges::any_of(chunks_, &Chunk::damaged_units);
-    if (cache_ && source_ && source_->debug() != nullptr && !has_damage) {
+    if (cache_ && source_ && source_->is_whole() && !has_damage) {
       cache_->add(lines_, unknown_);
     }
   });
@@ -104,7 +104,7 @@ bool ModuleWork::is_named(uint64_t svma) const {
   });
 }
 
-// One function for all addresses of what has no name.
+// All addresses of one function without a name share an entry.
 const SourceFunction* ModuleWork::place(uint64_t svma) {
   const uint64_t start = source_ ? source_->function_start(svma).value_or(svma) : svma;
   const SourceFunction*& function = places_[start];
@@ -128,7 +128,8 @@ const SourceLines& ModuleWork::lines(uint64_t svma) const {
 
 std::string ModuleWork::problem() const {
   if (!problem_.empty()) return problem_;
-  if (source_ && !source_->problem().empty()) return source_->problem();
+  const std::string source_problem = source_ ? source_->problem() : "";
+  if (!source_problem.empty()) return source_problem;
   size_t damaged_units = 0;
   for (const Chunk& chunk : chunks_) {
     if (!chunk.problem.empty()) return chunk.problem;

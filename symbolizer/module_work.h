@@ -1,7 +1,7 @@
-// The work on one module, in steps that a pool of threads can share: open it, resolve its
-// compilation units in chunks, complete what they left open from the symbol tables.
+// The work on one module, in steps for a pool of threads: open it, resolve its compilation units in
+// chunks, complete the rest from the symbol tables.
 //
-// No step throws: what fails is named in problem(), and the addresses stay without lines.
+// No step throws: problem() names what failed, and the addresses stay without lines.
 #pragma once
 
 #include <atomic>
@@ -22,21 +22,21 @@ namespace sampan::symbolizer {
 
 class ModuleWork {
  public:
-  // `file` is opened: mostly the module's path.
+  // `file`: what is opened, usually the module's path.
   ModuleWork(const profile::Module& module, std::string file, const Options& options)
       : module_(module), file_(std::move(file)), options_(options), names_(options.linkage_names) {}
   void add(uint64_t svma) { svmas_.push_back(svma); }
 
-  // First, in any thread. Makes at most `max_chunks` chunks.
+  // The first step, in any thread. Makes at most `max_chunks` chunks.
   void open(uint64_t inflate_limit, size_t max_chunks);
-  // Then each chunk, in any thread, at the same time. Counts finished addresses into `done`.
+  // The second step: each chunk in any thread, at the same time. Adds finished addresses to `done`.
   size_t chunks() const { return chunks_.size(); }
   void resolve(size_t chunk, std::atomic<size_t>& done);
-  // Last, in any thread.
+  // The last step, in any thread.
   void complete();
 
   const profile::Module& module() const { return module_; }
-  // None of an address that was not added; else at least one, each with a function.
+  // Empty for an address that was not added; else at least one line, each with a function.
   const SourceLines& lines(uint64_t svma) const;
   std::string problem() const;
 
@@ -58,11 +58,11 @@ class ModuleWork {
   const std::string file_;
   const Options& options_;
   std::vector<uint64_t> svmas_;
-  std::vector<uint64_t> unknown_;  // to the cache
+  std::vector<uint64_t> unknown_;  // not in the cache
   std::optional<NameCache> cache_;
   std::optional<ModuleSource> source_;
   std::deque<Chunk> chunks_;
-  Names names_;  // of the symbol tables
+  Names names_;  // from the symbol tables
   std::unordered_map<uint64_t, const SourceFunction*> places_;
   LinesByAddress lines_;
   std::string problem_;

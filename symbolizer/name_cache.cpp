@@ -11,7 +11,7 @@
 #include <fstream>
 #include <utility>
 
-#include "symbolizer/name_table_writer.h"
+#include "symbolizer/name_table.h"
 
 namespace sampan::symbolizer {
 
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kMaxFileBytes = NameCache::kMaxBytes / 4;
 
-// The oldest files go until the others are few enough.
+// Removes the oldest files until the others are within the limit.
 void trim(const std::string& directory) {
   struct Entry {
     fs::file_time_type time;
@@ -31,7 +31,7 @@ void trim(const std::string& directory) {
   std::vector<Entry> entries;
   uint64_t sum = 0;
   std::error_code error;
-  // Files may go while they are looked at: others trim, too.
+  // Other processes may remove files at the same time.
   for (fs::directory_iterator each(directory, error); !error && each != fs::directory_iterator();
        each.increment(error)) {
     std::error_code gone;
@@ -108,7 +108,7 @@ void NameCache::add(const LinesByAddress& lines, std::span<const uint64_t> svmas
 void NameCache::save(std::string_view bytes) const {
   std::error_code error;
   fs::create_directories(directory_, error);
-  // Threads of one process may save at the same time, too.
+  // Several threads of one process may save at the same time.
   static std::atomic<unsigned> saved = 0;
   const std::string temporary = fmt::format("{}.{}.{}", path_, getpid(), saved++);
   std::ofstream file(temporary, std::ios::binary);

@@ -1,10 +1,11 @@
-// Names that were found before, by build-id: the same code has the same names for ever.
+// Names that were found before, by build-id: the same code always has the same names.
 //
-// One file for each module, replaced whole, so that several sampan may read and write at once: the
-// last one counts. Only what debug information said is kept, be it that it says nothing: debug
-// files that arrive later are asked for all else. A file that is damaged, of another build-id or
-// another version counts as none. All files together are at most kMaxBytes; those that were not
-// written for longest go first. A cache that cannot be written is none.
+// Each module has one file, which is replaced as a whole, so several sampan may read and write at
+// once; the last writer wins. Only answers of debug information are kept, including that it knows
+// nothing; for everything else, debug files that arrive later are consulted. A file that is
+// damaged, or of another build-id or version, is ignored. All files together have at most
+// kMaxBytes; those that were not written for the longest time go first. If the cache cannot be
+// written, there is none.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +22,15 @@ class NameCache {
  public:
   static constexpr uint64_t kMaxBytes = uint64_t{256} << 20;
 
-  // `linkage_names`: names as the linker has them are another file.
+  // `linkage_names`: names as the linker has them are in a file of their own.
   NameCache(const std::string& directory, std::span<const uint8_t> build_id, bool linkage_names);
 
   const NameTable& known() const { return known_; }
-  // Enters what is known: no lines where debug information has none. Returns the addresses that are
-  // not known, ascending.
+  // Enters what is known: no lines for addresses that debug information does not know. Returns the
+  // addresses that are not in the cache, ascending.
   std::vector<uint64_t> enter(LinesByAddress& lines, Names& names) const;
-  // Adds these addresses, which were not known, ascending, and writes the file. Rows of known()
-  // are others then.
+  // Adds addresses that were not known (ascending), and writes the file. Changes the rows of
+  // known().
   void add(const LinesByAddress& lines, std::span<const uint64_t> svmas);
 
  private:
@@ -41,7 +42,7 @@ class NameCache {
   NameTable known_;
 };
 
-// $XDG_CACHE_HOME/sampan, else ~/.cache/sampan; "" where there is no such place.
+// $XDG_CACHE_HOME/sampan, else ~/.cache/sampan; "" if neither variable is set.
 std::string default_cache_directory();
 
 }  // namespace sampan::symbolizer

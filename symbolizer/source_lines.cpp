@@ -9,7 +9,7 @@ namespace sampan::symbolizer {
 
 namespace {
 
-// A leading "./" says that the compiler was told no directory; lexically_normal would drop it.
+// A leading "./" means that the compiler was given no directory; lexically_normal would drop it.
 std::string normal_path(const std::string& text) {
   if (text.find("/.") == text.npos && text.find("//") == text.npos) return text;
   const std::string normal = std::filesystem::path(text).lexically_normal().string();
@@ -38,11 +38,11 @@ const std::string* Names::file(const std::string& path) {
 
 const std::string& Names::demangled(const char* mangled) {
   const auto [entry, is_new] = demangled_.try_emplace(mangled);
-  if (is_new) entry->second = called(mangled);
+  if (is_new) entry->second = demangled_copy(mangled);
   return entry->second;
 }
 
-std::string Names::called(const std::string& mangled) const {
+std::string Names::demangled_copy(const std::string& mangled) const {
   return linkage_names_ ? mangled : demangle(mangled.c_str());
 }
 

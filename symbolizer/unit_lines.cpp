@@ -58,7 +58,7 @@ const SourceFunction* UnitResolver::function(const dwarf::DiePlace& place,
     function.line = facts.line;
     function.is_local = facts.linkage_name == nullptr;
     if (facts.file_unit != nullptr) {
-      // A split unit's files are numbered by its skeleton's table.
+      // The skeleton's line table numbers the files of a split unit.
       const dwarf::Unit& unit = facts.file_unit == place.unit ? skeleton : *facts.file_unit;
       function.file = file(files_of(unit), facts.file);
     }

@@ -1,4 +1,4 @@
-// Answers for the addresses of compilation units: inline chain, names, files and lines.
+// Answers for addresses of compilation units: inline chains, names, files and lines.
 #pragma once
 
 #include <cstdint>
@@ -6,27 +6,28 @@
 #include <unordered_map>
 #include <utility>
 
-#include "dwarf/function_facts.h"
-#include "dwarf/function_tree.h"
-#include "dwarf/line_table.h"
-#include "dwarf/scopes.h"
-#include "dwarf/unit_index.h"
+#include "base/interner.h"
 #include "symbolizer/debug_file.h"
+#include "symbolizer/dwarf/file.h"
+#include "symbolizer/dwarf/function_facts.h"
+#include "symbolizer/dwarf/function_tree.h"
+#include "symbolizer/dwarf/line_table.h"
 #include "symbolizer/source_lines.h"
 
 namespace sampan::symbolizer {
 
-// For one thread; several may read one DebugFile.
+// For one thread; several resolvers may read one DebugFile.
 class UnitResolver {
  public:
   UnitResolver(const DebugFile& debug, Names& names) : debug_(debug), names_(names) {}
 
-  // Enters into `lines` what the unit knows: at the least a line without a function (hand-written
-  // assembly has no DIE for one). False when the unit is damaged; what could be read is entered.
+  // Enters what the unit knows into `lines`: at least a line without a function (hand-written
+  // assembly has no DIE for functions). Returns false if the unit is damaged; what could be read is
+  // entered.
   bool resolve(const dwarf::UnitAddresses& wanted, LinesByAddress& lines);
 
  private:
-  // Of one unit: its files, by their numbers.
+  // The files of one unit, by number.
   struct Files {
     explicit Files(const dwarf::Unit& unit) : table(unit) {}
     dwarf::LineTable table;
@@ -34,7 +35,7 @@ class UnitResolver {
   };
   struct HashPlace {
     size_t operator()(const std::pair<const void*, uint64_t>& place) const {
-      return (reinterpret_cast<uintptr_t>(place.first) ^ place.second) * 0x9e3779b97f4a7c15;
+      return hash_of(std::pair(reinterpret_cast<uintptr_t>(place.first), place.second));
     }
   };
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that the C++ files are formatted as .clang-format says: format.py SOURCE_ROOT [--fix].
 
-The version is pinned, since every version formats a little differently.
+The version of clang-format is fixed, because each version formats a little differently.
 """
 import pathlib
 import shutil
@@ -22,8 +22,8 @@ def main():
     if VERSION not in version:
         print(f"needs clang-format {VERSION}, found {version.strip()}")
         return SKIPPED
-    files = [str(p) for folder in ("src", "tests", "bench", "include", "examples")
-             for p in sorted((root / folder).rglob("*")) if p.suffix in (".h", ".cpp")]
+    folders = [f for f in root.glob("[a-z]*/") if not (f / "build.ninja").exists()]
+    files = sorted(str(p) for folder in folders for p in folder.rglob("*") if p.suffix in (".h", ".cpp"))
     mode = ["-i"] if "--fix" in sys.argv else ["--dry-run", "-Werror"]
     return subprocess.run([program, *mode, *files], cwd=root).returncode
 

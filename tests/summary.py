@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Adds up what `meson test` left in build directories.
+"""Adds up the results of `meson test` in build directories: summary.py BUILD_DIRECTORY...
 
-Names every test that was skipped or repeated, with the reason, and every one that failed; the last line
-is "N passed, N failed, N skipped". Fails when a test failed or when nothing passed.
+Prints every test that failed, was skipped or was repeated, with
+the reason, then how many were repeated; the last line is "N passed, N failed, N skipped". Fails when a test failed or
+when nothing passed.
 """
 import json
 import pathlib
@@ -33,7 +34,7 @@ def cases(directory):
 
 
 def repeated(directory):
-    """What tests said that were tried again (e2e/stalls.py)."""
+    """Yields a line for each test that measures time and was repeated (e2e/stalls.py)."""
     for program in map(json.loads, (directory / "meson-logs/testlog.json").read_text().splitlines()):
         for line in program.get("stderr", "").splitlines():
             if line.startswith("repeated: "):
@@ -41,12 +42,12 @@ def repeated(directory):
 
 
 def short(name):
-    """Meson puts the project and the suite in front: "sampan.sampan / wire.Ring" is "wire.Ring"."""
+    """Without the project and the suite that meson puts in front: "sampan.sampan / wire.Ring" is "wire.Ring"."""
     return name.split(" / ")[-1]
 
 
 def matches(program, suite, case):
-    """The suites of a gtest program are "program.Suite"; other programs are cases themselves."""
+    """A gtest program has suites "program.Suite"; any other program is a case itself."""
     return short(program) in (short(suite.get("name")).split(".")[0], short(case.get("name")))
 
 
@@ -60,6 +61,7 @@ def reason(skipped, case, programs):
 
 def main():
     count = {"passed": 0, "failed": 0, "skipped": 0}
+    repetitions = 0
     for directory in map(pathlib.Path, sys.argv[1:]):
         if not (directory / "meson-logs/testlog.json").exists():
             print(f"failed: {directory.name} has no test log")
@@ -71,6 +73,8 @@ def main():
                 print(f"{outcome}: {name}" + (f": {why}" if why else ""))
         for line in repeated(directory):
             print(line)
+            repetitions += 1
+    print(f"{repetitions} repeated")
     print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
     return 1 if count["failed"] or not count["passed"] else 0
 

@@ -1,5 +1,6 @@
-// From a frame to its caller by a full row: every register, every kind of rule. `Memory` is as in
-// expression.h.
+// Takes the registers of a frame to its caller: by a full row (every register, every kind of rule),
+// or by the frame pointer.
+// `Memory` is as in expression.h.
 //
 // Freestanding: linked into the target; async-signal-safe.
 #pragma once
@@ -11,13 +12,13 @@
 
 namespace sampan::unwind {
 
-// What became of one step from a frame to its caller.
+// The result of a step from a frame to its caller.
 enum class Step : uint8_t {
   kCaller,        // the registers are the caller's now
   kRoot,          // there is no caller
-  kNoRule,        // nothing says how to go on
+  kNoRule,        // nothing says how to continue
   kBadAddress,    // a slot that cannot be read
-  kDamaged,       // unwind information that makes no sense
+  kDamaged,       // invalid unwind information
   kNoProgress,    // the caller's frame is not above this one
   kLostRegister,  // a register is needed that was not followed so far
   kUnloading,     // modules must not be read now
@@ -36,7 +37,7 @@ constexpr Step step_of(ExpressionResult result) {
 template <typename Memory>
 class RowApplication {
  public:
-  // `file` is the frame's and becomes the caller's; its rsp is the CFA unless the row says else.
+  // `file` is the frame's and becomes the caller's; its rsp is the CFA unless the row says otherwise.
   // Expressions are read from `image`. When the result is not kCaller, `file` is unchanged.
   static Step apply(const CfiRow& row, const Image& image, Memory& memory, RegisterFile& file) {
     if (row.registers[kRip].kind() == RegisterRule::kUndefined) return Step::kRoot;
@@ -46,7 +47,7 @@ class RowApplication {
     for (unsigned number = 0; number < kRegisterCount; ++number) {
       const Step step = application.restore(number, caller);
       if (step == Step::kCaller) continue;
-      // The caller's pc must be known; another register only when somebody asks for it.
+      // The caller's pc must be known; another register only when it is used.
       if (number == kRip) return step;
       caller.known &= ~register_bit(number);
     }
@@ -76,7 +77,7 @@ class RowApplication {
       case RegisterRule::kSame: return number == kRip ? Step::kDamaged : Step::kCaller;
       case RegisterRule::kUndefined: return Step::kNoRule;
       case RegisterRule::kOffset:
-        // A slot below the stack pointer is dead: the function has popped the register already.
+        // A slot below the stack pointer is dead: the function has already popped the register.
         if (slot < file_.registers.value[kRsp] && number != kRip) return Step::kCaller;
         return load(slot, number, caller);
       case RegisterRule::kValueOffset: caller.set(number, slot); return Step::kCaller;
@@ -114,5 +115,28 @@ class RowApplication {
   const RegisterFile& file_;
   uint64_t cfa_ = 0;
 };
+
+// Follows the frame pointer where there is no unwind information (musl, Go, code made at run time).
+// By the psABI, *rbp is the caller's rbp and the return address is above it (3.2.2); rbp = 0 marks
+// the outermost frame (3.4.1).
+//
+// `leaf`: the frame may be in a function that has not set rbp yet, so 0 means nothing.
+template <typename Memory>
+Step follow_frame_pointer(Memory& memory, bool leaf, RegisterFile& file) {
+  if (!file.knows(kRbp)) return Step::kLostRegister;
+  const uint64_t frame = file.registers.value[kRbp];
+  if (frame == 0 && !leaf) return Step::kRoot;
+  uint64_t bp = 0;
+  uint64_t pc = 0;
+  if (frame % 8 != 0 || frame < file.registers.value[kRsp] || !memory.read(frame, bp) ||
+      !memory.read(frame + 8, pc)) {
+    return Step::kNoRule;
+  }
+  file.known = 0;  // where such code saves the other registers is unknown
+  file.set(kRbp, bp);
+  file.set(kRsp, frame + 16);
+  file.set(kRip, pc);
+  return Step::kCaller;
+}
 
 }  // namespace sampan::unwind

@@ -45,7 +45,7 @@ bool CfiProgram::decode(ImageCursor& program, Instruction& instruction) {
   if (budget_ == 0) return false;
   --budget_;
   ByteCursor& bytes = program.bytes;
-  // Products wrap when damaged; `fits` looks at the result.
+  // Products of damaged values may wrap; `fits` checks the result.
   const auto factored = [&](uint64_t value) {
     return static_cast<int64_t>(value * static_cast<uint64_t>(alignment_.data));
   };
@@ -126,7 +126,7 @@ bool CfiProgram::decode(ImageCursor& program, Instruction& instruction) {
   return bytes.ok();
 }
 
-// Rules of registers that we do not follow (xmm, segment and so on) are no error.
+// Rules for registers that are not followed (xmm, segment and so on) are no error.
 bool CfiProgram::set(const Instruction& instruction, RegisterRule::Kind kind, CfiRow& row) {
   if (!RegisterRule::fits(instruction.offset)) return false;
   if (instruction.number < kRegisterCount) {
@@ -178,9 +178,9 @@ bool CfiProgram::execute(const Instruction& instruction, CfiRow& row) const {
   }
 }
 
-// DW_CFA_remember_state needs no memory: either its DW_CFA_restore_state comes at or before `pc`,
-// and then nothing between the two has an effect, or it comes behind, and is never executed. On the
-// first, moves past the restoring instruction; on the second, changes nothing.
+// DW_CFA_remember_state needs no memory. Either its DW_CFA_restore_state comes at or before `pc`, and
+// nothing between the two has an effect: then this moves past the restoring instruction. Or it comes
+// later and is never executed: then this changes nothing.
 bool CfiProgram::skip_forgotten(ImageCursor& program, uint64_t& location, uint64_t pc) {
   ImageCursor ahead = program;
   uint64_t ahead_location = location;

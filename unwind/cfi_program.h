@@ -31,7 +31,7 @@ class CfiProgram {
 
  private:
   struct Instruction {
-    uint8_t opcode;   // with the operand in its low bits taken out
+    uint8_t opcode;   // without the operand in its low bits
     uint64_t number;  // register, factored delta or offset
     int64_t offset;   // in bytes; a second register; of an expression, where it is in the image
   };

@@ -1,5 +1,5 @@
-// One row of the table that call frame information stands for: how to find, for one pc, the
-// registers of the caller (DWARF 5, 6.4.1). The CFA (canonical frame address) is the stack pointer
+// One row of the table that call frame information describes: how to find the caller's registers
+// for one pc (DWARF 5, 6.4.1). The CFA (canonical frame address) is the stack pointer
 // as it was before the call.
 //
 // Freestanding: linked into the target.
@@ -11,7 +11,7 @@
 
 namespace sampan::unwind {
 
-// In 32 bits, because rows live on the stack of whatever thread a signal interrupts.
+// 32 bits, because rows live on the stack of the interrupted thread.
 class RegisterRule {
  public:
   enum Kind : uint8_t {
@@ -51,7 +51,7 @@ struct CfiRow {
   int32_t cfa_value;
   uint8_t cfa_register;
   CfaKind cfa_kind;
-  // Augmentation 'S': the frame's caller was interrupted, it did not make a call.
+  // Augmentation 'S': the frame's caller was interrupted by a signal and did not make a call.
   bool signal_frame;
 };
 

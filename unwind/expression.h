@@ -13,7 +13,7 @@ namespace sampan::unwind {
 
 enum class ExpressionResult : uint8_t {
   kOk,
-  kDamaged,       // the expression makes no sense, or uses an operation that we do not know
+  kDamaged,       // the expression is invalid or uses an unknown operation
   kBadAddress,    // it reads memory that cannot be read
   kLostRegister,  // it uses a register that is not known
 };
@@ -28,7 +28,7 @@ class Expression {
     ImageCursor block = image.cursor(image.start + position);
     const std::span<const uint8_t> operations = block.bytes.take(block.bytes.uleb());
     ByteCursor cursor(operations);
-    // Only a branch backwards could make this long.
+    // Only a backward branch could make this long.
     for (unsigned budget = 256; !cursor.at_end() && status_ == ExpressionResult::kOk; --budget) {
       if (budget == 0) return ExpressionResult::kDamaged;
       run_one(operations, cursor);
@@ -203,7 +203,7 @@ void Expression<Memory>::run_arithmetic(uint8_t operation, ByteCursor& cursor) {
     case 0x2c: return push(with_sign(second) <= with_sign(top));
     case 0x2d: return push(with_sign(second) < with_sign(top));
     case 0x2e: return push(second != top);
-    default:  // division among them: nobody uses it, and it can trap
+    default:  // among them division: it is not used, and it can trap
       return fail(ExpressionResult::kDamaged);
   }
 }

@@ -1,6 +1,6 @@
 // Bytes of a module, and the AVMA of the first one in the process that is being walked. In our own
-// process the bytes are the mapping itself; of another process they are a copy. Whatever is read of
-// a module is read through an image, so that damaged unwind information cannot lead outside.
+// process the bytes are the mapping itself; for another process they are a copy. All reads of a
+// module go through an image, so that damaged unwind information cannot lead outside.
 //
 // Freestanding: linked into the target.
 #pragma once
@@ -42,7 +42,7 @@ struct Image {
   ImageCursor cursor(uint64_t from) const { return cursor(from, start + bytes.size()); }
 };
 
-// What the walker needs to know of a loaded module.
+// What the walker needs to know about a loaded module.
 struct Module {
   uint64_t code_start;  // AVMAs of the executable segment: [code_start, code_end)
   uint64_t code_end;

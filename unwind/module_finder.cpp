@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-// Weak: the shim must load where the C library is older.
+// Weak, so that the shim loads with an older C library.
 extern "C" __attribute__((weak)) decltype(_dl_find_object) _dl_find_object;
 
 namespace sampan::unwind {

@@ -1,5 +1,5 @@
-// Which loaded module holds a pc. glibc 2.35 and later answer that without a lock
-// (`_dl_find_object`); for older C libraries, a snapshot of the loader's list.
+// Finds the loaded module that holds a pc. glibc 2.35 and later answer that without a lock
+// (`_dl_find_object`). For older C libraries, a snapshot of the loader's list is kept.
 //
 // Freestanding: linked into the target.
 #pragma once
@@ -16,7 +16,7 @@ namespace sampan::unwind {
 
 class ModuleFinder {
  public:
-  // Ordinary context. Takes the snapshot where one is needed; `snapshot` insists on one.
+  // Ordinary context. Takes a snapshot where one is needed, or when `snapshot` is set.
   void start(bool snapshot = false);
   // Ordinary context, after modules have come or gone.
   void refresh();
@@ -32,8 +32,8 @@ class ModuleFinder {
     uint64_t end;
     uint64_t eh_frame_hdr;
   };
-  // Written under the loader's lock, an entry at a time, while handlers may read: the version is
-  // odd meanwhile, and a reader that saw it change does not use what it has read.
+  // Written under the loader's lock, one entry at a time, while handlers may read. The version is
+  // odd meanwhile; a reader that sees it change does not use what it has read.
   struct Snapshot {
     static constexpr size_t kCapacity = 1024;
     std::atomic<uint32_t> version;
@@ -46,8 +46,8 @@ class ModuleFinder {
   static Mapping mapping_of(const dl_phdr_info& info);
   bool find_in_snapshot(uint64_t pc, Mapping& mapping) const;
 
-  // The program itself: never unloaded, and where its segments are apart, `_dl_find_object` gives
-  // the bounds of one segment, from which its headers cannot be found.
+  // The program itself. It is never unloaded. Where its segments have gaps, `_dl_find_object` gives
+  // the bounds of one segment, from which the headers cannot be found.
   Mapping program_{};
   const Elf64_Phdr* program_headers_ = nullptr;
   uint16_t program_header_count_ = 0;

@@ -1,15 +1,15 @@
-// The rows that nearly all code has, in 64 bits. Each kind is an equation from a frame's (sp, bp,
-// bx) to its caller's:
+// The rows of nearly all code, in 64 bits. Each kind is an equation from a frame's (sp, bp, bx) to
+// its caller's:
 //
 //   kRoot     there is no caller: the return address is undefined
 //   kFromSp   CFA = sp + 8 c      and for all three:
 //   kFromBp   CFA = bp + 8 c        pc = *(CFA - 8)      sp = CFA
 //   kFromBx   CFA = bx + 8 c        bp = *(CFA - 8 p)    bx = *(CFA - 8 b)
 //
-// where p = 0 (b = 0) says that bp (bx) is not saved: the caller's is ours. The same holds when the
-// slot is below sp: it is dead, the function has popped the register already.
+// where p = 0 (b = 0) means that bp (bx) is not saved: the caller's is the frame's. The same holds
+// when the slot is below sp: it is dead, because the function has already popped the register.
 //
-// Whatever does not fit (an unusual CFA, realigned stacks, signal frames) takes the full row.
+// What does not fit (an unusual CFA, realigned stacks, signal frames) takes the full row.
 //
 // Freestanding: linked into the target.
 #pragma once
@@ -45,7 +45,7 @@ class PackedRow {
   static constexpr uint64_t kMaxCfa = (1 << 21) - 1;  // frames of 16 MB
   static constexpr uint64_t kMaxSlot = (1 << 20) - 1;
 
-  // Units of eight bytes below the CFA, 0 for not saved; false when neither.
+  // In units of eight bytes below the CFA, 0 for not saved; false when the rule is neither.
   static constexpr bool pack_slot(RegisterRule rule, uint64_t& units) {
     if (rule.kind() == RegisterRule::kSame) {
       units = 0;

@@ -1,6 +1,6 @@
-// Pointers in .eh_frame and .eh_frame_hdr: a byte says how they are written (Linux Standard Base
-// Core 5.0, 10.5.1, DW_EH_PE_*). The low four bits are the format, the next three what the value is
-// relative to, the highest that the pointer is to be fetched from there.
+// Pointers in .eh_frame and .eh_frame_hdr. A byte says how they are encoded (Linux Standard Base
+// Core 5.0, 10.5.1, DW_EH_PE_*): the low four bits are the format, the next three say what the value
+// is relative to, and the highest says that the value is the pointer's address.
 //
 // Freestanding: linked into the target.
 #pragma once

@@ -1,9 +1,9 @@
-// What was found lately, by address: a small table that all threads share without locks, for what
-// is far away in cold memory and asked for again and again.
+// What was found recently, by address: a small table that all threads share without locks. It is for
+// values that lie in cold memory and are needed again and again.
 //
-// Values are written word by word. A reader that catches words of two values, or a value of an
-// earlier generation (a library was unloaded, another may be there), computes another tag than the
-// one that is stored, and misses.
+// Values are written word by word. A reader that sees words of two values, or a value of an earlier
+// generation (a library was unloaded, and another may be there), computes a tag that differs from
+// the stored one, and misses.
 //
 // Freestanding: linked into the target; async-signal-safe.
 #pragma once
@@ -20,7 +20,7 @@ namespace sampan::unwind {
 template <typename Value, size_t kEntries, unsigned kIgnoredBits = 0>
 class RecentTable {
  public:
-  // On a miss `value` holds nothing of use.
+  // On a miss `value` is unspecified.
   bool find(uint64_t key, uint64_t generation, Value& value) const {
     key >>= kIgnoredBits;
     const Entry& entry = entries_[index_of(key)];

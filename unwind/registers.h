@@ -4,6 +4,8 @@
 // Freestanding: linked into the target.
 #pragma once
 
+#include <ucontext.h>
+
 #include <cstdint>
 
 namespace sampan::unwind {
@@ -21,12 +23,12 @@ constexpr RegisterSet register_bit(unsigned number) {
   return RegisterSet{1} << number;
 }
 inline constexpr RegisterSet kAllRegisters = (RegisterSet{1} << kRegisterCount) - 1;
-// Those that a packed row restores.
+// The registers that a packed row restores.
 inline constexpr RegisterSet kPackedRegisters =
     register_bit(kRbx) | register_bit(kRbp) | register_bit(kRsp) | register_bit(kRip);
 
-// The registers of one frame. A register that an earlier frame may have overwritten, and that
-// nobody restored, is not in `known`.
+// The registers of one frame. `known` lacks those that an inner frame may have overwritten without
+// saving them.
 struct RegisterFile {
   Registers registers;
   RegisterSet known;
@@ -39,5 +41,19 @@ struct RegisterFile {
     known |= register_bit(number);
   }
 };
+
+// The registers of the code that a signal has interrupted, from the handler's third argument.
+// Async-signal-safe.
+inline Registers registers_of(const ucontext_t& context) {
+  // In the order of the DWARF numbers.
+  static constexpr int kOrder[kRegisterCount] = {
+      REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
+      REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+  Registers registers;
+  for (unsigned number = 0; number < kRegisterCount; ++number) {
+    registers.value[number] = static_cast<uint64_t>(context.uc_mcontext.gregs[kOrder[number]]);
+  }
+  return registers;
+}
 
 }  // namespace sampan::unwind

@@ -1,12 +1,12 @@
 // Packed rows by pc: a direct-mapped table that all threads of the process share without locks.
 //
-// An entry is {key ^ row, row}, two words that are written apart. A reader that catches one old and
-// one new word finds another key than its own, and misses (R. Hyatt and T. Mann, "A lock-less
+// An entry is {key ^ row, row}, two words that are written one after the other. A reader that sees
+// one old and one new word finds a key that is not its own, and misses (R. Hyatt and T. Mann, "A lock-less
 // transposition table implementation", ICGA Journal 25(1), 2002).
 //
-// The key holds a generation beside the pc. Raising it makes every entry stale at once.
+// The key holds the pc and a generation. Raising the generation makes every entry stale at once.
 //
-// Freestanding: linked into the target; async-signal-safe, but for `start` and `forget`.
+// Freestanding: linked into the target; async-signal-safe except `start` and `forget`.
 #pragma once
 
 #include <sys/mman.h>
@@ -39,19 +39,19 @@ class RowCache {
     return true;
   }
 
-  // Gives the memory back, for who walks other processes, one after the other. No destructor: a
-  // static object of the target is never destroyed.
+  // Gives the memory back: for programs that walk other processes one after the other. There is no
+  // destructor, because a static object of the target is never destroyed.
   void stop() {
     if (entries_ != nullptr) munmap(entries_, kEntries * sizeof(Entry));
     entries_ = nullptr;
   }
 
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
-  // Makes all entries miss. Walks under way keep writing under the generation they began with.
+  // Makes all entries miss. Walks under way go on writing under the generation they began with.
   void forget() {
     if (entries_ == nullptr) return;
     const uint64_t next = generation_.load(std::memory_order_relaxed) + 1;
-    // Each time that the number starts again, entries that have seen it before must be gone.
+    // When the number starts again, entries of its earlier use must be gone.
     if (next % kGenerations == 0) {
       for (size_t index = 0; index < kEntries; ++index) {
         entries_[index].tag.store(0, std::memory_order_relaxed);
@@ -73,12 +73,12 @@ class RowCache {
     entry.row.store(row.bits(), std::memory_order_relaxed);
     entry.tag.store(key_of(pc, generation) ^ row.bits(), std::memory_order_relaxed);
   }
-  // Asks for the entry of `pc`, so that it is near when `find` wants it. Any number will do.
+  // Prefetches the entry of `pc`. Any number is allowed.
   void prefetch(uint64_t pc) const { __builtin_prefetch(&entries_[index_of(pc)]); }
 
  private:
-  // User addresses have 47 bits; the generation takes the 16 above, with a bit of ones so that no
-  // key is 0.
+  // User addresses have 47 bits. The generation takes the 16 above, with one bit set so that no key
+  // is 0.
   static constexpr uint64_t kGenerations = uint64_t{1} << 15;
 
   static uint64_t key_of(uint64_t pc, uint64_t generation) {

@@ -1,10 +1,10 @@
-// One walk of one stack: the algorithm, whatever the process is.
+// The algorithm that walks one stack, in our own process or in another one.
 //
 //   Memory   bool read(uint64_t avma, uint64_t& value): a word of the process's memory
 //            bool readable(uint64_t avma): whether there is memory at all
 //            bool covers(low, high), uint64_t load(avma): words that need no check once `covers`
 //            has said so
-//            and, where registers may be unknown from the beginning, Step recover(const Lost& lost,
+//            where registers may be unknown from the beginning, also Step recover(const Lost& lost,
 //            RegisterFile& file): takes the registers of such a frame to its caller's
 //   Modules  bool find(uint64_t pc, Module& module) const: the module with this code
 //
@@ -12,7 +12,7 @@
 // alone. Any other takes the slow path: the module, its FDE, the row. When a row needs a register
 // that the fast path has not followed (r12, say), the walk begins again and follows all of them.
 //
-// Freestanding: linked into the target; async-signal-safe. Lives on the walking thread's stack.
+// Freestanding: linked into the target; async-signal-safe. It lives on the walking thread's stack.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +22,12 @@
 #include "base/address.h"
 #include "unwind/apply_row.h"
 #include "unwind/cfi.h"
-#include "unwind/eh_frame_hdr.h"
-#include "unwind/frame_pointer.h"
 #include "unwind/packed_row.h"
-#include "unwind/walk_cache.h"
 #include "unwind/walker.h"
 
 namespace sampan::unwind {
 
-// A frame that cannot be left, because a register is not known.
+// A frame whose caller cannot be found because a register is unknown.
 struct Lost {
   const Module& module;  // of the frame's code; empty when there is none
   const CfiRow* row;     // null: there is no unwind information
@@ -48,10 +45,11 @@ class StackWalk {
         generation_(cache.rows.generation()),
         may_read_modules_(may_read_modules) {}
 
-  // `known` has at least the pc and the stack pointer.
+  // `known` has at least the pc and the stack pointer. `cfas`: see Walker::walk.
   WalkResult run(const Registers& registers, std::span<uint64_t> frames,
-                 RegisterSet known = kAllRegisters) {
+                 RegisterSet known = kAllRegisters, uint64_t* cfas = nullptr) {
     WalkResult result{};
+    cfas_ = cfas;
     for (bool follow_all : {false, true}) {
       if (!follow_all && known != kAllRegisters) continue;
       follow_all_ = follow_all;
@@ -116,6 +114,7 @@ class StackWalk {
   const Modules& modules_;
   WalkCache& cache_;
   const uint64_t generation_;
+  uint64_t* cfas_ = nullptr;
   const bool may_read_modules_;
   bool follow_all_ = false;
   bool fast_frames_ = false;  // a packed row was followed since `file_` was up to date
@@ -133,8 +132,8 @@ uint32_t StackWalk<Memory, Modules>::walk(std::span<uint64_t> frames, Step& step
   fast_frames_ = false;
   interrupted_ = true;
   leaf_ = true;
-  // What an earlier walk left here is likely to come again, and its rows, far apart, can be fetched
-  // at once: a fifth of a walk's time inside clang. Other numbers do no harm.
+  // The frames of an earlier walk are likely to come again. Their rows lie far apart; fetching them
+  // at once saves a fifth of a walk's time inside clang. Other numbers do no harm.
   for (size_t i = 0; i < frames.size() && i < kPrefetched; ++i) cache_.rows.prefetch(frames[i]);
   uint32_t depth = 0;
   uint64_t pc = frame.pc;  // a lookup AVMA
@@ -146,6 +145,7 @@ uint32_t StackWalk<Memory, Modules>::walk(std::span<uint64_t> frames, Step& step
     } else {
       step = slow_step(frame, pc);
     }
+    if (cfas_ != nullptr) cfas_[depth - 1] = frame.sp;
     if (step == Step::kRoot && interrupted_) frames[depth - 1] = frame.pc;  // it was planted
     if (step != Step::kCaller) break;
     if (frame.pc == 0) {
@@ -212,8 +212,8 @@ Step StackWalk<Memory, Modules>::step_by_cfi(Frame& frame, uint64_t pc) {
   CfiRow row;
   const CfiResult result = find_row_of(pc, row);
   if (result != CfiResult::kFound) {
-    // A return address on the first byte of a function was put there, not pushed by a call:
-    // makecontext plants __start_context so. The fiber's stack ends here.
+    // A return address on the first byte of a function was not pushed by a call: makecontext puts
+    // __start_context there. The fiber's stack ends here.
     if (result == CfiResult::kNotCovered && !interrupted_ &&
         find_row_of(pc + 1, row) == CfiResult::kFound) {
       interrupted_ = true;
@@ -251,7 +251,7 @@ CfiResult StackWalk<Memory, Modules>::find_row_of(uint64_t pc, CfiRow& row) {
              : result;
 }
 
-// `failure` where nothing helps: in our own process, where the kernel has told us all registers.
+// `failure` when nothing helps: in our own process, where all registers are known from the start.
 template <typename Memory, typename Modules>
 Step StackWalk<Memory, Modules>::recover(Step failure, [[maybe_unused]] const CfiRow* row,
                                          [[maybe_unused]] uint64_t pc) {
@@ -263,9 +263,10 @@ Step StackWalk<Memory, Modules>::recover(Step failure, [[maybe_unused]] const Cf
   }
 }
 
-// A call through a bad pointer ends up where there is no memory, with nothing done yet: the return
-// address is still on top. So it is in a function without a frame that the outermost one has
-// called, with rbp = 0 (Go). Anything else without unwind information may have a frame pointer.
+// A call through a bad pointer leads to where there is no memory. Nothing has been done since, so
+// the return address is still on top of the stack. The same is true in a frameless function that the
+// outermost one has called, with rbp = 0 (Go). Other code without unwind information may have a
+// frame pointer.
 template <typename Memory, typename Modules>
 Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, [[maybe_unused]] uint64_t pc,
                                                   bool in_module) {

@@ -1,19 +1,26 @@
-// The memory of our own process, for a walk: the thread's stack is read as it is, any other page
-// only after the kernel has said that it is readable (fibers, alternate stacks). No fault can come
-// of it.
-//
-// Freestanding: linked into the target; async-signal-safe. On the walking thread's stack.
-#pragma once
+#include "unwind/walker.h"
 
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 
 #include "base/syscall.h"
-#include "unwind/walker.h"
+#include "unwind/stack_walk.h"
 
 namespace sampan::unwind {
 
+// rt_sigprocmask copies the set from user memory before it checks `how`. With an invalid `how` it
+// fails with EFAULT for a page that cannot be read and with EINVAL for one that can. It changes
+// nothing (kernel/signal.c; abseil's AddressIsReadable does the same).
+bool is_mapped(uint64_t page) {
+  constexpr long kNoSuchHow = -1;
+  constexpr size_t kKernelSetSize = 8;
+  return raw_syscall(SYS_rt_sigprocmask, kNoSuchHow, page, 0, kKernelSetSize) != -EFAULT;
+}
+
+// The memory of our own process, for a walk. The thread's stack is read directly; any other page
+// (fibers, alternate stacks) only after the kernel has said that it is readable. So no read faults.
+// On the walking thread's stack. Not in an anonymous namespace: GCC would inline more of the walk,
+// which would need more stack.
 class StackMemory {
  public:
   explicit StackMemory(const StackBounds& bounds) : bounds_(bounds) {}
@@ -37,13 +44,14 @@ class StackMemory {
     return true;
   }
 
-  // Whether the page of `avma` can be read. Each page is asked for once while the walk stays in
-  // one stretch of pages.
+  // Whether the page of `avma` can be read. The kernel is asked once for each page, as long as the
+  // walk stays in one run of pages.
   bool readable(uint64_t avma) {
     if (avma - probed_low_ < probed_high_ - probed_low_) return true;
-    if (avma < kPageSize || avma > kMaxAddress) return false;  // a null set is not looked at
+    if (avma < kPageSize || avma > kMaxAddress)
+      return false;  // the kernel does not read a null set
     const uint64_t page = avma & ~(kPageSize - 1);
-    if (!bounds_.may_probe || !probe(page)) return false;
+    if (!bounds_.may_probe || !is_mapped(page)) return false;
     if (page == probed_high_) {
       probed_high_ += kPageSize;
     } else {
@@ -57,18 +65,38 @@ class StackMemory {
   static constexpr uint64_t kPageSize = 4096;
   static constexpr uint64_t kMaxAddress = (uint64_t{1} << 47) - kPageSize;
 
-  // rt_sigprocmask copies the set from user memory before it looks at `how`: with one that does not
-  // exist it is EFAULT for a page that cannot be read and EINVAL for one that can. It changes
-  // nothing (kernel/signal.c; abseil's AddressIsReadable does the same).
-  static bool probe(uint64_t page) {
-    constexpr long kNoSuchHow = -1;
-    constexpr size_t kKernelSetSize = 8;
-    return raw_syscall(SYS_rt_sigprocmask, kNoSuchHow, page, 0, kKernelSetSize) != -EFAULT;
-  }
-
   StackBounds bounds_;
   uint64_t probed_low_ = 0;  // [probed_low_, probed_high_) is known to be readable
   uint64_t probed_high_ = 0;
 };
+
+bool Walker::start() {
+  modules_.start();
+  return cache_.rows.start();
+}
+
+WalkResult Walker::walk(const Registers& registers, const StackBounds& stack,
+                        std::span<uint64_t> frames, uint64_t* cfas) {
+  StackMemory memory(stack);
+  // Sequentially consistent, as begin_unload is: either this walk sees the unloading, or the caller
+  // of begin_unload sees that the thread is walking.
+  const bool may_read_modules = !unloading();
+  StackWalk<StackMemory, ModuleFinder> walk(memory, modules_, cache_, may_read_modules);
+  return walk.run(registers, frames, kAllRegisters, cfas);
+}
+
+void Walker::begin_unload() {
+  unloading_.fetch_add(1, std::memory_order_seq_cst);
+}
+
+void Walker::end_unload() {
+  modules_.refresh();
+  cache_.rows.forget();
+  unloading_.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void Walker::modules_loaded() {
+  modules_.refresh();
+}
 
 }  // namespace sampan::unwind

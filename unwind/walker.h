@@ -1,6 +1,6 @@
-// Walks the stack of the calling process from a set of registers, by .eh_frame. This is what runs
-// inside the target's signal handler: no allocation, no lock, no errno, no call into the loader
-// but `_dl_find_object`, and no more than 1.4 KB of stack. See docs/unwinding.md.
+// Walks the stack of the calling process from a set of registers, by .eh_frame. It runs inside the
+// target's signal handler: no allocation, no lock, no errno, no call into the loader except
+// `_dl_find_object`, and at most 1.4 KB of stack. See docs/unwinding.md.
 //
 // Freestanding: linked into the target.
 #pragma once
@@ -9,10 +9,13 @@
 #include <cstdint>
 #include <span>
 
+#include "unwind/cfi.h"
+#include "unwind/image.h"
 #include "unwind/module_finder.h"
+#include "unwind/recent_table.h"
 #include "unwind/registers.h"
-#include "unwind/walk_cache.h"
-#include "wire/stop_reason.h"
+#include "unwind/row_cache.h"
+#include "wire/loss.h"
 
 namespace sampan::unwind {
 
@@ -24,10 +27,21 @@ struct StackBounds {
   bool may_probe;
 };
 
+// What walks share: the rows of the pcs that they met, and the modules and CIEs that rows are made
+// from. All of it is stale when the generation of the rows has changed.
+struct WalkCache {
+  RowCache rows;
+  RecentTable<Module, 64, 21> modules;  // by the two megabytes of code that a pc is in
+  RecentCies cies;                      // by AVMA
+};
+
 struct WalkResult {
   uint32_t depth;  // frames written
   wire::StopReason stop;
 };
+
+// Whether the page at this AVMA, which is not 0, can be read: a system call. Async-signal-safe.
+bool is_mapped(uint64_t page);
 
 class Walker {
  public:
@@ -36,14 +50,16 @@ class Walker {
   bool start();
 
   // Writes the lookup AVMAs of the frames, leaf first, at most `frames.size()` of them.
-  // Async-signal-safe; any number of threads at once. What `frames` holds before is taken as a
-  // hint: it is best an earlier stack of the same thread.
-  WalkResult walk(const Registers& registers, const StackBounds& stack, std::span<uint64_t> frames);
+  // Async-signal-safe; any number of threads at once. What `frames` holds before is a hint: ideally
+  // an earlier stack of the same thread. `cfas`: null, or room for the CFA of each of the frames.
+  WalkResult walk(const Registers& registers, const StackBounds& stack, std::span<uint64_t> frames,
+                  uint64_t* cfas = nullptr);
 
   // Around everything that may unmap a module (dlclose). Between the two, walks that begin use only
-  // cached rows and never read a module. `begin_unload` does not wait for walks under way: the
-  // caller, who knows the threads, does (preload/modules.h). Nests.
+  // cached rows and never read a module. `begin_unload` does not wait for walks under way: its caller
+  // knows the threads and does (preload/modules/). Nests.
   void begin_unload();
+  bool unloading() const { return unloading_.load(std::memory_order_seq_cst) != 0; }
   // Also forgets all cached rows: another module may be mapped at the same place.
   void end_unload();
   // After dlopen: renews the module snapshot where the C library has no `_dl_find_object`.

@@ -7,8 +7,8 @@
 //   kMarkerNamesOffset     MarkerNames
 //   kLanesOffset           lane_count x { LanePositions, the lane's cells }
 //
-// A slot belongs to one thread at a time and is used again as soon as that thread has ended: the
-// ring tells where one thread ends and the next begins. Untouched slots cost no memory.
+// A slot belongs to one thread at a time and is used again once that thread has ended: the ring
+// tells where one thread ends and the next begins. Unused slots cost no memory.
 //
 // Freestanding: linked into the target.
 #pragma once
@@ -23,8 +23,8 @@
 
 namespace sampan::wire {
 
-// Both sides of a session must be of one build: the shim does not join another version.
-inline constexpr uint32_t kWireVersion = 3;
+// Both sides of a session must have the same version: the shim does not join another one.
+inline constexpr uint32_t kWireVersion = 5;
 
 // Samples per second of a thread's CPU time.
 inline constexpr uint32_t kHighestRateHz = 10'000;
@@ -39,12 +39,10 @@ struct ControlBlock {
   std::atomic<uint32_t> slots_used;
   // Set while sampling is on; the collector clears it to make the handlers return at once.
   std::atomic<uint32_t> enabled;
-  // 1 when the threads of this process are sampled by perf_event, 0 by CPU timers.
-  std::atomic<uint32_t> perf_clock;
-  // Samples per second of a thread's CPU that are asked for; written by the collector, at any time.
-  // A thread follows at its next sample.
+  // The requested samples per second of a thread's CPU. The collector may write it at any time; a
+  // thread follows at its next sample.
   std::atomic<uint32_t> rate_hz;
-  // Sampling is off for now. Asked for by the program, or by the collector for `sampan ctl`.
+  // Not 0: sampling is off for now. Set by the program, or by the collector for `sampan ctl`.
   std::atomic<uint32_t> paused;
   std::atomic<uint64_t> losses[kLossCount];  // by Loss; written by the target
 };
@@ -52,9 +50,9 @@ struct ControlBlock {
 struct ThreadSlot {
   RingPositions ring;
   std::atomic<uint64_t> left_out_ns;  // CPU that its thread has used while sampling was off
-  std::atomic<uint32_t> rate_hz;      // that its thread's clock has
-  // Of samples, and of all the threads that it had: CPU in the handler, and signals that brought
-  // them there, by the clock.
+  std::atomic<uint32_t> rate_hz;      // of its thread's clock
+  // Sums over all threads that the slot has had: CPU that samples used in the handler, and signals
+  // that took a sample, by clock.
   std::atomic<uint64_t> handler_ns, timer_signals, perf_signals;
   OpenSpans open;
 };

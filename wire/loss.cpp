@@ -1,5 +1,4 @@
 #include "wire/loss.h"
-#include "wire/stop_reason.h"
 
 namespace sampan::wire {
 
@@ -25,6 +24,7 @@ const char* loss_text(Loss loss) {
     case Loss::kMarkerUnmatched: return "ends of spans or sections without a beginning";
     case Loss::kMarkerCounter: return "counter values dropped, too many counters or no number";
     case Loss::kMarkerHole: return "markers never completed";
+    case Loss::kPythonUnknown: return "processes with native stacks only, unknown Python";
   }
   return "unknown loss";
 }
@@ -51,6 +51,7 @@ const char* loss_key(Loss loss) {
     case Loss::kMarkerUnmatched: return "marker_unmatched";
     case Loss::kMarkerCounter: return "marker_counter";
     case Loss::kMarkerHole: return "marker_hole";
+    case Loss::kPythonUnknown: return "python_unknown";
   }
   return "unknown";
 }
@@ -65,6 +66,7 @@ const char* stop_reason_text(StopReason reason) {
     case StopReason::kUnloading: return "module being unloaded";
     case StopReason::kNoProgress: return "no progress";
     case StopReason::kNotCopied: return "stack larger than the copy";
+    case StopReason::kPythonTorn: return "Python frames being linked";
   }
   return "unknown reason";
 }

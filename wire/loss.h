@@ -1,5 +1,6 @@
-// Why something that should be in a recording is not. Counted where it happens, carried through
-// the recording, shown in every report.
+// Why something that should be in a recording is missing: samples and other records (Loss), or the
+// rest of a stack (StopReason). Counted where it happens, kept in the recording, shown in every
+// report.
 //
 // Freestanding: linked into the target. Values are part of the recording format: append only.
 #pragma once
@@ -29,12 +30,30 @@ enum class Loss : uint8_t {
   kMarkerUnmatched = 17,    // ends without a begin, stops without a start
   kMarkerCounter = 18,      // values of counters: too many different names, NaN
   kMarkerHole = 19,         // markers that were never completed
+  kPythonUnknown = 20,      // processes whose Python sampan does not know: native stacks only
 };
-inline constexpr unsigned kLossCount = 20;
+inline constexpr unsigned kLossCount = 21;
 
 // "threads unsampled: ..." for people; never null.
 const char* loss_text(Loss loss);
 // "ring_full": the key in JSON; never null.
 const char* loss_key(Loss loss);
+
+// Why the walk of a stack ended.
+enum class StopReason : uint8_t {
+  kRoot = 0,        // complete: the thread's first frame was reached
+  kNoRule = 1,      // no unwind information for a pc, and no usable frame pointer
+  kBadAddress = 2,  // a stack slot outside the thread's stack, or not readable
+  kDepthLimit = 3,  // deeper than kMaxFrames
+  kBadCfi = 4,      // unwind information that is damaged or unknown to the walker
+  kUnloading = 5,   // a module was being unloaded: only cached rules could be used
+  kNoProgress = 6,  // the next frame would not be above this one: a loop
+  kNotCopied = 7,   // the rest of the stack was not copied (perf copies 64 KB at most)
+  kPythonTorn = 8,  // complete, but without Python's frames: the interpreter was just linking one
+};
+inline constexpr unsigned kStopReasonCount = 9;
+
+// "no unwind information": for people; never null.
+const char* stop_reason_text(StopReason reason);
 
 }  // namespace sampan::wire

@@ -1,17 +1,15 @@
-#include "wire/lane_reader.h"
-
-#include <cstring>
+#include "wire/marker_lane.h"
 
 namespace sampan::wire {
 namespace {
 
-// Producers look at the tail for every record: it is moved now and then only.
+// Producers read the tail, so it is moved only now and then.
 constexpr uint64_t kReleaseInterval = 256;
 
 }  // namespace
 
 bool LaneReader::next(uint64_t limit, Marker& marker) {
-  if (limit - position_ > cells_.size()) {  // more than there is, or less than there was
+  if (limit - position_ > cells_.size()) {  // the head is beyond the capacity, or has gone back
     ++corrupt_;
     position_ = limit;
     release();

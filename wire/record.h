@@ -1,21 +1,24 @@
-// The records of the rings, and how their payloads are laid out. Integers are little-endian; `uleb`
+// The records of the rings and the layout of their payloads. Integers are little-endian; `uleb`
 // and `zigzag` are those of base/byte_writer.h. Times are CLOCK_MONOTONIC nanoseconds, CPU times
 // nanoseconds of the thread's own CPU clock.
 //
-// Thread ring, written by the thread itself (or on its behalf, when it is known to be gone):
+// Thread ring, written by the thread itself (or on its behalf, when it is known to have ended):
 //
 //   kThreadStart  u32 tid, u64 time, u64 cpu, char name[16]
-//                 `cpu` is what the thread had used when sampling began. Forgets the previous
-//                 stack.
+//                 `cpu` is what the thread had used when sampling began. There is no previous stack
+//                 from here on.
 //   kSample       u64 time, u64 cpu, u16 ticks, u8 StopReason, u8 flags,
 //                 with kSampleAfterGap u64 left_out, uleb shared, uleb fresh, then `fresh` frames
-//                 as zigzag(frame - frame before), the first against 0 Frames are lookup AVMAs (see
-//                 base/address.h), leaf first. The stack is the fresh frames, then the last
+//                 as zigzag(frame - frame before), the first against 0. Frames are lookup AVMAs
+//                 (base/address.h), leaf first. The stack is the fresh frames, then the last
 //                 `shared` (root-side) frames of the thread's previous stack. `cpu` is 0 when the
-//                 clock could not be read (seccomp): weigh by `ticks` then. `left_out` is CPU since
-//                 the thread's previous sample, in which sampling was off. `shared` is 0 regularly,
-//                 and in the first sample after a drop.
+//                 clock could not be read (seccomp): then `ticks` is the weight. `left_out` is CPU
+//                 since the thread's previous sample during which sampling was off. `shared` is 0
+//                 regularly, and in the first sample after a drop.
 //   kThreadEnd    u64 time, u64 cpu (0: not known), u64 left_out, in all
+//   kPythonCode   u32 number, i32 first line, then three times u8 width, u16 size, bytes: the
+//                 qualified name, the file, the line table (bytes). `width`: bytes of a character;
+//                 0: ASCII. python_frame() has the number, in all threads of the process.
 //
 // Process ring, written by any thread of the process under a lock, in ordinary context:
 //
@@ -23,8 +26,8 @@
 //                 then the path up to the end of the payload
 //   kModuleUnload u64 time, u64 bias, u64 start
 //   kThreadName   u64 time, u32 tid, char name[16]
-//   kThreadCpu    u64 time, u32 tid, u64 cpu: a thread's CPU clock, read by another thread on the
-//                 way out of the process
+//   kThreadCpu    u64 time, u32 tid, u64 cpu: a thread's CPU clock, read by another thread when the
+//                 process ends
 //   kExec         u64 time, path: this image is about to be replaced
 //   kExecFailed   u64 time
 //   kExit         u64 time, i32 status: exit, _exit, quick_exit
@@ -41,6 +44,7 @@ enum class RecordType : uint8_t {
   kThreadStart = 1,
   kSample = 2,
   kThreadEnd = 3,
+  kPythonCode = 4,
   kModuleLoad = 16,
   kModuleUnload = 17,
   kThreadName = 18,
@@ -52,16 +56,29 @@ enum class RecordType : uint8_t {
 
 // Sample flags.
 inline constexpr uint8_t kSampleFromPerf = 1;  // taken by the perf clock, not the CPU timer
-inline constexpr uint8_t kSampleAfterGap = 2;  // sampling was off since the one before
+inline constexpr uint8_t kSampleAfterGap =
+    2;  // sampling was off for a time since the sample before
 
 // As the kernel's TASK_COMM_LEN: always zero-terminated.
 inline constexpr size_t kThreadNameSize = 16;
-// A frame without a place: the CPU of a thread that ended before it could be sampled. Its caller is
-// the function that the thread was made for.
+// A frame that stands for no address: the CPU of a thread that ended before it could be sampled. Its
+// caller is the function that the thread was made for.
 inline constexpr uint64_t kShortThread = UINT64_MAX;
+// A frame of an interpreted function: the number of its code object, and how many units of bytecode
+// (2 bytes) the instruction is behind the first one, plus 1; 0: before the first one. No address of
+// code has these bits.
+inline constexpr uint64_t kPythonFrame = uint64_t{1} << 62;
+inline constexpr uint32_t kPythonUnitBits = 24;
+constexpr uint64_t python_frame(uint32_t number, uint32_t unit) {
+  return kPythonFrame | uint64_t{number} << kPythonUnitBits |
+         (unit & ((1u << kPythonUnitBits) - 1));
+}
+constexpr bool is_python_frame(uint64_t frame) {
+  return frame >> 62 == 1;
+}
 // The deepest stack that is recorded.
 inline constexpr size_t kMaxFrames = 2048;
-// A full stack at least once in so many samples.
+// At least one in so many samples has a full stack.
 inline constexpr unsigned kFullStackInterval = 256;
 inline constexpr size_t kMaxPath = 4096;
 

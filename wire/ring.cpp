@@ -12,24 +12,35 @@ constexpr uint64_t align_up(uint64_t size) {
 
 }  // namespace
 
-std::span<uint8_t> RingWriter::begin(size_t max_payload, size_t reserve) {
+// `pad`: bytes that a record of `size` bytes has to skip, for it must not cross the buffer's end.
+bool RingWriter::find_place(uint64_t size, size_t reserve, uint64_t& head, uint64_t& pad) const {
   const uint64_t capacity = buffer_.size();
-  const uint64_t head = positions_->head.load(std::memory_order_relaxed);
+  head = positions_->head.load(std::memory_order_relaxed);
   const uint64_t tail = positions_->tail.load(std::memory_order_acquire);
   const uint64_t used = head - tail;
   const uint64_t offset = head & (capacity - 1);
-  const uint64_t size = sizeof(RecordHeader) + align_up(max_payload);
-  const uint64_t pad = capacity - offset < size ? capacity - offset : 0;
-  if (head % kAlignment != 0 || used > capacity || pad + size + reserve > capacity - used) {
+  pad = capacity - offset < size ? capacity - offset : 0;
+  return head % kAlignment == 0 && used <= capacity && pad + size + reserve <= capacity - used;
+}
+
+bool RingWriter::has_room(size_t max_payload, size_t reserve) const {
+  uint64_t head = 0, pad = 0;
+  return find_place(sizeof(RecordHeader) + align_up(max_payload), reserve, head, pad);
+}
+
+std::span<uint8_t> RingWriter::begin(size_t max_payload, size_t reserve) {
+  uint64_t head = 0, pad = 0;
+  if (!find_place(sizeof(RecordHeader) + align_up(max_payload), reserve, head, pad)) {
     count_dropped();
     return {};
   }
+  const uint64_t offset = head & (buffer_.size() - 1);
   if (pad != 0) {
     const RecordHeader padding{static_cast<uint32_t>(pad), kPadding, 0, 0};
     std::memcpy(buffer_.data() + offset, &padding, sizeof padding);
   }
   begin_ = head + pad;
-  return buffer_.subspan((begin_ & (capacity - 1)) + sizeof(RecordHeader), max_payload);
+  return buffer_.subspan((begin_ & (buffer_.size() - 1)) + sizeof(RecordHeader), max_payload);
 }
 
 void RingWriter::commit(uint8_t type, size_t payload) {

@@ -3,8 +3,8 @@
 //
 //   - A record becomes visible whole or not at all: `head` is published after its bytes. A producer
 //     that is killed in mid-record leaves nothing behind.
-//   - Nobody waits. A record that does not fit is dropped, and the producer counts it.
-//   - Nobody trusts the other side. Positions and lengths are copied once, then checked; a broken
+//   - Neither side waits. A record that does not fit is dropped, and the producer counts it.
+//   - Neither side trusts the other. Positions and lengths are copied once, then checked. An invalid
 //     position makes the ring look full to the producer and corrupt to the consumer.
 //
 // Records are contiguous and 8-byte aligned; one that would cross the end of the buffer is preceded
@@ -46,16 +46,20 @@ class RingWriter {
   RingWriter(RingPositions* positions, std::span<uint8_t> buffer)
       : positions_(positions), buffer_(buffer) {}
 
-  // Room for a payload of at most `max_payload` bytes, or an empty span when the ring is too full
+  // Returns room for a payload of at most `max_payload` bytes, or an empty span when the ring is too full
   // (counted as dropped). `reserve` bytes are left free for records that matter more. Nothing is
   // visible before `commit`; a `begin` without a `commit` costs nothing.
   std::span<uint8_t> begin(size_t max_payload, size_t reserve = 0);
+  // Whether `begin` would find room.
+  bool has_room(size_t max_payload, size_t reserve = 0) const;
   // Publishes the first `payload` bytes of what the last `begin` returned as a record of `type`.
   void commit(uint8_t type, size_t payload);
 
   void count_dropped() { positions_->dropped.fetch_add(1, std::memory_order_relaxed); }
 
  private:
+  bool find_place(uint64_t size, size_t reserve, uint64_t& head, uint64_t& pad) const;
+
   RingPositions* positions_ = nullptr;
   std::span<uint8_t> buffer_;
   uint64_t begin_ = 0;  // position of the record's header between begin and commit
@@ -72,17 +76,17 @@ class RingReader {
   RingReader(RingPositions* positions, std::span<const uint8_t> buffer)
       : positions_(positions), buffer_(buffer) {}
 
-  // What has been published so far; pass it to `next` to read no further than that.
+  // What has been published so far. Pass it to `next` to read no further.
   uint64_t head() const { return positions_->head.load(std::memory_order_acquire); }
 
-  // The next record before `limit`, or false. The record before it is given back to the producer,
-  // so its payload must not be used any more.
+  // Reads the next record before `limit`; false when there is none. The previous record is given
+  // back to the producer: its payload must not be used any more.
   bool next(uint64_t limit, Record& record);
   // Gives all that `next` has returned back to the producer.
   void release();
 
-  // Records that could not be read because a position or a length made no sense. The reader then
-  // skips to `limit`.
+  // Records that could not be read because a position or a length was invalid. The reader then skips
+  // to `limit`.
   uint64_t corrupt() const { return corrupt_; }
   uint64_t dropped() const { return positions_->dropped.load(std::memory_order_relaxed); }
 

@@ -1,10 +1,10 @@
 // How a process joins a session. The collector listens on an abstract SOCK_SEQPACKET socket whose
-// name is in the environment; the shim connects when the process starts (and after fork), sends a
-// Hello, gets a Welcome with the memfd of control_block.h as SCM_RIGHTS, maps it, and closes both
-// descriptors: nothing of the session stays visible in the target's descriptor table.
+// name is in the environment. The shim connects when the process starts (and after fork), sends a
+// Hello, receives a Welcome with the memfd of control_block.h as SCM_RIGHTS, maps it, and closes
+// both descriptors. Nothing of the session stays in the target's descriptor table.
 //
-// The kernel tells each side who the other is (SO_PEERCRED): the collector takes the pid from
-// there, the shim refuses a collector of another user than itself or root. The collector notices
+// The kernel tells each side who the other is (SO_PEERCRED). The collector takes the pid from there;
+// the shim refuses a collector that belongs to neither its own user nor root. The collector notices
 // the end of a process by a pidfd.
 //
 // Freestanding: linked into the target.
@@ -31,12 +31,13 @@ struct Hello {
 
 struct Welcome {
   uint32_t version;
-  uint32_t accepted;       // 0: not to be profiled (--no-follow, other session); no memfd follows
+  uint32_t accepted;       // 0: not to be profiled (--no-follow, another session); no memfd follows
   uint32_t follow;         // 1: children are to be profiled too
   uint32_t sections_only;  // 1: samples are taken while a section is open
+  uint32_t python;         // 1: stacks have the frames of an interpreter, too
 };
 
-// Names are random, so that a name cannot be guessed: "sampan-" and 32 hexadecimal digits.
+// "sampan-" and 32 hexadecimal digits: random, so that a name cannot be guessed.
 inline constexpr uint32_t kSessionNameSize = 39;
 
 }  // namespace sampan::wire

@@ -1,7 +1,7 @@
-// Rows of comma-separated values (RFC 4180, but for lines that end in a line feed alone).
+// Rows of comma-separated values (RFC 4180, but lines end in a line feed).
 //
-// A cell with a comma, a quote or a line's end is quoted. One that a spreadsheet would run as a
-// formula, because of how it begins, has an apostrophe before it, which spreadsheets do not show.
+// Cells with a comma, a quote or a line break are quoted. Cells that a spreadsheet would run as a
+// formula get an apostrophe in front, which spreadsheets do not show. Hosted only.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "base/utf8.h"
 
-namespace sampan::reports {
+namespace sampan {
 
 inline std::string csv_text(std::string_view text) {
   constexpr std::string_view kFormulas = "=+-@\t\r";
@@ -29,7 +29,7 @@ inline std::string csv_text(std::string_view text) {
 class CsvRow {
  public:
   CsvRow& text(std::string_view text) { return raw(csv_text(text)); }
-  // Text that csv_text() made.
+  // A cell that csv_text() made.
   CsvRow& raw(std::string_view cell) {
     begin_cell();
     text_ += cell;
@@ -49,7 +49,7 @@ class CsvRow {
   }
   CsvRow& empty() { return raw(""); }
 
-  // The row, with its end; the next begins.
+  // The row, with its line feed. Begins the next one.
   std::string_view end() {
     text_ += '\n';
     first_ = ended_ = true;
@@ -69,4 +69,4 @@ class CsvRow {
   bool ended_ = false;
 };
 
-}  // namespace sampan::reports
+}  // namespace sampan

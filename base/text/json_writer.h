@@ -1,5 +1,6 @@
-// RapidJSON's writer, with the values of a report: an absent value is null, and text is made valid
-// UTF-8.
+// RapidJSON's writer for reports: absent values are null, and text is made valid UTF-8.
+//
+// Hosted only.
 #pragma once
 
 #include <rapidjson/prettywriter.h>
@@ -14,7 +15,7 @@
 
 #include "base/utf8.h"
 
-namespace sampan::reports {
+namespace sampan {
 
 class Json {
  public:
@@ -78,4 +79,4 @@ class Json {
   rapidjson::PrettyWriter<rapidjson::StringBuffer> writer_{buffer_};
 };
 
-}  // namespace sampan::reports
+}  // namespace sampan

@@ -1,12 +1,14 @@
-#include "reports/text.h"
+#include "base/text/readable.h"
 
 #include <fmt/chrono.h>
+#include <fmt/core.h>
+#include <string.h>
 
 #include <ctime>
 
 #include "base/utf8.h"
 
-namespace sampan::reports {
+namespace sampan {
 namespace {
 
 // "1234567.8" -> "1,234,567.8"
@@ -58,7 +60,7 @@ std::string percent(double part, double whole) {
   return whole > 0 ? fmt::format("{:.1f}", 100 * part / whole) : "-";
 }
 
-std::string iso_8601(uint64_t unix_ns) {
+std::string iso_8601(UnixNs unix_ns) {
   const auto seconds = static_cast<std::time_t>(unix_ns / 1'000'000'000);
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(seconds),
                      unix_ns / 1'000'000 % 1000);
@@ -129,4 +131,15 @@ std::string_view file_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
 
-}  // namespace sampan::reports
+std::string signal_name(int signal) {
+  const char* const name = sigabbrev_np(signal);
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
+}
+
+std::string ended(std::optional<int> exit_status, std::optional<int> exit_signal) {
+  if (exit_signal) return "killed by " + signal_name(*exit_signal);
+  if (exit_status) return fmt::format("exit status {}", *exit_status);
+  return "";
+}
+
+}  // namespace sampan

@@ -1,36 +1,44 @@
-// Numbers and names as a person reads them in a terminal.
+// Numbers, names and outcomes for people to read in a terminal. Hosted only.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace sampan::reports {
+#include "base/time.h"
+
+namespace sampan {
 
 std::string count(uint64_t n);                             // 2,978
 std::string plural_of(uint64_t n, std::string_view noun);  // "sample", "samples"
 std::string plural(uint64_t n, std::string_view noun);     // "1 sample", "2,978 samples"
 std::string seconds(uint64_t ns);  // "0.004", "12.34", "1,234.5": three digits or more
 std::string duration(double ns);   // "850ns", "1.25µs", "99.9ms", "3.00s": three digits or more
-std::string percent(double part, double whole);  // "99.8"; "-" of nothing
+std::string percent(double part, double whole);  // "99.8"; "-" if `whole` is 0
 
 // "2026-11-20T20:01:02.345Z"
-std::string iso_8601(uint64_t unix_ns);
+std::string iso_8601(UnixNs unix_ns);
 
-// Without control characters and bytes that are no UTF-8: a name cannot move the cursor.
+// Without control characters and invalid UTF-8, so that a name cannot move the cursor.
 std::string printable(std::string_view text);
-// Columns that a printable text takes.
+// The width of a printable text, in columns.
 size_t columns(std::string_view text);
-// At most `width` columns of it, with … where it was cut.
+// At most `width` columns of the text, with … where it was cut.
 std::string cut_end(std::string_view text, size_t width);
 std::string cut_start(std::string_view text, size_t width);
 // Lines of at most `width` columns, broken at spaces; a longer word has a line of its own.
 std::vector<std::string> wrap(std::string_view text, size_t width);
-// A path (with ":line" behind it, perhaps) without as many of its first directories as needed.
+// A path, possibly followed by ":line", without as many of its first directories as necessary.
 std::string cut_path(std::string_view path, size_t width);
 // The part of a path after the last slash.
 std::string_view file_name(std::string_view path);
 
-}  // namespace sampan::reports
+// "SIGSEGV", "signal 99".
+std::string signal_name(int signal);
+// How a process ended: "exit status 3", "killed by SIGSEGV"; empty when neither is known.
+std::string ended(std::optional<int> exit_status, std::optional<int> exit_signal);
+
+}  // namespace sampan

@@ -2,7 +2,7 @@
 """Makes one text of the page's sources: bundle.py ESBUILD INDEX_HTML OUTPUT_CPP DEPFILE.
 
 Beside index.html are style.css and main.js, the script's first module. They go to where index.html
-has the words STYLE and SCRIPT; at DATA the page is cut in two, for src/exporters/html.cpp to write
+has the words STYLE and SCRIPT; at DATA the page is cut in two, for exporters/html.cpp to write
 the profile's data in between. What became part of the page is listed in DEPFILE, for ninja.
 """
 import json
@@ -50,7 +50,7 @@ def main(esbuild, index, output, depfile):
     if not found:
         sys.exit("index.html must have <!--DATA-->")
     pathlib.Path(output).write_text(
-        '#include "exporters/html_page.h"\n\nnamespace sampan::exporters {\n\n'
+        '#include "exporters/page_data.h"\n\nnamespace sampan::exporters {\n\n'
         + array("BeforeData", before) + array("AfterData", after)
         + "\n}  // namespace sampan::exporters\n")
     files = [str(path) for path in (index, *style_files, *script_files)]

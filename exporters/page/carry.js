@@ -1,5 +1,5 @@
-// What is shown of one profile, in another of the same program: its handles are other numbers. What
-// the other profile does not have is not shown of it.
+// Carries what is shown from one profile to another of the same program, whose handles differ. What
+// the other profile does not have is dropped.
 
 /** @param {import("./data/profile.js").Profile} profile */
 function keysOf({threads, processes, functions, modules, strings}) {

@@ -1,4 +1,4 @@
-// Text to the clipboard, also where the page is a file and the browser has no clipboard for those.
+// Copies text to the clipboard, also from file: pages, for which browsers have no clipboard API.
 
 /** @param {string} text @returns {Promise<boolean>} */
 export async function copyText(text) {

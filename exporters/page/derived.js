@@ -1,5 +1,5 @@
-// What views need of the selection, computed when it is first asked for and kept until the
-// selection changes.
+// Data that views derive from the selection: computed on first use, and kept until the selection
+// changes.
 
 import {byThread} from "./data/by_thread.js";
 import {flatTable} from "./data/flat.js";
@@ -10,7 +10,7 @@ import {compile, matchingFunctions, weightWith} from "./data/search.js";
 import {weightsByStack} from "./data/selection.js";
 import {callersOf, calleesOf, callTree} from "./data/tree.js";
 
-const kTellingSamples = 16;  // of fewer no change can be told
+const kTellingSamples = 16;  // with fewer, no change is shown
 
 /**
  * @param {import("./data/profile.js").Profile} profile
@@ -19,7 +19,7 @@ const kTellingSamples = 16;  // of fewer no change can be told
 export function createDerived(profile, state) {
   let selection = null;
   let kept = new Map();
-  // Of the selection that is chosen now.
+  // For the current selection.
   const once = (key, make) => {
     if (selection !== state.get().selection) {
       selection = state.get().selection;
@@ -29,7 +29,7 @@ export function createDerived(profile, state) {
     return kept.get(key);
   };
   const hasWaits = profile.samples.waiting.includes(1);
-  // What was sampled on CPU: only that has an error.
+  // Samples on CPU: only they have a sampling error.
   const onCpu = () => once("on CPU", () => {
     if (!hasWaits) return derived.weights();
     if (selection.state !== "waiting") return weightsByStack(profile, {...selection, state: "cpu"});

@@ -1,4 +1,4 @@
-// Elements in one expression.
+// Makes elements in one expression.
 
 /**
  * h("button", {class: "tool", onclick: go}, "Go"): attributes as they are in HTML; functions become

@@ -1,4 +1,4 @@
-// Numbers as people read them, in the style of the report in the terminal.
+// Numbers for people, in the style of the terminal report.
 
 /** Three digits of it, at least: 12.3, 123, 1.23. */
 function digits(value) {

@@ -1,13 +1,13 @@
-// What is shown, as the fragment of the page's address: a link to it, and what the browser's Back
-// goes to. Only what differs from the beginning is named. A fragment is what somebody typed or sent:
-// whatever does not fit the profile is left out.
+// The state of the page as the fragment of its address: for links, and for the browser's Back. It has
+// only what differs from the initial state. Fragments are untrusted: what does not fit the profile is
+// ignored.
 
 import {initially} from "./state.js";
 
 const kViews = ["flame", "icicle", "leftheavy", "timeorder", "sunburst", "sandwich", "table"];
 const kChoices = {view: kViews, colorBy: ["module", "thread", "diff"], theme: ["auto", "light", "dark"]};
 const kSorts = /^-?(name|self|total|samples|module|file|change)$/;
-const kWrittenAfterMs = 120;  // browsers refuse hundreds of changes in a short time
+const kWrittenAfterMs = 120;  // browsers refuse hundreds of changes at once
 
 // {0, 1, 2, 7} as "0-2.7".
 function rangesOf(numbers) {
@@ -97,14 +97,14 @@ export function shownBy(fragment, profile) {
   return shown;
 }
 
-// A step is what Back undoes; other changes belong to the step that they follow.
+// Back undoes a step; other changes belong to the step before them.
 function isStep(current, previous) {
   return ["view", "inverted", "zoom", "focus"].some((key) => current[key] !== previous[key]);
 }
 
 /** Keeps the address up to date, and the state when the address is changed, until `signal`. */
 export function followAddress(state, profile, {location, history, addEventListener} = window, signal = undefined) {
-  let timer = null;  // while something is to be written
+  let timer = null;  // while a write is pending
   let step = false;
   let reading = false;
   const write = (shown = state.get()) => {

@@ -1,4 +1,4 @@
-// Keys of the page. Those of a chart are its own (views/box_input.js), and come first.
+// Keys of the page. Charts handle their own keys first (views/box_input.js).
 
 /**
  * @param {Object<string, () => void>} actions by key

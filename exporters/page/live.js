@@ -1,5 +1,5 @@
-// A page that is served (sampan serve) follows its process: it asks for newer data every few
-// seconds, and goes on showing what was chosen. It holds still while somebody types or drags.
+// A served page (sampan serve) follows its process: it fetches newer data every few seconds and keeps
+// the current selection. It does not update while the user types or drags.
 
 import {carry} from "./carry.js";
 import {decode} from "./data/decode.js";
@@ -15,7 +15,7 @@ function secondsBetween(search) {
   return asked >= 1 ? asked : kEveryS;
 }
 
-// Places of what was scrolled, in the order of the document: the page is made anew the same way.
+// Scroll positions in document order: the page is rebuilt in the same order.
 function scrolled() {
   return Array.from(document.querySelectorAll(kScrollers)).map(({scrollTop, scrollLeft}) => [scrollTop, scrollLeft]);
 }

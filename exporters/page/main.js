@@ -1,4 +1,4 @@
-// Begins the page: reads the profile that it carries and shows it.
+// Entry point: reads the profile in the page and shows it.
 
 import {embeddedProfile} from "./data/decode.js";
 import {followProcess} from "./live.js";

@@ -1,4 +1,4 @@
-// Words for the handles of a profile.
+// Names for the handles of a profile.
 
 import {count, counted, duration, fileName, percent} from "./format.js";
 import {isNoise} from "./data/noise.js";

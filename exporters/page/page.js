@@ -27,7 +27,7 @@ const kViewModules = {flame: createTreeChart, icicle: createTreeChart, leftheavy
 const kSaidMs = 4000;
 const kParts = ["header", "toolbar", "threads", "timeline", "view", "status", "details"];
 
-// A line that says what was done, and goes away.
+// A line that says what was done, and disappears.
 function createSay() {
   const element = h("div", {class: "said", role: "status", hidden: true});
   document.body.append(element);

@@ -1,7 +1,7 @@
-// The one store of what is shown. Views read it, change it, and redraw when it has changed.
+// The only store of what is shown. Views read it, change it, and redraw when it changes.
 //
-// Functions and threads are handles into the profile. A frame is named by its path: the functions
-// from the root of the tree that is shown down to it.
+// Functions and threads are handles of the profile. A frame is identified by its path: the functions
+// from the root of the shown tree to the frame.
 
 import {everything} from "./data/selection.js";
 

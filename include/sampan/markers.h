@@ -1,24 +1,24 @@
-// Markers: a program says what it is doing, and sampan puts that beside the samples of where its
-// time goes. Header only, C11 and C++17 and later; no library to link. See docs/markers.md.
+// Markers: a program says what it is doing, and sampan shows that beside the samples that say where
+// its time goes. Header only, for C11 and C++17 or later; no library to link. See docs/markers.md.
 //
 //   sampan_span_begin("parse");                       C: what this thread does until the end
 //   sampan_span_end();
 //   sampan::Span span{"parse"};                       C++: until the scope is left
 //   sampan_event("cache full");                       one moment
 //   sampan_counter_set("queue length", 12);           a number that goes up and down
-//   sampan_section_start("request_17");               what gets a profile of its own
+//   sampan_section_start("request_17");               an interval with a profile of its own
 //   sampan_section_stop("request_17");
 //
-// Without sampan, a call is a load and a predicted branch. With it, all of these may be called by
-// any thread and in signal handlers: no lock, no allocation, no errno. Names and texts are UTF-8,
-// copied, cut beyond 512 bytes. Times are CLOCK_MONOTONIC nanoseconds. Ids are never 0, and 0
-// without sampan; they are of one process.
+// Without sampan, a call is a load and a predicted branch. All functions may be called by any thread
+// and in signal handlers: no lock, no allocation, no errno. Names and texts are UTF-8 and copied; what
+// is longer than 512 bytes is cut. Times are CLOCK_MONOTONIC nanoseconds. Ids are valid in one process
+// and never 0; without sampan every id is 0.
 //
-// How the shim finds a program that links nothing of it: each module (program or library) has one
-// pointer, null, and an ELF note with its place. The shim reads the notes of the modules that are
-// loaded and stores the address of its table of functions in the pointers.
+// How the shim finds the calls: each module (program or library) has one pointer, which is null, and
+// an ELF note with the pointer's place. The shim reads the notes of the loaded modules and stores the
+// address of its function table in the pointers.
 //
-// SAMPAN_NO_MARKERS, defined before the header is included, makes all calls nothing at all.
+// SAMPAN_NO_MARKERS, defined before this header is included, turns all calls into nothing.
 #ifndef SAMPAN_MARKERS_H
 #define SAMPAN_MARKERS_H
 
@@ -28,8 +28,8 @@
 extern "C" {
 #endif
 
-// The shim's functions. What is new is appended, and is a new version: a program works with the
-// shims of its own version and later. For languages without this header, the shim exports
+// The shim's functions. New functions are appended and make a new version. A program works with the
+// shims of its own version and later ones. For languages without this header, the shim exports
 //   const struct sampan_marker_functions* sampan_find_markers(uint32_t version)
 // which is null when markers are off or the shim is older.
 struct sampan_marker_functions {
@@ -56,8 +56,8 @@ struct sampan_marker_functions {
 #if defined(__linux__) && defined(__x86_64__) && !defined(__ILP32__) && defined(__GNUC__) && \
     !defined(SAMPAN_NO_MARKERS)
 
-// The pointer and the note, once in each module, as SystemTap's probes do it: a group that the
-// linker keeps one of, and only where a call refers to it. The note's type is the version.
+// The pointer and the note, once in each module, in the way of SystemTap's probes: a group of which
+// the linker keeps one, and only where a call refers to it. The note's type is the version.
 __asm__(
     ".ifndef sampan_markers_1\n"
     ".pushsection .bss.sampan_markers_1,\"awG\",@nobits,sampan_markers_1,comdat\n"
@@ -98,28 +98,28 @@ static const struct sampan_marker_functions* const sampan_markers_1 =
 
 // ---- Spans of one thread, nested ----
 
-// What the calling thread does from now on, inside the span that it has open.
+// Begins a span of the calling thread, inside the span that it has open.
 static inline void sampan_span_begin(const char* name) {
   SAMPAN_MARKERS_CALL(markers->span_begin(name, 0));
 }
 
-// With a value, such as the request's number.
+// The same with a value, such as the request's number.
 static inline void sampan_span_begin_text(const char* name, const char* text) {
   SAMPAN_MARKERS_CALL(markers->span_begin(name, 0), markers->span_text(text));
 }
 
-// As part of a span elsewhere: of another thread, or one of sampan_span_start.
+// The same as a child of another thread's span, or of one of sampan_span_start.
 static inline void sampan_span_begin_child(const char* name, uint64_t parent_id) {
   SAMPAN_MARKERS_CALL(markers->span_begin(name, parent_id));
 }
 
-// Ends the calling thread's innermost open span. Spans that are open when their thread ends, or
-// the process dies, end there.
+// Ends the calling thread's innermost open span. Spans that are open when their thread or the
+// process ends, end with it.
 static inline void sampan_span_end(void) {
   SAMPAN_MARKERS_CALL(markers->span_end());
 }
 
-// Gives the calling thread's innermost open span a value, in place of what it had.
+// Gives the calling thread's innermost open span a value, in place of an earlier one.
 static inline void sampan_span_text(const char* text) {
   SAMPAN_MARKERS_CALL(markers->span_text(text));
 }
@@ -132,7 +132,7 @@ static inline uint64_t sampan_span_current(void) {
 
 // ---- Spans across threads ----
 
-// A span that any thread may end, by its id. Its parent is the calling thread's innermost open
+// Begins a span that any thread may end by its id. Its parent is the calling thread's innermost open
 // span.
 static inline uint64_t sampan_span_start(const char* name) {
   SAMPAN_MARKERS_CALL(return markers->span_start(name, 0));
@@ -144,7 +144,7 @@ static inline uint64_t sampan_span_start_child(const char* name, uint64_t parent
   return 0;
 }
 
-// Once for each start. 0 is ignored.
+// Ends such a span. To be called once for each start; 0 is ignored.
 static inline void sampan_span_stop(uint64_t id) {
   SAMPAN_MARKERS_CALL(markers->span_stop(id));
 }
@@ -159,12 +159,12 @@ static inline void sampan_event_text(const char* name, const char* text) {
   SAMPAN_MARKERS_CALL(markers->event(name, text, 0));
 }
 
-// At a time that the program has read itself (CLOCK_MONOTONIC).
+// At a time that the program has read itself, in CLOCK_MONOTONIC nanoseconds.
 static inline void sampan_event_at(const char* name, uint64_t time_ns) {
   SAMPAN_MARKERS_CALL(markers->event(name, "", time_ns));
 }
 
-// Counters are of the process, and begin at 0.
+// Counters belong to the process and begin at 0.
 static inline void sampan_counter_add(const char* name, double value) {
   SAMPAN_MARKERS_CALL(markers->counter_add(name, value));
 }
@@ -173,9 +173,9 @@ static inline void sampan_counter_set(const char* name, double value) {
   SAMPAN_MARKERS_CALL(markers->counter_set(name, value));
 }
 
-// ---- Sections: intervals that get profiles of their own ----
+// ---- Sections: intervals with profiles of their own ----
 
-// Over all threads of the process. Any thread may stop it; sections overlap freely.
+// A section of all threads of the process. Any thread may stop it. Sections may overlap.
 static inline void sampan_section_start(const char* name) {
   SAMPAN_MARKERS_CALL(markers->section_start(name, 0));
 }
@@ -184,7 +184,7 @@ static inline void sampan_section_stop(const char* name) {
   SAMPAN_MARKERS_CALL(markers->section_stop(name, 0));
 }
 
-// Of the calling thread alone, which has to stop it too.
+// A section of the calling thread alone, which must also stop it.
 static inline void sampan_thread_section_start(const char* name) {
   SAMPAN_MARKERS_CALL(markers->section_start(name, 1));
 }
@@ -195,16 +195,17 @@ static inline void sampan_thread_section_stop(const char* name) {
 
 // ---- Sampling ----
 
-// No samples of the process until the next resume. Markers are still recorded.
+// Takes no samples of the process until the next resume. Markers are still recorded.
 static inline void sampan_pause(void) {
   SAMPAN_MARKERS_CALL(markers->pause());
 }
 
+// Takes samples again.
 static inline void sampan_resume(void) {
   SAMPAN_MARKERS_CALL(markers->resume());
 }
 
-// Whether the process is profiled, for what is costly to say.
+// Whether the process is profiled: for markers that are costly to prepare.
 static inline int sampan_profiled(void) {
   SAMPAN_MARKERS_CALL(return markers->profiled());
   return 0;
@@ -216,7 +217,7 @@ static inline void sampan_thread_label(const char* text) {
   SAMPAN_MARKERS_CALL(markers->thread_label(text));
 }
 
-// Lower ones stand first; those without an order behind all others.
+// Lower numbers come first; threads without an order come last.
 static inline void sampan_thread_order(int order) {
   SAMPAN_MARKERS_CALL(markers->thread_order(order));
 }
@@ -256,7 +257,7 @@ class Section {
   const char* name_;
 };
 
-// The same, of the calling thread alone.
+// The same for the calling thread alone.
 class ThreadSection {
  public:
   explicit ThreadSection(const char* name) : name_(name) { sampan_thread_section_start(name); }

@@ -1,18 +1,17 @@
-// The default clock: a POSIX timer on the thread's own CPU clock. The kernel looks at it on its
-// tick, so it fires HZ times per CPU second at most; it never wakes a thread that sleeps.
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/syscall.h"
-#include "preload/clock.h"
-#include "preload/process.h"
+#include "preload/clocks/clock.h"
 
-namespace sampan::preload {
+namespace sampan::preload::cpu_timer {
 namespace {
 
-// struct sigevent as the kernel has it: glibc's lacks a name for the thread id in some versions.
+// The kernel's ticks per second.
+uint32_t tick_hz;
+
+// struct sigevent as the kernel has it: some versions of glibc have no name for the thread id.
 struct KernelSigevent {
   uint64_t value;
   int signo;
@@ -26,48 +25,65 @@ timespec timespec_of(uint64_t ns) {
   return {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
 }
 
-bool start_timer(int timer, uint64_t ns, uint64_t first_ns) {
+bool set_timer(const ClockState& clock, uint64_t first_ns) {
   itimerspec expiry{};
   expiry.it_value = timespec_of(first_ns);
-  expiry.it_interval = timespec_of(ns);
-  return raw_syscall(SYS_timer_settime, timer, 0, &expiry, nullptr) == 0;
+  expiry.it_interval = timespec_of(period_ns(clock));
+  return raw_syscall(SYS_timer_settime, clock.cpu_timer.id, 0, &expiry, nullptr) == 0;
 }
 
 }  // namespace
 
-bool arm_cpu_timer(ThreadState& thread) {
+void start(bool) {
+  // This clock counts in ticks.
+  timespec resolution{};
+  const bool known =
+      clock_getres(CLOCK_MONOTONIC_COARSE, &resolution) == 0 && resolution.tv_nsec != 0;
+  tick_hz = known ? static_cast<uint32_t>(1'000'000'000 / resolution.tv_nsec) : 250;
+}
+
+uint32_t highest_rate_hz() {
+  return tick_hz;
+}
+
+bool arm(ClockState& clock) {
   KernelSigevent event{};
-  event.value = kCookie | thread.slot;
+  event.value = kCookie | clock.slot;
   event.signo = sampling_signal();
   event.notify = SIGEV_THREAD_ID;
-  event.tid = thread.tid;
-  int timer = -1;
+  event.tid = clock.tid;
   // By raw system calls: glibc hides the ids of timers, and allocates.
-  if (raw_syscall(SYS_timer_create, thread_cpu_clock(thread.tid), &event, &timer) != 0) {
+  if (raw_syscall(SYS_timer_create, thread_cpu_clock(clock.tid), &event, &clock.cpu_timer.id) !=
+      0) {
     return false;
   }
-  // The first expiry comes at the first tick, or threads that live for less than a period would
-  // hardly ever be seen.
-  if (!start_timer(timer, period_ns(thread), 1)) {
-    raw_syscall(SYS_timer_delete, timer);
-    return false;
-  }
-  thread.timer = timer;
+  // It first expires at the first tick. Threads that live for less than a period would hardly ever
+  // be seen otherwise.
+  if (set_timer(clock, 1)) return true;
+  disarm(clock);
+  return false;
+}
+
+bool set_rate(ClockState& clock) {
+  return set_timer(clock, period_ns(clock));
+}
+
+bool postpone(ClockState& clock) {
+  set_timer(clock, kMomentNs);
   return true;
 }
 
-void postpone_cpu_timer(ThreadState& thread) {
-  if (thread.timer >= 0) start_timer(thread.timer, period_ns(thread), kMomentNs);
+void disarm(ClockState& clock) {
+  raw_syscall(SYS_timer_delete, clock.cpu_timer.id);
 }
 
-bool set_cpu_timer(ThreadState& thread) {
-  return start_timer(thread.timer, period_ns(thread), period_ns(thread));
+bool sent(const siginfo_t& info) {
+  return info.si_code == SI_TIMER &&
+         reinterpret_cast<uint64_t>(info.si_value.sival_ptr) >> 32 == kCookie >> 32;
 }
 
-void disarm_cpu_timer(ThreadState& thread) {
-  if (thread.timer < 0) return;
-  raw_syscall(SYS_timer_delete, thread.timer);
-  thread.timer = -1;
+bool signals_outlive_exec() {
+  return false;
 }
 
-}  // namespace sampan::preload
+}  // namespace sampan::preload::cpu_timer

@@ -1,34 +1,28 @@
-// The clock above the kernel's tick: a perf event of the thread that counts its own CPU time
-// (PERF_COUNT_SW_TASK_CLOCK, a high-resolution timer that runs while the thread does) and sends the
-// sampling signal to it. It counts user time only, which any user may (perf_event_paranoid 2); the
-// kernel's share is in the thread's CPU clock, by which samples are weighed.
-//
-// An event lives as long as its file. A mapping of its first page holds the file as well as a
-// descriptor does, so the descriptor is closed at once: nothing appears in the program's table,
-// nothing breaks when the program closes all descriptors, a forked child inherits nothing
-// (VM_DONTCOPY), and exec drops it.
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "base/syscall.h"
-#include "preload/clock.h"
-#include "preload/handler.h"
-#include "preload/process.h"
+#include <atomic>
 
-namespace sampan::preload {
+#include "base/syscall.h"
+#include "preload/clocks/clock.h"
+#include "wire/control_block.h"
+
+namespace sampan::preload::perf_clock {
 namespace {
 
-// The signal carries the descriptor's number at the time of F_SETFL: from the top of the range, and
-// so neither one of the program's nor one that it will get.
+enum class Use { kRefused, kUntried, kUsable };
+std::atomic<Use> use{Use::kRefused};
+
+// The signal carries the number that the descriptor had at the time of F_SETFL. It is from the top
+// of the range, so that it is no number that the program has or will get.
 constexpr int kFdWindow = 64;
 int lowest_fd;
 
 constexpr size_t kPage = 4096;
 
-struct Owner {  // struct f_owner_ex
+struct Owner {  // f_owner_ex
   int type;
   int pid;
 };
@@ -60,9 +54,8 @@ bool direct_to(int fd, int tid) {
          raw_syscall(SYS_fcntl, fd, F_SETFL, O_ASYNC | O_NONBLOCK) == 0;
 }
 
-}  // namespace
-
-bool start_perf_clock() {
+// Whether the kernel allows a perf event, and where its descriptor can be.
+bool try_out() {
   rlimit files{};
   if (raw_syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &files) != 0) return false;
   constexpr rlim_t kHighest = 1 << 20;
@@ -76,30 +69,56 @@ bool start_perf_clock() {
   return true;
 }
 
-bool arm_perf(ThreadState& thread) {
-  const int fd = open_event(thread.tid, period_ns(thread));
+}  // namespace
+
+void start(bool allowed) {
+  use.store(allowed ? Use::kUntried : Use::kRefused, std::memory_order_relaxed);
+}
+
+uint32_t highest_rate_hz() {
+  if (use.load(std::memory_order_relaxed) == Use::kUntried) {
+    use.store(try_out() ? Use::kUsable : Use::kRefused, std::memory_order_relaxed);
+  }
+  return use.load(std::memory_order_relaxed) == Use::kUsable ? wire::kHighestRateHz : 0;
+}
+
+bool arm(ClockState& clock) {
+  const int fd = open_event(clock.tid, period_ns(clock));
   if (fd < 0) return false;
   long page = -1;
-  if (direct_to(fd, thread.tid)) {
+  if (direct_to(fd, clock.tid)) {
     page = raw_syscall(SYS_mmap, nullptr, kPage, PROT_READ, MAP_SHARED, fd, 0);
   }
   const bool mapped = page > 0 || page < -4095;
   if (mapped) {
-    thread.perf_page = reinterpret_cast<void*>(page);
+    clock.perf_event.page = reinterpret_cast<void*>(page);
     raw_syscall(SYS_ioctl, fd, PERF_EVENT_IOC_ENABLE, 0);
   }
   raw_syscall(SYS_close, fd);
   return mapped;
 }
 
-void disarm_perf(ThreadState& thread) {
-  if (thread.perf_page == nullptr) return;
-  raw_syscall(SYS_munmap, thread.perf_page, kPage);
-  thread.perf_page = nullptr;
+bool set_rate(ClockState& clock) {
+  disarm(clock);
+  return arm(clock);
 }
 
-bool is_our_perf_fd(int fd) {
-  return uses_perf_clock() && fd >= lowest_fd && fd < lowest_fd + kFdWindow;
+bool postpone(ClockState& clock) {
+  return set_rate(clock);
 }
 
-}  // namespace sampan::preload
+void disarm(ClockState& clock) {
+  raw_syscall(SYS_munmap, clock.perf_event.page, kPage);
+}
+
+bool sent(const siginfo_t& info) {
+  return info.si_code >= POLL_IN && info.si_code <= POLL_HUP && signals_outlive_exec() &&
+         info.si_fd >= lowest_fd && info.si_fd < lowest_fd + kFdWindow;
+}
+
+// The kernel takes back the signals of timers on exec, but not those of perf events.
+bool signals_outlive_exec() {
+  return use.load(std::memory_order_relaxed) == Use::kUsable;
+}
+
+}  // namespace sampan::preload::perf_clock

@@ -1,15 +1,17 @@
-// Jumps out of a handler on a small alternate stack. The sampling signal is blocked there (see
-// signal_action.cpp), and the jump itself unblocks it with the mask that it restores, before it has
-// left the stack: a sample that has been pending would come on what little room is left.
+// sigaltstack, and jumps out of a handler on a small alternate stack of the program's. The sampling
+// signal is blocked there (signals/signal_action.cpp). The jump unblocks it with the mask that it
+// restores, before it has left the stack, and a pending sample would come on what little room is
+// left.
 //
-// So the clock is put off for a moment, what is pending is dropped, and the signal unblocked. The
+// So the clock is postponed by a moment, what is pending is dropped, and the signal is unblocked. The
 // next sample carries the CPU time all the same.
+#include <errno.h>
 #include <setjmp.h>
 #include <ucontext.h>
 
-#include "preload/clock.h"
-#include "preload/interpose.h"
-#include "preload/program_signals.h"
+#include "preload/signals/alternate_stack.h"
+#include "preload/support/interpose.h"
+#include "preload/threads/threads.h"
 
 namespace sampan::preload {
 namespace {
@@ -19,9 +21,9 @@ void leave_small_stack() {
   ThreadState* thread = current_thread();
   if (thread == nullptr || !on_small_alternate_stack(thread->signals)) return;
   const uint64_t mask = change_kernel_mask(SIG_BLOCK, ~uint64_t{0});
-  thread->clock_lock.lock();
-  postpone(*thread);
-  thread->clock_lock.unlock();
+  thread->clock.lock.lock();
+  postpone_clock(thread->clock);
+  thread->clock.lock.unlock();
   const uint64_t sampling = signal_bit(sampling_signal());
   drop_pending(sampling);
   change_kernel_mask(SIG_SETMASK, mask & ~sampling);
@@ -29,20 +31,19 @@ void leave_small_stack() {
 
 }  // namespace
 
-void look_up_jumps() {
-  SAMPAN_NEXT(longjmp);
-  SAMPAN_NEXT(_longjmp);
-  SAMPAN_NEXT(siglongjmp);
-  next<void(jmp_buf, int), "__longjmp_chk">();
-  SAMPAN_NEXT(setcontext);
-  SAMPAN_NEXT(swapcontext);
-}
-
 }  // namespace sampan::preload
 
 using namespace sampan::preload;
 
-// Each is looked up before the stack is left: that takes its time, and the moment is short.
+SAMPAN_EXPORT int sigaltstack(const stack_t* wanted, stack_t* before) noexcept {
+  const int result =
+      change_alternate_stack(signals_active() ? current_signals() : nullptr, wanted, before);
+  if (result >= 0) return 0;
+  errno = -result;
+  return -1;
+}
+
+// The original is looked up before the clock is postponed: that takes time, and the moment is short.
 SAMPAN_EXPORT void longjmp(jmp_buf target, int value) noexcept {
   auto* const original = SAMPAN_NEXT(longjmp);
   leave_small_stack();

@@ -1,48 +1,141 @@
-// The exec family and posix_spawn: the session goes on in the new image, whatever environment the
-// program gives it.
+// The exec family and posix_spawn: the session continues in the new image, whatever environment the
+// program gives it. Safe in a vfork child: no memory but the caller's stack.
+#include <alloca.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "preload/executing.h"
-#include "preload/interpose.h"
-#include "preload/process.h"
-#include "preload/sampling_signal.h"
+#include "base/syscall.h"
+#include "preload/interposers/image.h"
+#include "preload/interposers/process_life.h"
+#include "preload/process/environment.h"
+#include "preload/process/process.h"
+#include "preload/signals/sampling_signal.h"
+#include "preload/support/interpose.h"
+#include "preload/threads/threads.h"
 
 namespace sampan::preload {
 namespace {
 
-// `call` executes with the environment it is given, and returns only on failure.
+// Whether this process has joined a session, which the images that it executes inherit.
+bool hands_on_session() {
+  return this_process.shared != nullptr;
+}
+
+// Whether the image is to be profiled; counts an image that cannot be. `spawned`: in a new process.
+bool profiles_image(const ImageFile& image, bool spawned) {
+  // The filter would be on the new image too, and its shim would not know.
+  if (this_process.seccomp_filtered.load(std::memory_order_relaxed)) return false;
+  const bool wanted =
+      this_process.follow || (!spawned && raw_syscall(SYS_getpid) == this_process.session_pid);
+  return wanted && examine_image(image);
+}
+
+// Calls `call` with the environment that is right for the image.
 template <typename F>
-int execute(const char* path, bool search, char* const* environment, F&& call) {
+int with_environment(char* const* given, bool profiled, F&& call) {
+  const EnvironmentSize size = size_of_environment(given);
+  auto* pointers = static_cast<char**>(alloca(size.pointers * sizeof(char*)));
+  auto* text = static_cast<char*>(alloca(size.text));
+  return call(make_environment(given, profiled, {pointers, size.pointers}, {text, size.text}));
+}
+
+// The new image inherits the mask that the program set. Both touch only the calling thread's own
+// state.
+void show_program_mask_to_kernel() {
+  if (const SignalState* state = current_signals(); state != nullptr) {
+    change_kernel_mask(SIG_BLOCK, state->hidden.load(std::memory_order_relaxed));
+  }
+}
+
+void hide_program_mask_again() {
+  if (const SignalState* state = current_signals(); state != nullptr) {
+    change_kernel_mask(SIG_UNBLOCK,
+                       state->hidden.load(std::memory_order_relaxed) & hidden_signals());
+  }
+}
+
+// A pending signal that stays pending on exec would end the new image, which has the default action
+// for it.
+void stop_clocks() {
+  const uint64_t sampling = signal_bit(sampling_signal());
+  const uint64_t before = change_kernel_mask(SIG_BLOCK, sampling);
+  disarm_all_threads();
+  constexpr timespec kNow{};
+  while (raw_syscall(SYS_rt_sigtimedwait, &sampling, nullptr, &kNow, kKernelSetSize) > 0) {
+  }
+  change_kernel_mask(SIG_SETMASK, before);
+}
+
+// This image is about to be replaced by `path`: everything is recorded, and no signal of ours that
+// would end the new image stays pending. After a failed exec, sampling goes on.
+class Executing {
+ public:
+  explicit Executing(const char* path) {
+    own_image_ = active() && !in_vfork_child();
+    if (own_image_) {
+      record_live_threads();
+      const size_t length = path != nullptr ? strnlen(path, PATH_MAX) : 0;
+      write_process_record(wire::RecordType::kExec, {}, {path, length}, wire::Loss::kModuleRecord);
+      this_process.executing.store(true, std::memory_order_relaxed);
+      if (clock_signals_outlive_exec()) stop_clocks();
+    }
+    show_program_mask_to_kernel();
+  }
+  // exec has failed; errno is kept.
+  ~Executing() {
+    const int saved_errno = errno;
+    hide_program_mask_again();
+    if (own_image_) {
+      write_process_record(wire::RecordType::kExecFailed, {}, {}, wire::Loss::kModuleRecord);
+      if (clock_signals_outlive_exec()) rearm_all_threads();
+      this_process.executing.store(false, std::memory_order_relaxed);
+    }
+    errno = saved_errno;
+  }
+  Executing(const Executing&) = delete;
+  Executing& operator=(const Executing&) = delete;
+
+ private:
+  bool own_image_;  // not a vfork child's
+};
+
+// `call` executes with the environment that it is given, and returns only on failure.
+template <typename F>
+int execute(const ImageFile& image, char* const* environment, F&& call) {
   if (!hands_on_session()) return call(environment);
-  const bool profiled = profiles_image(path, search, false);
-  const Executing executing(path);
+  const bool profiled = profiles_image(image, false);
+  const Executing executing(image.path);
   return with_environment(environment, profiled, call);
 }
 
 int execute_at(const char* path, char* const* arguments, char* const* environment) {
-  return execute(path, false, environment,
+  return execute({path}, environment,
                  [&](char* const* made) { return SAMPAN_NEXT(execve)(path, arguments, made); });
 }
 
 int execute_in_path(const char* file, char* const* arguments, char* const* environment) {
-  return execute(file, true, environment,
+  return execute({.path = file, .search_in_path = true}, environment,
                  [&](char* const* made) { return SAMPAN_NEXT(execvpe)(file, arguments, made); });
 }
 
 template <typename F>
-int spawn(const char* path, bool search, char* const* environment, F&& call) {
+int spawn(const ImageFile& image, char* const* environment, F&& call) {
   if (!hands_on_session()) return call(environment);
-  const bool profiled = profiles_image(path, search, true);
+  const bool profiled = profiles_image(image, true);
   show_program_mask_to_kernel();
   const int result = with_environment(environment, profiled, call);
   hide_program_mask_again();
   return result;
 }
 
-// The arguments of execl and its kin, as an array on the stack; `list` goes on behind the null.
+// Collects the arguments of execl and the like in an array on the stack. `list` continues after the
+// null.
 #define SAMPAN_COLLECT_ARGUMENTS(first, list, arguments)                      \
   va_list counting;                                                           \
   va_start(list, first);                                                      \
@@ -100,13 +193,14 @@ SAMPAN_EXPORT int execle(const char* path, const char* first, ...) noexcept {
 }
 
 SAMPAN_EXPORT int fexecve(int fd, char* const* arguments, char* const* environment) noexcept {
-  return execute(nullptr, false, environment,
+  return execute({.path = "", .directory = fd, .flags = AT_EMPTY_PATH}, environment,
                  [&](char* const* made) { return SAMPAN_NEXT(fexecve)(fd, arguments, made); });
 }
 
 SAMPAN_EXPORT int execveat(int directory, const char* path, char* const* arguments,
                            char* const* environment, int flags) noexcept {
-  return execute(path, false, environment, [&](char* const* made) {
+  const ImageFile image{.path = path, .directory = directory, .flags = flags};
+  return execute(image, environment, [&](char* const* made) {
     return SAMPAN_NEXT(execveat)(directory, path, arguments, made, flags);
   });
 }
@@ -115,7 +209,7 @@ SAMPAN_EXPORT int posix_spawn(pid_t* pid, const char* path,
                               const posix_spawn_file_actions_t* actions,
                               const posix_spawnattr_t* attributes, char* const* arguments,
                               char* const* environment) {
-  return spawn(path, false, environment, [&](char* const* made) {
+  return spawn({path}, environment, [&](char* const* made) {
     return SAMPAN_NEXT(posix_spawn)(pid, path, actions, attributes, arguments, made);
   });
 }
@@ -124,7 +218,7 @@ SAMPAN_EXPORT int posix_spawnp(pid_t* pid, const char* file,
                                const posix_spawn_file_actions_t* actions,
                                const posix_spawnattr_t* attributes, char* const* arguments,
                                char* const* environment) {
-  return spawn(file, true, environment, [&](char* const* made) {
+  return spawn({.path = file, .search_in_path = true}, environment, [&](char* const* made) {
     return SAMPAN_NEXT(posix_spawnp)(pid, file, actions, attributes, arguments, made);
   });
 }

@@ -1,4 +1,4 @@
-#include "preload/image.h"
+#include "preload/interposers/image.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -12,14 +12,15 @@
 #include <span>
 
 #include "base/syscall.h"
-#include "preload/process.h"
+#include "preload/process/process.h"
+#include "preload/support/decimal.h"
 
 namespace sampan::preload {
 namespace {
 
 enum class Image { kUnknown, kDynamic, kStatic, kForeign };
 
-// By the loader that it asks for.
+// Whether the loader that the file asks for is musl's.
 bool is_musl(int fd, const Elf64_Phdr& segment) {
   char path[64] = {};
   const size_t size = segment.p_filesz < sizeof path ? segment.p_filesz : sizeof path - 1;
@@ -27,7 +28,7 @@ bool is_musl(int fd, const Elf64_Phdr& segment) {
   return strstr(path, "musl") != nullptr;
 }
 
-// Of an ELF file. Anything else (a script, what cannot be read) is unknown.
+// kUnknown: not an ELF file (a script), or not readable.
 Image read_image(int fd) {
   Elf64_Ehdr header;
   if (raw_syscall(SYS_pread64, fd, &header, sizeof header, 0) != sizeof header ||
@@ -48,8 +49,20 @@ Image read_image(int fd) {
   return Image::kStatic;
 }
 
-bool look_at_file(const char* path) {
-  const long fd = raw_syscall(SYS_open, path, O_RDONLY | O_CLOEXEC);
+// A descriptor that can be read, or negative.
+long open_image(const ImageFile& file) {
+  if (file.path[0] != '\0' || (file.flags & AT_EMPTY_PATH) == 0 || file.directory < 0) {
+    return raw_syscall(SYS_openat, file.directory, file.path, O_RDONLY | O_CLOEXEC);
+  }
+  // Opened again by its name in /proc, because a descriptor of O_PATH cannot be read.
+  char name[32];
+  write_decimal(stpcpy(name, "/proc/self/fd/"), file.directory);
+  const long fd = raw_syscall(SYS_open, name, O_RDONLY | O_CLOEXEC);
+  return fd >= 0 ? fd : raw_syscall(SYS_fcntl, file.directory, F_DUPFD_CLOEXEC, 0);
+}
+
+bool examine_file(const ImageFile& file) {
+  const long fd = open_image(file);
   struct stat status {};
   if (fd < 0) return true;
   const Image image = read_image(static_cast<int>(fd));
@@ -65,7 +78,7 @@ bool look_at_file(const char* path) {
   return image != Image::kForeign;
 }
 
-// The file that `execvp` would find.
+// Finds the file that `execvp` would find.
 bool find_in_path(const char* file, std::span<char> found) {
   const char* list = getenv("PATH");
   if (list == nullptr) list = "/bin:/usr/bin";
@@ -86,11 +99,11 @@ bool find_in_path(const char* file, std::span<char> found) {
 
 }  // namespace
 
-bool look_at_image(const char* file, bool search) {
-  if (file == nullptr) return true;
-  if (!search || strchr(file, '/') != nullptr) return look_at_file(file);
+bool examine_image(const ImageFile& file) {
+  if (file.path == nullptr) return true;
+  if (!file.search_in_path || strchr(file.path, '/') != nullptr) return examine_file(file);
   char found[PATH_MAX];
-  return !find_in_path(file, found) || look_at_file(found);
+  return !find_in_path(file.path, found) || examine_file({found});
 }
 
 }  // namespace sampan::preload

@@ -1,32 +1,29 @@
-#include "preload/process.h"
+#include "preload/interposers/process_life.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include "base/byte_writer.h"
+#include "base/clock.h"
 #include "base/syscall.h"
-#include "preload/clock.h"
-#include "preload/environment.h"
-#include "preload/interpose.h"
-#include "preload/modules.h"
-#include "preload/process_ring.h"
-#include "preload/sampling_signal.h"
-#include "preload/sampling_switch.h"
-#include "preload/scan.h"
-#include "preload/session.h"
-#include "preload/spin_lock.h"
-#include "preload/threads.h"
-#include "preload/unloading.h"
+#include "preload/modules/modules.h"
+#include "preload/process/environment.h"
+#include "preload/process/process.h"
+#include "preload/process/session.h"
+#include "preload/python/code_table.h"
+#include "preload/samples/sampling_switch.h"
+#include "preload/signals/sampling_signal.h"
+#include "preload/support/interpose.h"
+#include "preload/threads/threads.h"
 #include "wire/control_block.h"
 
 namespace sampan::preload {
-
-constinit Process this_process{};
-constinit unwind::Walker walker;
-
 namespace {
 
-// After a join that failed, or for a child that is not to be profiled.
+// The join has failed, or the child is not to be profiled.
 void leave() {
   this_process.started.store(false);
   if (!this_process.seccomp_filtered.load()) {
@@ -34,8 +31,7 @@ void leave() {
   }
 }
 
-// The child has its parent's shared memory still: its own is mapped over it, so that all pointers
-// into it stay good.
+// The child's shared memory is mapped over its parent's, so that all pointers into it stay valid.
 bool join_in_child() {
   if (!this_process.follow) return false;
   const JoiningChild child{this_process.shared, sampling_paused()};
@@ -47,8 +43,8 @@ bool join_in_child() {
   return false;
 }
 
-// In the child. It has the calling thread alone, no timers and no perf events. Locks may be held by
-// threads that are not there.
+// The child has only the calling thread, no timers and no perf events. Locks may be held by threads
+// that do not exist here.
 void after_fork_in_child() {
   if (!this_process.started.load(std::memory_order_relaxed)) return;
   ThreadState* thread = thread_by_pthread(pthread_self());
@@ -56,21 +52,20 @@ void after_fork_in_child() {
   this_process.pid = static_cast<int>(raw_syscall(SYS_getpid));
   *this_process.fork_marker = 1;
   if (!join_in_child()) return leave();
-  publish_clock();
   start_process_ring();
   this_process.loader_may_be_locked |= keep_only(thread);
-  markers_after_fork(thread);
-  sections_closed_by_fork(thread);
+  markers_after_fork(thread != nullptr ? &thread->markers : nullptr);
+  sections_closed_by_fork(thread != nullptr ? &thread->samples : nullptr);
   scan_after_fork();
   unloading_after_fork();
   modules_after_fork();
-  unlock_modules();
+  code_table_after_fork();
   if (thread == nullptr) thread = claim_slot();
   if (thread != nullptr) begin_thread(*thread, this_process.pid, 0);
 }
 
-// Around fork all signals are blocked: a timer could restart the system call for ever, and the
-// child must not be interrupted before it has its own memory.
+// All signals are blocked around fork: a timer could restart the system call for ever, and the child
+// must not be interrupted before it has its own memory.
 struct ForkState {
   uint64_t mask;
   bool has_modules;
@@ -78,27 +73,22 @@ struct ForkState {
 thread_local ForkState fork_state;
 
 void before_fork() {
-  const uint64_t all = ~uint64_t{0};
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &fork_state.mask, sizeof all);
+  fork_state.mask = change_kernel_mask(SIG_SETMASK, ~uint64_t{0});
   fork_state.has_modules = active() && lock_modules();
-}
-
-void restore_mask() {
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &fork_state.mask, nullptr, sizeof fork_state.mask);
 }
 
 void in_parent() {
   if (fork_state.has_modules) unlock_modules();
-  restore_mask();
+  change_kernel_mask(SIG_SETMASK, fork_state.mask);
 }
 
 void in_child() {
   after_fork_in_child();
-  restore_mask();
+  change_kernel_mask(SIG_SETMASK, fork_state.mask);
 }
 
-// A page that is zeroes in a forked child, however it was forked, and unchanged in a vfork child,
-// which runs in its parent's memory.
+// A page that reads zeroes in a forked child, however it was forked, and is unchanged in a vfork
+// child, which runs in its parent's memory.
 char* make_fork_marker() {
   const long page = raw_syscall(SYS_mmap, nullptr, wire::kPage, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -108,39 +98,58 @@ char* make_fork_marker() {
   return reinterpret_cast<char*>(page);
 }
 
+// The CPU of a thread that is alive: the reports compare its samples with it.
+void write_cpu(const ThreadState& thread) {
+  uint8_t buffer[sizeof(int32_t) + sizeof(uint64_t)];
+  ByteWriter fields(buffer);
+  fields.fixed(thread.tid);
+  fields.fixed(read_clock_ns(thread_cpu_clock(thread.tid)));
+  write_process_record(wire::RecordType::kThreadCpu, fields.written(), {}, wire::Loss::kNameRecord);
+}
+
+void before_exit(int status) {
+  if (!active()) return;
+  const bool filtered = this_process.seccomp_filtered.load(std::memory_order_relaxed);
+  if (!filtered && in_vfork_child()) return;
+  record_live_threads();
+  uint8_t buffer[sizeof status];
+  ByteWriter fields(buffer);
+  fields.fixed(int32_t{status});
+  write_process_record(wire::RecordType::kExit, fields.written(), {}, wire::Loss::kNameRecord);
+}
+
 }  // namespace
 
-bool active() {
-  if (!this_process.started.load(std::memory_order_acquire)) return false;
-  if (*this_process.fork_marker == 0) {
-    const SignalsBlocked blocked;
-    after_fork_in_child();
-  }
-  return this_process.started.load(std::memory_order_relaxed);
-}
-
-bool in_vfork_child() {
-  return *this_process.fork_marker != 0 && raw_syscall(SYS_getpid) != this_process.pid;
-}
-
-void count_loss(wire::Loss loss) {
-  if (!this_process.started.load(std::memory_order_relaxed)) return;
-  wire::control_block(this_process.shared)
-      ->losses[static_cast<size_t>(loss)]
-      .fetch_add(1, std::memory_order_relaxed);
-}
-
-bool start_process() {
+bool start_fork() {
   this_process.pid = static_cast<int>(raw_syscall(SYS_getpid));
   this_process.session_pid = this_process.pid;
   this_process.fork_marker = make_fork_marker();
+  this_process.join_in_child = after_fork_in_child;
   return this_process.fork_marker != nullptr &&
          pthread_atfork(before_fork, in_parent, in_child) == 0;
 }
 
+void record_live_threads() {
+  if (this_process.seccomp_filtered.load(std::memory_order_relaxed)) return;
+  scan_threads();
+  for_each_thread(write_cpu);
+}
+
+// It is registered before the program's own handlers, and so called after them.
+void start_exit() {
+  on_exit(
+      [](int status, void*) {
+        // glibc may have loaded modules for itself. Not in _exit: a thread that is loading may hold
+        // the loader's lock for ever.
+        if (active() && !this_process.loader_may_be_locked) renew_modules();
+        before_exit(status);
+      },
+      nullptr);
+}
+
 }  // namespace sampan::preload
 
-// _Fork calls no handlers; fork() does not come through here.
+// _Fork calls no handlers. fork() does not come through here.
 SAMPAN_EXPORT pid_t _Fork() noexcept {
   using namespace sampan::preload;
   if (!active()) return SAMPAN_NEXT(_Fork)();
@@ -150,4 +159,22 @@ SAMPAN_EXPORT pid_t _Fork() noexcept {
   pid == 0 ? in_child() : in_parent();
   errno = saved_errno;
   return pid;
+}
+
+SAMPAN_EXPORT void quick_exit(int status) noexcept {
+  sampan::preload::before_exit(status);
+  SAMPAN_NEXT(quick_exit)(status);
+  __builtin_unreachable();
+}
+
+SAMPAN_EXPORT void _exit(int status) {
+  sampan::preload::before_exit(status);
+  SAMPAN_NEXT(_exit)(status);
+  __builtin_unreachable();
+}
+
+SAMPAN_EXPORT void _Exit(int status) noexcept {
+  sampan::preload::before_exit(status);
+  SAMPAN_NEXT(_exit)(status);
+  __builtin_unreachable();
 }

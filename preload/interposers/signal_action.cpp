@@ -1,114 +1,37 @@
-// sigaction, signal and their kin. Every handler of the program passes through here, because its
-// mask must not block a hidden signal and because SA_ONSTACK must not mean a stack of ours.
-#include <errno.h>
+#include "preload/interposers/signal_action.h"
 
-#include "preload/interpose.h"
-#include "preload/program_signals.h"
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/signalfd.h>
+#include <ucontext.h>
+
+#include "base/syscall.h"
+#include "preload/python/interpreter.h"
+#include "preload/signals/signal_action.h"
+#include "preload/support/interpose.h"
+#include "preload/threads/threads.h"
 
 namespace sampan::preload {
 namespace {
 
-constexpr int kShimFlags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
-
-// What the kernel has of a handler of the program, beside what the program asked for.
-struct Difference {
-  uint64_t mask_removed;
-  uint64_t mask_added;
-  int flags_removed;
-};
-Difference differences[kSignalCount + 1];
-
-// Shared signals: the kernel has our handler, the program's own is here.
-struct Shared {
-  std::atomic<bool> shared;
-  std::atomic<uintptr_t> handler;
-  std::atomic<int> flags;
-  uint64_t mask;
-};
-Shared shared_signals[kSignalCount + 1];
-
-// siginterrupt(): what signal() leaves out SA_RESTART for.
+// siginterrupt(): the signals for which signal() leaves out SA_RESTART.
 std::atomic<uint64_t> interrupting = 0;
-
-int kernel_action(int signo, const struct sigaction* wanted, struct sigaction* before) {
-  return SAMPAN_NEXT(sigaction)(signo, wanted, before);
-}
-
-bool is_disposition(const struct sigaction& action) {
-  return action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN;
-}
-
-// The action as the program knows it.
-struct sigaction shown(int signo, const struct sigaction& kernel) {
-  struct sigaction action = kernel;
-  if (kernel.sa_sigaction == sampling_handler) {
-    const Shared& shared = shared_signals[signo];
-    action.sa_handler =
-        reinterpret_cast<sighandler_t>(shared.handler.load(std::memory_order_relaxed));
-    action.sa_flags = shared.flags.load(std::memory_order_relaxed);
-    set_signal_bits(action.sa_mask, shared.mask);
-  } else if (!is_disposition(kernel)) {
-    const Difference& difference = differences[signo];
-    action.sa_flags |= difference.flags_removed;
-    set_signal_bits(action.sa_mask, (signal_bits(kernel.sa_mask) & ~difference.mask_added) |
-                                        difference.mask_removed);
-  }
-  return action;
-}
-
-int install(int signo, const struct sigaction& wanted) {
-  struct sigaction action = wanted;
-  Difference& difference = differences[signo];
-  difference = {};
-  uint64_t mask = signal_bits(wanted.sa_mask);
-  const bool has_handler = !is_disposition(wanted);
-  if (has_handler) {
-    difference.mask_removed = mask & hidden_signals();
-    if ((wanted.sa_flags & SA_ONSTACK) != 0) {
-      // The program has no alternate stack anywhere: it means the stack that the thread is on.
-      if (!program_has_alternate_stacks()) difference.flags_removed = SA_ONSTACK;
-      if (program_has_small_alternate_stacks()) {
-        difference.mask_added = signal_bit(sampling_signal()) & ~mask;
-        difference.mask_removed &= ~signal_bit(sampling_signal());
-      }
-    }
-    mask = (mask & ~difference.mask_removed) | difference.mask_added;
-    action.sa_flags &= ~difference.flags_removed;
-    set_signal_bits(action.sa_mask, mask);
-  }
-  Shared& shared = shared_signals[signo];
-  if (!shared.shared.load(std::memory_order_relaxed)) return kernel_action(signo, &action, nullptr);
-
-  shared.handler.store(reinterpret_cast<uintptr_t>(wanted.sa_handler), std::memory_order_relaxed);
-  shared.flags.store(wanted.sa_flags, std::memory_order_relaxed);
-  shared.mask = signal_bits(wanted.sa_mask) & ~kUnblockable;
-  if (wanted.sa_handler == SIG_IGN && signo != sampling_signal()) {
-    return kernel_action(signo, &action, nullptr);
-  }
-  action.sa_sigaction = sampling_handler;
-  if (!has_handler) {
-    action.sa_flags = kShimFlags;
-    set_signal_bits(action.sa_mask, ~uint64_t{0});
-  } else {
-    // SA_RESETHAND is acted out: a late signal of ours must not use it up.
-    action.sa_flags = (action.sa_flags | SA_SIGINFO) & ~SA_RESETHAND;
-    if (signo == sampling_signal()) action.sa_flags |= SA_RESTART;
-  }
-  return kernel_action(signo, &action, nullptr);
-}
 
 // sigaction for a started shim. The same results as the kernel's.
 int set_action(int signo, const struct sigaction* wanted, struct sigaction* before) {
   const SignalLock locked;
   struct sigaction kernel;
   if (kernel_action(signo, nullptr, &kernel) != 0) return -1;
-  const struct sigaction now = shown(signo, kernel);
+  const struct sigaction now = shown_action(signo, kernel);
   // A copy: the program may pass the same struct for both.
   if (wanted != nullptr) {
     const struct sigaction action = *wanted;
     const uint64_t bit = signal_bit(signo);
     if (action.sa_handler != SIG_DFL && (hidden_signals() & bit) != 0) give_to_program(bit);
-    if (install(signo, action) != 0) return -1;
+    if (install_action(signo, action) != 0) return -1;
   }
   if (before != nullptr) *before = now;
   return 0;
@@ -117,8 +40,8 @@ int set_action(int signo, const struct sigaction* wanted, struct sigaction* befo
 int change_action(int signo, const struct sigaction* wanted, struct sigaction* before) {
   if (signals_active() && is_signal(signo)) return set_action(signo, wanted, before);
   const int result = kernel_action(signo, wanted, before);
-  // In a vfork child: our handler stays hidden there too.
-  if (result == 0 && before != nullptr) *before = shown(signo, *before);
+  // Our handler stays hidden in a vfork child, too.
+  if (result == 0 && before != nullptr) *before = shown_action(signo, *before);
   return result;
 }
 
@@ -144,42 +67,38 @@ sighandler_t set_bsd_handler(int signo, sighandler_t handler) {
 
 }  // namespace
 
-bool has_default_action(int signo) {
-  struct sigaction action;
-  return kernel_action(signo, nullptr, &action) == 0 && action.sa_handler == SIG_DFL;
+void look_up_signal_functions() {
+  SAMPAN_NEXT(sigtimedwait);
+  SAMPAN_NEXT(sigsuspend);
+  SAMPAN_NEXT(signalfd);
+  SAMPAN_NEXT(ppoll);
+  SAMPAN_NEXT(pselect);
+  SAMPAN_NEXT(epoll_pwait);
+  SAMPAN_NEXT(sigpending);
+  SAMPAN_NEXT(longjmp);
+  SAMPAN_NEXT(_longjmp);
+  SAMPAN_NEXT(siglongjmp);
+  next<void(jmp_buf, int), "__longjmp_chk">();
+  SAMPAN_NEXT(setcontext);
+  SAMPAN_NEXT(swapcontext);
 }
 
-void set_default_action(int signo) {
-  struct sigaction action {};
-  action.sa_handler = SIG_DFL;
-  kernel_action(signo, &action, nullptr);
+void give_to_program(uint64_t signals) {
+  const int before = sampling_signal();
+  if (!move_sampling(signals)) return;
+  rearm_all_threads();
+  reinstall_program_handlers();
+  if (take_held_signal()) raw_syscall(SYS_kill, raw_syscall(SYS_getpid), before);
 }
 
-void share_signal(int signo) {
-  shared_signals[signo].shared.store(true, std::memory_order_relaxed);
-}
-
-void install_shared_handler(int signo) {
-  struct sigaction action {};
-  action.sa_handler = SIG_DFL;
-  install(signo, action);
-}
-
-uintptr_t take_shared_handler(int signo) {
-  Shared& shared = shared_signals[signo];
-  if ((shared.flags.load(std::memory_order_relaxed) & SA_RESETHAND) == 0) {
-    return shared.handler.load(std::memory_order_relaxed);
+uint64_t give_waited_to_program(uint64_t waited) {
+  uint64_t wanted = waited & hidden_signals();
+  if (__builtin_popcountll(waited) > kSignalCount / 2) wanted &= signal_bit(SIGPROF);
+  if (wanted != 0) {
+    const SignalLock locked;
+    give_to_program(wanted);
   }
-  return shared.handler.exchange(reinterpret_cast<uintptr_t>(SIG_DFL), std::memory_order_relaxed);
-}
-
-void reinstall_program_handlers() {
-  for (int signo = 1; signo <= kSignalCount; ++signo) {
-    if ((signal_bit(signo) & (kUnblockable | kLibcSignals)) != 0) continue;
-    struct sigaction kernel;
-    if (kernel_action(signo, nullptr, &kernel) != 0 || is_disposition(kernel)) continue;
-    install(signo, shown(signo, kernel));
-  }
+  return waited & ~hidden_signals();
 }
 
 }  // namespace sampan::preload
@@ -188,6 +107,8 @@ using namespace sampan::preload;
 
 SAMPAN_EXPORT int sigaction(int signo, const struct sigaction* action,
                             struct sigaction* before) noexcept {
+  // An interpreter sets its handlers when it begins, on a thread that has a state by then.
+  bind_interpreter();
   return change_action(signo, action, before);
 }
 SAMPAN_EXPORT int __sigaction(int signo, const struct sigaction* action, struct sigaction* before) {

@@ -1,10 +1,11 @@
-// The calling thread's mask: the program sees the mask that it set, the kernel one without the
-// hidden signals. Async-signal-safe, as the originals.
+// The calling thread's mask. The program sees the mask that it set; the kernel has it without the
+// hidden signals. Async-signal-safe, like the originals.
 #include <errno.h>
 #include <pthread.h>
 
-#include "preload/interpose.h"
-#include "preload/program_signals.h"
+#include "preload/signals/alternate_stack.h"
+#include "preload/support/interpose.h"
+#include "preload/threads/threads.h"
 
 namespace sampan::preload {
 namespace {
@@ -14,7 +15,7 @@ uint64_t changed(uint64_t mask, int how, uint64_t bits) {
   return how == SIG_UNBLOCK ? mask & ~bits : bits;
 }
 
-// The mask before the change, as the program knows it.
+// Returns the mask before the change, as the program knows it.
 uint64_t change_program_mask(int how, uint64_t bits) {
   SignalState* state = current_signals();
   if (state != nullptr) settle_hidden(*state);
@@ -22,11 +23,11 @@ uint64_t change_program_mask(int how, uint64_t bits) {
   const uint64_t sampling = signal_bit(sampling_signal());
   uint64_t kernel_bits = bits;
   if (state != nullptr && on_small_alternate_stack(*state)) {
-    // In a handler of the program, for which the sampling signal is blocked by us: leave it so.
+    // In a handler of the program's, during which we block the sampling signal: it stays blocked.
     if (how == SIG_SETMASK) kernel_bits |= kernel_mask() & sampling;
     if (how == SIG_UNBLOCK) kernel_bits &= ~sampling;
   } else {
-    // Unblocked with whatever else is: a longjmp out of such a handler may have left it blocked.
+    // Every unblocking unblocks them too: a longjmp out of such a handler may have left them blocked.
     kernel_bits = how == SIG_UNBLOCK ? kernel_bits | hidden : kernel_bits & ~hidden;
   }
   const uint64_t kernel_before = change_kernel_mask(how, kernel_bits);
@@ -37,7 +38,7 @@ uint64_t change_program_mask(int how, uint64_t bits) {
   return (kernel_before & ~sampling) | hidden_before;
 }
 
-// An error number, as pthread_sigmask returns it.
+// Returns an error number, as pthread_sigmask does.
 int change_mask(int how, const sigset_t* wanted, sigset_t* before) {
   if (wanted != nullptr && how != SIG_BLOCK && how != SIG_UNBLOCK && how != SIG_SETMASK) {
     return EINVAL;
@@ -66,7 +67,7 @@ int change_one(int how, int signo) {
   return change_mask_errno(how, &one, nullptr);
 }
 
-// The BSD calls know the first 32 signals, and leave the others as they are.
+// The BSD calls know the first 32 signals and leave the others alone.
 int change_bsd_mask(int how, int mask) {
   const uint64_t word = static_cast<unsigned>(mask);
   sigset_t set = signal_set(word);

@@ -1,7 +1,7 @@
-// Calls that wait for signals, or wait under another mask. The signals of a set to wait for are the
-// program's (sampling moves away from them); masks lose the hidden signals for the kernel.
+// Calls that wait for signals, or wait under another mask. Sampling moves away from signals that the
+// program waits for; masks go to the kernel without the hidden signals.
 //
-// The originals are cancellation points, so they are called, and not the system calls.
+// The originals are cancellation points. So they are called, and not the system calls.
 #include <errno.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -9,15 +9,16 @@
 #include <sys/signalfd.h>
 
 #include "base/clock.h"
-#include "preload/interpose.h"
-#include "preload/program_signals.h"
+#include "preload/interposers/signal_action.h"
+#include "preload/support/interpose.h"
+#include "preload/threads/threads.h"
 
 namespace sampan::preload {
 namespace {
 
 constexpr uint64_t kNanoseconds = 1'000'000'000;
 
-// The mask of a call that swaps it in while it waits: null stays null.
+// The mask of a call that waits under it. Null stays null.
 class MaskForNow {
  public:
   explicit MaskForNow(const sigset_t* mask) : mask_(mask) {
@@ -53,7 +54,7 @@ sigset_t waited_set(const sigset_t& set) {
   return signal_set(waited);
 }
 
-// sigtimedwait without late signals of ours.
+// sigtimedwait that skips late signals of ours.
 int wait_for(const sigset_t& set, siginfo_t* info, const timespec* timeout) {
   const sigset_t waited = waited_set(set);
   const uint64_t begin = monotonic_ns();
@@ -63,7 +64,7 @@ int wait_for(const sigset_t& set, siginfo_t* info, const timespec* timeout) {
     const int signo =
         SAMPAN_NEXT(sigtimedwait)(&waited, &received, timeout != nullptr ? &left : nullptr);
     if (signo < 0) return signo;
-    if (!is_sampling_signal(received)) {
+    if (!sent_by_clock(received)) {
       if (info != nullptr) *info = received;
       return signo;
     }
@@ -99,16 +100,6 @@ int suspend_under_bsd(int mask) {
 }
 
 }  // namespace
-
-void look_up_waits() {
-  SAMPAN_NEXT(sigtimedwait);
-  SAMPAN_NEXT(sigsuspend);
-  SAMPAN_NEXT(signalfd);
-  SAMPAN_NEXT(ppoll);
-  SAMPAN_NEXT(pselect);
-  SAMPAN_NEXT(epoll_pwait);
-  SAMPAN_NEXT(sigpending);
-}
 
 }  // namespace sampan::preload
 

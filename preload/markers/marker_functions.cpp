@@ -1,13 +1,10 @@
-#include "preload/marker_functions.h"
+#include "preload/markers/marker_functions.h"
 
-#include "preload/elf_notes.h"
-#include "preload/interpose.h"
-#include "preload/marker_sections.h"
-#include "preload/marker_spans.h"
-#include "preload/marker_thread.h"
-#include "preload/marker_values.h"
+#include "preload/markers/marker_thread.h"
+#include "preload/support/elf_notes.h"
+#include "preload/support/interpose.h"
 
-// Of the header, what it says of the table only: the shim is no user of it.
+// Only the declaration of the table: the shim sets no markers.
 #define SAMPAN_NO_MARKERS
 #include <sampan/markers.h>
 
@@ -38,7 +35,7 @@ constexpr sampan_marker_functions kFunctions = {
 
 bool connecting;
 
-// Whether a pointer of the module's own may be stored there.
+// Whether the module can hold a writable pointer there.
 bool is_writable(const dl_phdr_info& module, uint64_t address) {
   for (const ElfW(Phdr) & header : std::span(module.dlpi_phdr, module.dlpi_phnum)) {
     const uint64_t begin = module.dlpi_addr + header.p_vaddr;

@@ -1,26 +1,39 @@
-#include "preload/marker_names.h"
+#include "preload/markers/marker_names.h"
 
 #include <string.h>
 
 #include <atomic>
 
-#include "preload/marker_counters.h"
-#include "preload/marker_text.h"
-#include "preload/process.h"
-#include "preload/spin_lock.h"
+#include "preload/markers/marker_functions.h"
+#include "preload/process/process.h"
+#include "preload/support/spin_lock.h"
 #include "wire/control_block.h"
 
 namespace sampan::preload {
 namespace {
 
+template <typename T>
+uint64_t load(const char* from) {
+  T value;
+  memcpy(&value, from, sizeof value);
+  return value;
+}
+
+// An odd number with bits everywhere: 2^64 divided by the golden ratio.
+constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15;
+
+uint64_t mix(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * kMultiplier;
+  return hash ^ hash >> 32;
+}
+
 constexpr uint32_t kBuckets = 2 * wire::kMaxMarkerNames;
-// A program may make names without end.
+// Kept free for counters: a program may make any number of names.
 constexpr uint32_t kNamesForCounters = 2048;
 constexpr uint32_t kTextForCounters = 128 << 10;
-constexpr unsigned kPatience = 10'000;
+constexpr unsigned kLockYields = 10'000;
 
-// Half of the hash, the generation, and an index. One of another generation is empty: the names of
-// a forked child's parent.
+// A bucket of another generation is empty: it is from the parent of a forked child.
 struct Bucket {
   uint32_t hash;
   uint16_t generation;
@@ -28,7 +41,7 @@ struct Bucket {
 };
 static_assert(wire::kMaxMarkerNames <= UINT16_MAX + 1);
 
-// Our own account of what is in the shared memory: that may be overwritten.
+// A copy of what is in the shared memory, which may be overwritten.
 struct Place {
   uint32_t offset;
   uint32_t size;
@@ -48,7 +61,7 @@ bool is(uint32_t index, std::string_view name) {
                 name.size()) == 0;
 }
 
-// The bucket of the name, or an empty one where it belongs; they are never all taken.
+// The bucket of the name, or the empty one where it belongs. The buckets are never all taken.
 std::atomic<Bucket>& find(std::string_view name, uint64_t hash, Bucket* found) {
   for (uint64_t i = hash;; ++i) {
     std::atomic<Bucket>& bucket = buckets[i % kBuckets];
@@ -69,7 +82,7 @@ bool has_room(std::string_view name, NameUse use) {
 uint32_t add(std::string_view name, uint64_t hash, NameUse use) {
   Bucket found{};
   std::atomic<Bucket>& bucket = find(name, hash, &found);
-  if (found.generation == generation) return found.index;  // another thread was faster
+  if (found.generation == generation) return found.index;  // another thread has added it
   if (!has_room(name, use)) return wire::kInlineName;
   wire::MarkerNames* names = wire::marker_names(this_process.shared);
   const auto size = static_cast<uint32_t>(name.size());
@@ -81,7 +94,7 @@ uint32_t add(std::string_view name, uint64_t hash, NameUse use) {
   const uint32_t index = count++;
   names->used.store(used, std::memory_order_relaxed);
   names->count.store(count, std::memory_order_release);
-  // Last: whoever finds it here may use it in a record.
+  // Last: a thread that finds the name here may use it in a record.
   bucket.store({static_cast<uint32_t>(hash >> 32), generation, static_cast<uint16_t>(index)},
                std::memory_order_release);
   return index;
@@ -95,13 +108,49 @@ __attribute__((noinline)) uint32_t add_locked(std::string_view name, uint64_t ha
     lock.unlock();
     return index;
   };
-  // A signal handler may come here while it interrupts the holder; then signals are not blocked.
+  // Without blocked signals, a signal handler may come here that has interrupted the holder.
   if (this_process.seccomp_filtered.load(std::memory_order_relaxed)) return add_if(lock.try_lock());
   const SignalsBlocked blocked;
-  return add_if(lock.lock_for(kPatience));
+  return add_if(lock.lock_for(kLockYields));
 }
 
 }  // namespace
+
+// Eight bytes at a time; the last eight may overlap those before.
+uint64_t hash_of(std::string_view text) {
+  const char* data = text.data();
+  const size_t size = text.size();
+  uint64_t hash = mix(kMultiplier, size);
+  if (size >= 8) {
+    for (size_t i = 0; i + 8 < size; i += 8) hash = mix(hash, load<uint64_t>(data + i));
+    hash = mix(hash, load<uint64_t>(data + size - 8));
+  } else if (size >= 4) {
+    hash = mix(hash, load<uint32_t>(data) | load<uint32_t>(data + size - 4) << 32);
+  } else if (size > 0) {
+    hash = mix(hash, load<uint8_t>(data) | load<uint8_t>(data + size / 2) << 8 |
+                         load<uint8_t>(data + size - 1) << 16);
+  }
+  return mix(hash, size);
+}
+
+MarkerText::MarkerText(const char* given) {
+  if (given == nullptr) return;
+  view_ = {given, strlen(given)};
+  if (view_.size() > sizeof cut_) cut();
+}
+
+void MarkerText::cut() {
+  constexpr char kDigits[] = "0123456789abcdef";
+  constexpr size_t kHashDigits = 16;
+  size_t size = sizeof cut_ - 1 - kHashDigits;
+  // At most three bytes back: a longer run is not UTF-8.
+  for (unsigned i = 0; i < 3 && (view_[size] & 0xc0) == 0x80; ++i) --size;
+  memcpy(cut_, view_.data(), size);
+  const uint64_t hash = hash_of(view_);
+  cut_[size++] = '~';
+  for (unsigned shift = 64; shift > 0; shift -= 4) cut_[size++] = kDigits[hash >> (shift - 4) & 15];
+  view_ = {cut_, size};
+}
 
 uint32_t index_of_name(std::string_view name, NameUse use) {
   const uint64_t hash = hash_of(name);

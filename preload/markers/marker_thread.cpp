@@ -1,35 +1,39 @@
-#include "preload/marker_thread.h"
+#include "preload/markers/marker_thread.h"
 
-#include "preload/marker_names.h"
-#include "preload/marker_sections.h"
-#include "preload/marker_spans.h"
-#include "preload/process.h"
-#include "preload/threads.h"
+#include "preload/markers/marker_functions.h"
+#include "preload/markers/marker_names.h"
+#include "preload/process/process.h"
 
 namespace sampan::preload {
 namespace {
 
-// Looked up once. `left`: its slot may have another owner.
+// Looked up once. `left`: the slot may have another owner.
 struct Here {
-  ThreadState* thread;
+  MarkerState* markers;
   bool left;
 };
 constinit thread_local Here here{};
+
+MarkerState* (*find_current)();
+
+bool storage_may_be_shared() {
+  return foreign_threads.load(std::memory_order_relaxed) != 0;
+}
 
 bool recording() {
   return this_process.started.load(std::memory_order_relaxed) &&
          wire::control_block(this_process.shared)->enabled.load(std::memory_order_relaxed) != 0;
 }
 
-__attribute__((noinline)) ThreadState* find_marker_thread() {
+__attribute__((noinline)) MarkerState* find_marker_thread() {
   if (!active() || !recording()) return nullptr;
-  ThreadState* thread = here.left ? nullptr : current_thread();
-  if (thread == nullptr) {
+  MarkerState* markers = here.left ? nullptr : find_current();
+  if (markers == nullptr) {
     count_loss(wire::Loss::kMarkerNoThread);
-  } else if (!threads_may_share_storage()) {
-    here.thread = thread;
+  } else if (!storage_may_be_shared()) {
+    here.markers = markers;
   }
-  return thread;
+  return markers;
 }
 
 void use_memory_of_slot(MarkerState& markers, uint32_t slot) {
@@ -43,11 +47,15 @@ void use_memory_of_slot(MarkerState& markers, uint32_t slot) {
 
 }  // namespace
 
-ThreadState* marker_thread() {
-  ThreadState* thread = here.thread;
-  if (thread != nullptr && !threads_may_share_storage() && recording() &&
+void find_markers_by(MarkerState* (*current)()) {
+  find_current = current;
+}
+
+MarkerState* marker_thread() {
+  MarkerState* markers = here.markers;
+  if (markers != nullptr && !storage_may_be_shared() && recording() &&
       *this_process.fork_marker != 0) {
-    return thread;
+    return markers;
   }
   return find_marker_thread();
 }
@@ -60,25 +68,25 @@ void leave_marker_thread() {
   here = {nullptr, true};
 }
 
-void prepare_markers(MarkerState& markers, uint32_t slot) {
+void prepare_markers(MarkerState& markers, uint32_t slot, SampleState& samples) {
+  markers.samples = &samples;
   use_memory_of_slot(markers, slot);
   markers.inherited = 0;
   markers.sections.clear();
 }
 
-void markers_after_fork(ThreadState* survivor) {
+void markers_after_fork(MarkerState* survivor) {
   marker_names_after_fork();
   sections_after_fork();
   if (survivor == nullptr) return;
-  MarkerState& markers = survivor->markers;
-  markers.inherited += markers.depth.load(std::memory_order_relaxed);
-  use_memory_of_slot(markers, survivor->slot);
-  markers.sections.after_fork();
+  survivor->inherited += survivor->depth.load(std::memory_order_relaxed);
+  use_memory_of_slot(*survivor, survivor->samples->slot);
+  survivor->sections.after_fork();
 }
 
-void close_markers(ThreadState& thread) {
-  close_spans(thread);
-  thread.markers.sections.clear();
+void close_markers(MarkerState& markers) {
+  close_spans(markers);
+  markers.sections.clear();
 }
 
 }  // namespace sampan::preload

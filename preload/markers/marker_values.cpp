@@ -1,63 +1,101 @@
-#include "preload/marker_values.h"
-
 #include <bit>
 
 #include "base/clock.h"
-#include "preload/marker_counters.h"
-#include "preload/marker_names.h"
-#include "preload/marker_text.h"
-#include "preload/marker_thread.h"
-#include "preload/process.h"
-#include "preload/threads.h"
+#include "preload/markers/marker_functions.h"
+#include "preload/markers/marker_names.h"
+#include "preload/markers/marker_thread.h"
+#include "preload/process/process.h"
+#include "wire/marker_lane.h"
 
+// Events, counters and labels.
 namespace sampan::preload {
 namespace {
 
 using wire::MarkerRecord;
 using wire::MarkerType;
 
+// The values of this process's counters. Value and time change in one instruction. Otherwise two
+// threads could change a counter in one order and have times in the other, and the last value by
+// time would be wrong.
+struct alignas(16) Counter {
+  uint64_t value;  // the bits of a double
+  uint64_t time_ns;
+};
+Counter counters[wire::kMaxMarkerNames];
+
+// In assembly, because compilers need an option or a library for it.
+bool replace(Counter& counter, Counter& expected, const Counter& desired) {
+  bool replaced = false;
+  asm volatile("lock cmpxchg16b %1"
+               : "=@ccz"(replaced), "+m"(counter), "+a"(expected.value), "+d"(expected.time_ns)
+               : "b"(desired.value), "c"(desired.time_ns)
+               : "memory");
+  return replaced;
+}
+
+enum class CounterChange : uint8_t { kAdd, kSet };
+
+struct CounterState {
+  double value;
+  uint64_t time_ns;
+};
+
+// Returns the new value, and a time for it that is later than that of every earlier change.
+CounterState change_counter(uint32_t name, double value, CounterChange change) {
+  Counter& counter = counters[name];
+  // A torn read only makes the first attempt fail.
+  Counter before{__atomic_load_n(&counter.value, __ATOMIC_RELAXED),
+                 __atomic_load_n(&counter.time_ns, __ATOMIC_RELAXED)};
+  for (;;) {
+    const double now =
+        change == CounterChange::kSet ? value : std::bit_cast<double>(before.value) + value;
+    uint64_t time_ns = monotonic_ns();
+    if (time_ns <= before.time_ns) time_ns = before.time_ns + 1;
+    if (replace(counter, before, {std::bit_cast<uint64_t>(now), time_ns})) return {now, time_ns};
+  }
+}
+
 void count(const char* name, double value, CounterChange change) {
-  ThreadState* thread = marker_thread();
+  MarkerState* const thread = marker_thread();
   if (thread == nullptr) return;
-  // Nothing that is added to NaN would bring the counter back.
+  // A counter could never leave NaN again.
   if (!__builtin_isfinite(value)) return count_loss(wire::Loss::kMarkerCounter);
   const uint32_t index = index_of_name(MarkerText(name).view(), NameUse::kCounter);
   if (index == wire::kInlineName) return count_loss(wire::Loss::kMarkerCounter);
   const CounterState state = change_counter(index, value, change);
-  MarkerRecord record = marker_record(thread->tid, MarkerType::kCounter, state.time_ns);
+  MarkerRecord record = marker_record(*thread, MarkerType::kCounter, state.time_ns);
   record.name = index;
   record.value[1] = std::bit_cast<uint64_t>(state.value);
-  thread->markers.lane.write(record);
+  thread->lane.write(record);
 }
 
 void label(MarkerType type, const char* text) {
-  if (ThreadState* thread = marker_thread()) {
-    thread->markers.lane.write(marker_record(thread->tid, type, monotonic_ns()), {},
-                               MarkerText(text).view());
+  if (MarkerState* const thread = marker_thread()) {
+    thread->lane.write(marker_record(*thread, type, monotonic_ns()), {}, MarkerText(text).view());
   }
 }
 
 void order_as(MarkerType type, int order) {
-  ThreadState* thread = marker_thread();
+  MarkerState* const thread = marker_thread();
   if (thread == nullptr) return;
-  MarkerRecord record = marker_record(thread->tid, type, monotonic_ns());
+  MarkerRecord record = marker_record(*thread, type, monotonic_ns());
   record.flags = wire::kHasOrder;
   record.value[1] = static_cast<uint64_t>(int64_t{order});
-  thread->markers.lane.write(record);
+  thread->lane.write(record);
 }
 
 }  // namespace
 
 void event(const char* name, const char* text, uint64_t time_ns) {
-  ThreadState* thread = marker_thread();
+  MarkerState* const thread = marker_thread();
   if (thread == nullptr) return;
   const MarkerText name_text(name);
   MarkerRecord record =
-      marker_record(thread->tid, MarkerType::kEvent, time_ns != 0 ? time_ns : monotonic_ns());
+      marker_record(*thread, MarkerType::kEvent, time_ns != 0 ? time_ns : uint64_t{monotonic_ns()});
   record.name = index_of_name(name_text.view(), NameUse::kOrdinary);
-  thread->markers.lane.write(
-      record, record.name == wire::kInlineName ? name_text.view() : std::string_view{},
-      MarkerText(text).view());
+  thread->lane.write(record,
+                     record.name == wire::kInlineName ? name_text.view() : std::string_view{},
+                     MarkerText(text).view());
 }
 
 void counter_add(const char* name, double value) {
@@ -77,6 +115,10 @@ void process_label(const char* text) {
 }
 void process_order(int order) {
   order_as(MarkerType::kProcessLabel, order);
+}
+
+void reset_counter(uint32_t name) {
+  counters[name] = {};
 }
 
 }  // namespace sampan::preload

@@ -1,5 +1,5 @@
-// Which sections are open, by the hash of their names: so that stops are matched with starts. No
-// lock; one that is open twice is there twice.
+// Which sections are open, by the hash of their names, so that stops can be matched with starts.
+// Lock-free. A section that is open twice is there twice.
 //
 // Async-signal-safe. Freestanding: linked into the target.
 #pragma once

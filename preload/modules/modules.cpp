@@ -1,4 +1,4 @@
-#include "preload/modules.h"
+#include "preload/modules/modules.h"
 
 #include <elf.h>
 #include <link.h>
@@ -11,11 +11,11 @@
 
 #include "base/byte_writer.h"
 #include "base/syscall.h"
-#include "preload/elf_notes.h"
-#include "preload/marker_functions.h"
-#include "preload/process.h"
-#include "preload/process_ring.h"
-#include "preload/spin_lock.h"
+#include "preload/markers/marker_functions.h"
+#include "preload/process/process.h"
+#include "preload/samples/sample.h"
+#include "preload/support/elf_notes.h"
+#include "preload/support/spin_lock.h"
 #include "wire/record.h"
 
 namespace sampan::preload {
@@ -24,25 +24,25 @@ namespace {
 constexpr size_t kMaxModules = 8192;
 constexpr size_t kMaxBuildId = 64;
 constexpr size_t kRecordsSize = size_t{4} << 20;
-constexpr unsigned kPatience = 10'000;
+constexpr unsigned kLockYields = 10'000;
 
 struct Module {
   uint64_t bias;
   uint64_t start;
-  uint64_t generation;  // of the renewal that has seen it last
-  const char* name;     // the loader's own, to tell a file from another at the same place
+  uint64_t generation;  // of the last renewal that has seen it
+  const char* name;     // the loader's; tells a file from another one at the same place
   size_t record_size;   // of its kModuleLoad without the time, in `records`
 };
 
-SpinLock lock;
+constinit SharedTask renewal;
 Module* modules;
 size_t module_count;
-// The records of all modules, in their order: in a forked child, where the loader's lock may be
-// held for ever by a thread that is not there, they are written again without asking it.
+// The records of all modules, in the same order. A forked child writes them again without asking the
+// loader, whose lock may be held for ever by a thread that does not exist there.
 uint8_t* records;
 size_t records_size;
 uint64_t generation;
-// The loader's counts of modules added and removed when we looked last.
+// The loader's counts of added and removed modules when the list was last renewed.
 unsigned long long seen_added;
 unsigned long long seen_removed;
 
@@ -105,7 +105,7 @@ std::span<const char> path_of(const dl_phdr_info& info, const Extent& extent,
   return buffer.first(used + length);
 }
 
-// Appends to `records`; the size, 0 when there is no room.
+// Appends to `records`. Returns the size, 0 when there is no room.
 size_t make_record(const dl_phdr_info& info, const Extent& extent) {
   ByteWriter record({records + records_size, kRecordsSize - records_size});
   record.fixed(uint64_t{info.dlpi_addr});
@@ -155,7 +155,7 @@ int mark_known(dl_phdr_info* info, size_t, void*) {
 }
 
 int add_new(dl_phdr_info* info, size_t, void*) {
-  // Known ones too: it may be that one has come back to where it was.
+  // Known modules too: one may have been loaded again at the same place.
   connect_markers(*info);
   const Extent extent = extent_of(*info);
   if (extent.start >= extent.end || find_module(*info, extent.start) != nullptr) return 0;
@@ -189,6 +189,18 @@ void drop_gone() {
   records_size = kept_size;
 }
 
+void renew() {
+  bool changed = false;
+  dl_iterate_phdr(notice_change, &changed);
+  if (!changed) return;
+  ++generation;
+  // Unloads before loads: a place may have a new owner.
+  dl_iterate_phdr(mark_known, nullptr);
+  drop_gone();
+  dl_iterate_phdr(add_new, nullptr);
+  walker.modules_loaded();
+}
+
 void* map(size_t size) {
   const long mapped = raw_syscall(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE,
                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -206,27 +218,16 @@ bool start_modules() {
 }
 
 void renew_modules() {
-  // Whoever has the lock will see what we have seen, or it is our own interrupted call.
-  if (!lock.try_lock()) return;
-  bool changed = false;
-  dl_iterate_phdr(notice_change, &changed);
-  if (changed) {
-    ++generation;
-    // Unloads before loads: a place may have a new owner.
-    dl_iterate_phdr(mark_known, nullptr);
-    drop_gone();
-    dl_iterate_phdr(add_new, nullptr);
-    walker.modules_loaded();
-  }
-  lock.unlock();
+  renewal.request(renew);
 }
 
 bool lock_modules() {
-  return lock.lock_for(kPatience);
+  return renewal.lock_for(kLockYields);
 }
 
 void unlock_modules() {
-  lock.unlock();
+  renewal.unlock();
+  renewal.run_if_requested(renew);
 }
 
 void modules_after_fork() {
@@ -235,6 +236,7 @@ void modules_after_fork() {
     write_load({record, module.record_size});
     record += module.record_size;
   }
+  renewal.unlock();
 }
 
 }  // namespace sampan::preload

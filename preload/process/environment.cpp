@@ -1,4 +1,4 @@
-#include "preload/environment.h"
+#include "preload/process/environment.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ constexpr size_t kMaxVariables = 24;
 char path[PATH_MAX];
 char session[wire::kSessionNameSize + 1];
 char session_variable[64];
-// All variables whose names begin with SAMPAN: the session's, and the person's.
+// All variables whose names begin with SAMPAN: the session's and the user's.
 char variable_text[4096];
 const char* variables[kMaxVariables];
 size_t variable_count;
@@ -58,8 +58,7 @@ bool is(const char* value, const char* text) {
   return value != nullptr && strcmp(value, text) == 0;
 }
 
-// LD_PRELOAD's entries are separated by colons or spaces. `list` without the entry that is the
-// shim.
+// Copies an LD_PRELOAD list, separated by colons or spaces, without the shim's entry.
 void copy_without_shim(const char* list, char* to) {
   const size_t own = strlen(path);
   while (*list != '\0') {
@@ -74,7 +73,7 @@ void copy_without_shim(const char* list, char* to) {
   *to = '\0';
 }
 
-// "LD_PRELOAD=": the shim (when `profiled`), then what `given` has there already.
+// Writes "LD_PRELOAD=", the shim (when `profiled`), and the list that `given` has.
 void write_preload(const char* given, bool profiled, std::span<char> text) {
   char* end = stpcpy(text.data(), kPreload);
   if (profiled) end = stpcpy(end, path);
@@ -87,7 +86,7 @@ void write_preload(const char* given, bool profiled, std::span<char> text) {
 }  // namespace
 
 void read_environment(const char* shim) {
-  // Children may begin in another directory.
+  // Made absolute: children may begin in another directory.
   size_t used = 0;
   if (shim[0] != '/' && getcwd(path, sizeof path - 1) != nullptr) {
     used = strlen(path);

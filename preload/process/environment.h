@@ -1,5 +1,4 @@
-// What the environment says to the shim, and what it hands on to the images that the program
-// executes.
+// The environment: what it tells the shim, and what images that the program executes get.
 //
 // Freestanding: linked into the target.
 #pragma once
@@ -9,8 +8,8 @@
 
 namespace sampan::preload {
 
-// Reads the environment, once, in the constructor, and keeps copies: the program may change its
-// own. `shim_path`: as it is to stand in LD_PRELOAD.
+// Reads the environment once, in the constructor, and keeps copies: the program may change its own.
+// `shim_path`: for LD_PRELOAD.
 void read_environment(const char* shim_path);
 
 bool enabled_by_environment();  // SAMPAN=1
@@ -20,9 +19,9 @@ const char* session_name();     // null: none
 void set_session_name(const char* name);
 const char* shim_path();
 
-// For an image that the program executes with the environment `given`: the same with the session in
-// it (`profiled`), or without any trace of it. In memory of the caller's own, so that a vfork child
-// can use it on its stack; what is made points into `given`.
+// For an image that the program executes with the environment `given`: the same environment with
+// the session in it (`profiled`), or without any trace of it. It is made in the caller's memory, so
+// that a vfork child can use its stack, and points into `given`.
 struct EnvironmentSize {
   size_t pointers;
   size_t text;

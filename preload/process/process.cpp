@@ -1,21 +1,21 @@
-#include "preload/process_ring.h"
+#include "preload/process/process.h"
 
 #include "base/byte_writer.h"
 #include "base/clock.h"
-#include "preload/process.h"
-#include "preload/spin_lock.h"
+#include "base/syscall.h"
+#include "preload/support/spin_lock.h"
 #include "wire/control_block.h"
 
 namespace sampan::preload {
 namespace {
 
-// A program's signal handler may come here while it interrupts the holder; others wait this long.
-constexpr unsigned kPatience = 10'000;
+// The longest wait: a signal handler of the program may have interrupted the lock's holder.
+constexpr unsigned kLockYields = 10'000;
 SpinLock lock;
 wire::RingWriter ring;
 
 bool write(wire::RecordType type, std::span<const uint8_t> fields, std::span<const char> text) {
-  if (!lock.lock_for(kPatience)) return false;
+  if (!lock.lock_for(kLockYields)) return false;
   const std::span<uint8_t> room = ring.begin(sizeof(uint64_t) + fields.size() + text.size());
   if (!room.empty()) {
     ByteWriter writer(room);
@@ -29,6 +29,28 @@ bool write(wire::RecordType type, std::span<const uint8_t> fields, std::span<con
 }
 
 }  // namespace
+
+constinit Process this_process{};
+
+bool active() {
+  if (!this_process.started.load(std::memory_order_acquire)) return false;
+  if (*this_process.fork_marker == 0) {
+    const SignalsBlocked blocked;
+    this_process.join_in_child();
+  }
+  return this_process.started.load(std::memory_order_relaxed);
+}
+
+bool in_vfork_child() {
+  return *this_process.fork_marker != 0 && raw_syscall(SYS_getpid) != this_process.pid;
+}
+
+void count_loss(wire::Loss loss) {
+  if (!this_process.started.load(std::memory_order_relaxed)) return;
+  wire::control_block(this_process.shared)
+      ->losses[static_cast<size_t>(loss)]
+      .fetch_add(1, std::memory_order_relaxed);
+}
 
 void start_process_ring() {
   lock.unlock();

@@ -1,17 +1,28 @@
-#include "preload/session.h"
+#include "preload/process/session.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <span>
+
 #include "base/syscall.h"
+#include "preload/process/environment.h"
+#include "preload/support/decimal.h"
+#include "preload/support/signal_set.h"
+#include "preload/support/spin_lock.h"
 #include "wire/control_block.h"
 #include "wire/session.h"
 
@@ -20,8 +31,8 @@ namespace {
 
 constexpr timeval kTimeOut{.tv_sec = 2, .tv_usec = 0};
 
-// Raw calls: these may run in a child between fork and the program's own handlers, and close() and
-// connect() are cancellation points.
+// Raw system calls: this may run in a child between fork and the program's own handlers, and close()
+// and connect() are cancellation points.
 void close_fd(int fd) {
   raw_syscall(SYS_close, fd);
 }
@@ -32,7 +43,7 @@ int connect_to(const char* name) {
   const size_t length = strlen(name);
   if (length + 1 >= sizeof address.sun_path) return -1;
   address.sun_family = AF_UNIX;
-  memcpy(address.sun_path + 1, name, length);  // a first byte of zero: the abstract name space
+  memcpy(address.sun_path + 1, name, length);  // first byte zero: the abstract namespace
   const long fd = raw_syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
   raw_syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, &kTimeOut, sizeof kTimeOut);
@@ -44,7 +55,7 @@ int connect_to(const char* name) {
   return static_cast<int>(fd);
 }
 
-// Only our own user, or root, may give us memory that the handler writes to.
+// Only our own user or root may give us memory that the handler writes to.
 bool trusts_peer(int fd) {
   struct {
     pid_t pid;
@@ -56,7 +67,7 @@ bool trusts_peer(int fd) {
   return peer.uid == 0 || peer.uid == static_cast<uid_t>(raw_syscall(SYS_geteuid));
 }
 
-// Receives the answer; the memfd, or -1 when there is none.
+// Receives the answer. Returns the memfd, or -1 when there is none.
 int receive_welcome(int fd, wire::Welcome& welcome) {
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
   iovec data{&welcome, sizeof welcome};
@@ -96,6 +107,95 @@ void* map_shared(int memfd, void* at) {
   return shared;
 }
 
+// Until a collector listens at `name`, for two seconds at most.
+bool wait_for_collector(const char* name) {
+  constexpr int kTimeoutMs = 2'000;
+  for (int waited = 0; waited < kTimeoutMs; ++waited) {
+    if (const int fd = connect_to(name); fd >= 0) {
+      close_fd(fd);
+      return true;
+    }
+    const timespec pause{.tv_sec = 0, .tv_nsec = 1'000'000};
+    raw_syscall(SYS_nanosleep, &pause, nullptr);
+  }
+  return false;
+}
+
+// Appends. What does not fit is left out: then the program is not found.
+void append(std::span<char> buffer, const char* text) {
+  const size_t used = strnlen(buffer.data(), buffer.size());
+  const size_t length = strlen(text);
+  if (used + length < buffer.size()) memcpy(buffer.data() + used, text, length + 1);
+}
+
+// Finds the program beside the shim (in a build directory), or in bin/ of the prefix whose lib/sampan/
+// holds the shim.
+bool find_program(std::span<char> path) {
+  constexpr const char* kPlaces[] = {"/sampan", "/../../bin/sampan", "/../bin/sampan",
+                                     "/../../../bin/sampan"};
+  char folder[PATH_MAX] = ".";
+  if (const char* slash = strrchr(shim_path(), '/')) {
+    const auto length = static_cast<size_t>(slash - shim_path());
+    memcpy(folder, shim_path(), length);
+    folder[length] = '\0';
+  }
+  for (const char* place : kPlaces) {
+    path[0] = '\0';
+    append(path, folder);
+    append(path, place);
+    if (raw_syscall(SYS_access, path.data(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+void make_name(std::span<char> name) {
+  uint8_t random[16];
+  raw_syscall(SYS_getrandom, random, sizeof random, 0);
+  append(name, "sampan-");
+  for (const uint8_t byte : random) {
+    const char digits[] = {"0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15], '\0'};
+    append(name, digits);
+  }
+}
+
+// In the grandchild: becomes the collector. It keeps stderr, for the page, and the directory.
+[[noreturn]] void become_collector(const char* program, const char* name, const char* parent) {
+  const long null = raw_syscall(SYS_open, "/dev/null", O_RDWR);
+  raw_syscall(SYS_dup2, null, STDIN_FILENO);
+  raw_syscall(SYS_dup2, null, STDOUT_FILENO);
+  raw_syscall(SYS_close_range, 3, ~0u, 0);
+  raw_syscall(SYS_setsid);
+  // The collector itself runs without the shim.
+  char** kept = environ;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (strncmp(*variable, "LD_PRELOAD=", 11) != 0 && strncmp(*variable, "SAMPAN=", 7) != 0) {
+      *kept++ = *variable;
+    }
+  }
+  *kept = nullptr;
+  const char* arguments[] = {program,        "collect", "--session", name,
+                             "--parent-pid", parent,    nullptr};
+  raw_syscall(SYS_execve, program, arguments, environ);
+  raw_syscall(SYS_exit_group, 127);
+  __builtin_unreachable();
+}
+
+// By clone without a signal: the program sees no child, and its own wait() does not either.
+bool launch(const char* program, const char* name) {
+  char parent[12];
+  write_decimal(parent, static_cast<int>(raw_syscall(SYS_getpid)));
+  const SignalsBlocked blocked;
+  const long child = raw_syscall(SYS_clone, 0, 0, 0, 0, 0);
+  if (child == 0) {
+    if (raw_syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) == 0) {
+      change_kernel_mask(SIG_SETMASK, 0);
+      become_collector(program, name, parent);
+    }
+    raw_syscall(SYS_exit_group, 0);
+  }
+  return child > 0 && raw_syscall(SYS_wait4, child, nullptr, __WALL, nullptr) == child;
+}
+
 }  // namespace
 
 Session join_session(const char* name, const JoiningChild* child) {
@@ -116,20 +216,20 @@ Session join_session(const char* name, const JoiningChild* child) {
   session.shared = map_shared(memfd, child != nullptr ? child->at : nullptr);
   session.follow = welcome.follow != 0;
   session.sections_only = welcome.sections_only != 0;
+  session.python = welcome.python != 0;
   close_fd(memfd);
   return session;
 }
 
-bool wait_for_collector(const char* name, int milliseconds) {
-  for (int waited = 0; waited < milliseconds; ++waited) {
-    if (const int fd = connect_to(name); fd >= 0) {
-      close_fd(fd);
-      return true;
-    }
-    const timespec pause{.tv_sec = 0, .tv_nsec = 1'000'000};
-    raw_syscall(SYS_nanosleep, &pause, nullptr);
-  }
-  return false;
+bool start_collector() {
+  char program[PATH_MAX];
+  char name[wire::kSessionNameSize + 1] = {};
+  if (!find_program(program)) return false;
+  make_name(name);
+  if (!launch(program, name) || !wait_for_collector(name)) return false;
+  set_session_name(name);
+  setenv(wire::kEnvironmentSession, name, 1);
+  return true;
 }
 
 }  // namespace sampan::preload

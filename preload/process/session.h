@@ -1,4 +1,4 @@
-// How a process joins its session: wire/session.h, from the side of the target.
+// How a process joins its session: the target's side of wire/session.h.
 //
 // Ordinary context; no descriptor stays open. Freestanding: linked into the target.
 #pragma once
@@ -11,6 +11,7 @@ struct Session {
   void* shared;  // the mapping of wire/control_block.h; null: not joined
   bool follow;
   bool sections_only;
+  bool python;
 };
 
 // A child of fork.
@@ -19,10 +20,12 @@ struct JoiningChild {
   bool paused;  // sampling was off there
 };
 
-// Joins the session whose socket has the name `name`. `child`: null for a new image.
+// Joins the session with the socket `name`. `child`: null for a new image.
 Session join_session(const char* name, const JoiningChild* child);
 
-// Waits until a collector listens at `name`, at most `milliseconds`.
-bool wait_for_collector(const char* name, int milliseconds);
+// Profiling without the launcher, by LD_PRELOAD and SAMPAN=1 alone: the first process starts the
+// collector of a new session, waits until it listens, and puts the session into the environment for
+// itself and its children. False when that fails.
+bool start_collector();
 
 }  // namespace sampan::preload

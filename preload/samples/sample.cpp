@@ -1,15 +1,19 @@
-#include "preload/sample_record.h"
+#include "preload/samples/sample.h"
 
 #include <bit>
 #include <utility>
 
 #include "base/byte_writer.h"
+#include "wire/control_block.h"
 #include "wire/record.h"
 
 namespace sampan::preload {
+
+constinit unwind::Walker walker;
+
 namespace {
 
-// Left free for the records of a thread's start and end, which matter more than one sample.
+// Kept free for the records of a thread's start and end, which matter more than one sample.
 constexpr size_t kReserve = 256;
 constexpr size_t kFixedSize = 8 + 8 + 2 + 1 + 1;
 
@@ -41,22 +45,34 @@ void for_each_delta(std::span<const uint64_t> frames, F&& each) {
 
 }  // namespace
 
-void record_sample(ThreadState& thread, const Sample& sample) {
-  const std::span<const uint64_t> stack = thread.frames.first(sample.depth);
+void prepare_samples(SampleState& state, uint32_t slot, void* shared) {
+  state.slot = slot;
+  state.walking.store(false, std::memory_order_relaxed);
+  state.last_cpu_ns.store(0, std::memory_order_relaxed);
+  state.left_out_ns = 0;
+  state.open_sections.store(0, std::memory_order_relaxed);
+  state.stack = {0, 0, true};
+  state.ring = {&wire::thread_slot(shared, slot)->ring, wire::thread_ring_buffer(shared, slot)};
+  state.previous_depth = 0;
+  state.samples_since_full = 0;
+}
+
+void record_sample(SampleState& state, const Sample& sample) {
+  const std::span<const uint64_t> stack = state.frames.first(sample.depth);
   uint32_t shared = 0;
-  if (++thread.samples_since_full < wire::kFullStackInterval) {
-    shared = shared_frames(stack, thread.previous.first(thread.previous_depth));
+  if (++state.samples_since_full < wire::kFullStackInterval) {
+    shared = shared_frames(stack, state.previous.first(state.previous_depth));
   }
   const std::span<const uint64_t> fresh = stack.first(stack.size() - shared);
 
-  const uint64_t left_out_ns = thread.left_out_ns;
+  const uint64_t left_out_ns = state.left_out_ns;
   const uint8_t flags = sample.flags | (left_out_ns != 0 ? wire::kSampleAfterGap : uint8_t{0});
   size_t size = kFixedSize + (left_out_ns != 0 ? sizeof left_out_ns : 0) + uleb_size(shared) +
                 uleb_size(fresh.size());
   for_each_delta(fresh, [&](int64_t delta) { size += zigzag_size(delta); });
-  const std::span<uint8_t> room = thread.ring.begin(size, kReserve);
+  const std::span<uint8_t> room = state.ring.begin(size, kReserve);
   if (room.empty()) {
-    thread.previous_depth = 0;
+    state.previous_depth = 0;
     return;
   }
   ByteWriter writer(room);
@@ -69,12 +85,12 @@ void record_sample(ThreadState& thread, const Sample& sample) {
   writer.uleb(shared);
   writer.uleb(fresh.size());
   for_each_delta(fresh, [&](int64_t delta) { writer.zigzag(delta); });
-  thread.ring.commit(static_cast<uint8_t>(wire::RecordType::kSample), writer.size());
+  state.ring.commit(static_cast<uint8_t>(wire::RecordType::kSample), writer.size());
 
-  thread.left_out_ns = 0;
-  if (shared == 0) thread.samples_since_full = 0;
-  std::swap(thread.frames, thread.previous);
-  thread.previous_depth = sample.depth;
+  state.left_out_ns = 0;
+  if (shared == 0) state.samples_since_full = 0;
+  std::swap(state.frames, state.previous);
+  state.previous_depth = sample.depth;
 }
 
 }  // namespace sampan::preload

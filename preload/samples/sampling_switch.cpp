@@ -1,10 +1,8 @@
-#include "preload/sampling_switch.h"
+#include "preload/samples/sampling_switch.h"
 
 #include <atomic>
 
-#include "preload/clock.h"
-#include "preload/process.h"
-#include "preload/threads.h"
+#include "preload/process/process.h"
 #include "wire/control_block.h"
 
 namespace sampan::preload {
@@ -16,10 +14,8 @@ std::atomic<uint32_t>& paused() {
   return wire::control_block(this_process.shared)->paused;
 }
 
-std::atomic<uint32_t>* counter(bool calling_thread_only) {
-  if (!calling_thread_only) return &open_sections;
-  ThreadState* thread = current_thread();
-  return thread != nullptr ? &thread->open_sections : nullptr;
+std::atomic<uint32_t>& sections_of(SampleState* thread) {
+  return thread != nullptr ? thread->open_sections : open_sections;
 }
 
 }  // namespace
@@ -36,30 +32,30 @@ bool sampling_paused() {
   return paused().load(std::memory_order_relaxed) != 0;
 }
 
-void section_started(bool calling_thread_only) {
-  if (auto* open = counter(calling_thread_only)) open->fetch_add(1, std::memory_order_relaxed);
+void section_started(SampleState* thread) {
+  sections_of(thread).fetch_add(1, std::memory_order_relaxed);
 }
 
-void section_stopped(bool calling_thread_only) {
-  if (auto* open = counter(calling_thread_only)) open->fetch_sub(1, std::memory_order_relaxed);
+void section_stopped(SampleState* thread) {
+  sections_of(thread).fetch_sub(1, std::memory_order_relaxed);
 }
 
-void sections_closed_by_fork(ThreadState* survivor) {
+void sections_closed_by_fork(SampleState* survivor) {
   open_sections.store(0, std::memory_order_relaxed);
   if (survivor != nullptr) survivor->open_sections.store(0, std::memory_order_relaxed);
 }
 
-bool sampling_on(const ThreadState& thread) {
+bool sampling_on(const SampleState& thread) {
   if (sampling_paused()) return false;
   return !this_process.sections_only || open_sections.load(std::memory_order_relaxed) != 0 ||
          thread.open_sections.load(std::memory_order_relaxed) != 0;
 }
 
-void leave_out(ThreadState& thread, uint64_t cpu_ns, uint16_t ticks) {
+void leave_out(SampleState& thread, uint64_t cpu_ns, uint64_t estimate_ns) {
   const uint64_t before = thread.last_cpu_ns.load(std::memory_order_relaxed);
   uint64_t used = 0;
   if (cpu_ns == 0) {
-    used = ticks * period_ns(thread);
+    used = estimate_ns;
   } else if (cpu_ns > before) {
     used = cpu_ns - before;
     thread.last_cpu_ns.store(cpu_ns, std::memory_order_relaxed);

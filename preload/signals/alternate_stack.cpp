@@ -1,12 +1,11 @@
-// Alternate signal stacks. A sampled thread that has none gets one of ours, so that a sample never
-// needs room on the thread's own stack, which may be a fiber of a few pages. The program sees and
-// sets what it would without us. See docs/signals.md for the cases.
+#include "preload/signals/alternate_stack.h"
+
 #include <errno.h>
 #include <sys/auxv.h>
 #include <ucontext.h>
 
-#include "preload/interpose.h"
-#include "preload/program_signals.h"
+#include "base/syscall.h"
+#include "preload/signals/signal_action.h"
 
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51
@@ -17,14 +16,14 @@ namespace {
 
 // The kernel's minimum for a stack without AMX (asm/signal.h).
 constexpr size_t kKernelMinimum = 2048;
-// From here on there is room for a frame of ours below a handler of the program's.
+// From this size on there is room for a frame of ours below a handler of the program's.
 constexpr size_t kRoomy = 32 << 10;
 constexpr int kAutodisarm = static_cast<int>(1u << 31);  // SS_AUTODISARM of linux/signal.h
 
 std::atomic<bool> any_stacks = false;
 std::atomic<bool> small_stacks = false;
 
-// A signal frame with every register of this machine, and what the handler uses below it.
+// A signal frame with all registers of this machine, and what the handler uses below it.
 size_t frame_size() {
   const size_t kernel = getauxval(AT_MINSIGSTKSZ);
   return (kernel != 0 ? kernel : kKernelMinimum) + kHandlerSize;
@@ -71,7 +70,7 @@ stack_t shown(const SignalState& state, const stack_t& kernel) {
   return stack;
 }
 
-// What the kernel would say to a stack that it will not be given, or that it is: 0 or an errno.
+// What the kernel would answer, as 0 or an errno.
 int check(const stack_t& wanted, const stack_t& now) {
   if ((now.ss_flags & SS_ONSTACK) != 0) return EPERM;
   const int mode = wanted.ss_flags & ~kAutodisarm;
@@ -91,10 +90,10 @@ int set_stack(SignalState& state, const stack_t& wanted, const stack_t& now) {
   return 0;
 }
 
-void set_our_stack(SignalState& state, void* stack, size_t size) {
+void set_our_stack(SignalState& state, std::span<uint8_t> stack) {
   state.our_alternate_stack = {};
-  state.our_alternate_stack.ss_sp = stack;
-  state.our_alternate_stack.ss_size = size;
+  state.our_alternate_stack.ss_sp = stack.data();
+  state.our_alternate_stack.ss_size = stack.size();
 }
 
 }  // namespace
@@ -111,13 +110,12 @@ bool on_small_alternate_stack(const SignalState& state) {
          contains(state.program_alternate_stack, __builtin_frame_address(0));
 }
 
-void adopt_thread_signals(SignalState& state, uint64_t inherited_hidden, void* alternate_stack,
-                          size_t size) {
+void adopt_thread_signals(SignalState& state, uint64_t inherited_hidden, std::span<uint8_t> stack) {
   const uint64_t hidden = hidden_signals();
   const uint64_t blocked = change_kernel_mask(SIG_UNBLOCK, hidden) & hidden;
   state.hidden.store(blocked | inherited_hidden, std::memory_order_relaxed);
   settle_hidden(state);
-  set_our_stack(state, alternate_stack, size);
+  set_our_stack(state, stack);
   state.program_alternate_stack = {};
   state.kernel_has_ours = false;
   stack_t now{};
@@ -140,38 +138,30 @@ bool release_thread_signals(SignalState& state) {
   return true;
 }
 
-void adopt_thread_signals_in_handler(SignalState& state, void* alternate_stack, size_t size,
-                                     void* ucontext) {
-  stack_t& stack = static_cast<ucontext_t*>(ucontext)->uc_stack;
-  set_our_stack(state, alternate_stack, size);
-  if (is_set(stack)) {
-    state.program_alternate_stack = stack;
+void adopt_thread_signals_in_handler(SignalState& state, std::span<uint8_t> stack, void* ucontext) {
+  stack_t& kernel = static_cast<ucontext_t*>(ucontext)->uc_stack;
+  set_our_stack(state, stack);
+  if (is_set(kernel)) {
+    state.program_alternate_stack = kernel;
     return;
   }
-  stack = state.our_alternate_stack;
+  kernel = state.our_alternate_stack;
   state.kernel_has_ours = true;
 }
 
-}  // namespace sampan::preload
-
-using namespace sampan::preload;
-
-SAMPAN_EXPORT int sigaltstack(const stack_t* wanted, stack_t* before) noexcept {
-  SignalState* state = signals_active() ? current_signals() : nullptr;
-  long result;
+int change_alternate_stack(SignalState* state, const stack_t* wanted, stack_t* before) {
   if (state == nullptr) {
     if (wanted != nullptr && is_set(*wanted) && signals_active()) {
       note_program_stack(wanted->ss_size);
     }
-    result = kernel_stack(wanted, before);
-  } else {
-    stack_t kernel{};
-    result = kernel_stack(nullptr, &kernel);
-    const stack_t now = shown(*state, kernel);
-    if (result == 0 && wanted != nullptr) result = -set_stack(*state, *wanted, now);
-    if (result == 0 && before != nullptr) *before = now;
+    return static_cast<int>(kernel_stack(wanted, before));
   }
-  if (result >= 0) return 0;
-  errno = static_cast<int>(-result);
-  return -1;
+  stack_t kernel{};
+  long result = kernel_stack(nullptr, &kernel);
+  const stack_t now = shown(*state, kernel);
+  if (result == 0 && wanted != nullptr) result = -set_stack(*state, *wanted, now);
+  if (result == 0 && before != nullptr) *before = now;
+  return static_cast<int>(result);
 }
+
+}  // namespace sampan::preload

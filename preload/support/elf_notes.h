@@ -16,8 +16,8 @@ struct ElfNote {
   std::span<const uint8_t> descriptor;
 };
 
-// Calls `each` for the notes of one segment, up to the first that does not fit into it. `alignment`
-// is the segment's.
+// Calls `each` for the notes of one segment, up to the first that does not fit into the segment.
+// `alignment` is the segment's.
 template <typename F>
 void for_each_note(std::span<const uint8_t> notes, uint64_t alignment, F&& each) {
   const size_t unit = alignment == 8 ? 8 : 4;

@@ -1,8 +1,8 @@
-// How the shim stands in front of functions of the C library: it defines them under their own names
+// How the shim interposes functions of the C library: it defines them under their own names
 // (SAMPAN_EXPORT) and reaches the originals by `next`, which asks the loader once per function.
 //
-// `next` calls dlsym the first time, which is not async-signal-safe: what may be called from the
-// program's signal handlers is looked up at start-up, or uses a raw system call instead. Before
+// The first time, `next` calls dlsym, which is not async-signal-safe. So originals that the program's
+// signal handlers may need are looked up at start-up, or replaced by a raw system call. Before
 // start-up, and in a process that is not profiled, every interposer only forwards.
 //
 // Freestanding: linked into the target.

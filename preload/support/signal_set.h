@@ -1,5 +1,5 @@
-// Sets of signals as the kernel has them: one 64-bit word, bit n-1 for signal n. sigset_t is
-// larger, but neither the kernel nor glibc uses more than its first word.
+// Signal sets as the kernel has them: one 64-bit word, bit n-1 for signal n. sigset_t is larger, but
+// the kernel and glibc use only its first word.
 //
 // Freestanding: linked into the target. Async-signal-safe.
 #pragma once
@@ -23,7 +23,7 @@ constexpr bool is_signal(int signo) {
   return signo >= 1 && signo <= kSignalCount;
 }
 
-// SIGCANCEL and SIGSETXID of glibc, which it lets nobody block or handle.
+// SIGCANCEL and SIGSETXID of glibc, which programs cannot block or handle.
 inline constexpr uint64_t kLibcSignals = signal_bit(32) | signal_bit(33);
 inline constexpr uint64_t kUnblockable = signal_bit(SIGKILL) | signal_bit(SIGSTOP);
 

@@ -1,4 +1,3 @@
-#include "preload/scan.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,15 +6,15 @@
 
 #include "base/clock.h"
 #include "base/syscall.h"
-#include "preload/process.h"
-#include "preload/threads.h"
+#include "preload/process/process.h"
+#include "preload/threads/threads.h"
 #include "wire/record.h"
 
 namespace sampan::preload {
 namespace {
 
 constexpr uint64_t kInterval = 100'000'000;
-// What a thread may have used since its last sample, and what may have slipped past us otherwise.
+// CPU that a thread may have used since its last sample, and that may be missing otherwise.
 constexpr uint64_t kThreadSlack = 5'000'000;
 constexpr uint64_t kSlack = 20'000'000;
 
@@ -37,8 +36,8 @@ int32_t parse_tid(const char* name) {
   return tid;
 }
 
-// A thread is adopted when it is seen for the second time: by then one of pthread_create has told
-// of itself.
+// A thread is adopted when it is seen for the second time: by then, a thread of pthread_create has a
+// slot.
 bool seen_before(int32_t tid) {
   constexpr size_t kRemembered = 64;
   static int32_t seen[kRemembered];
@@ -48,7 +47,7 @@ bool seen_before(int32_t tid) {
   return false;
 }
 
-// The name of another thread, by the entry of its tid in /proc/self/task.
+// Reads the name of another thread by the entry of its tid in /proc/self/task.
 void read_name(int directory, const char* entry, char (&name)[wire::kThreadNameSize]) {
   char path[32] = {};
   if (strlen(entry) + sizeof "/comm" > sizeof path) return;

@@ -1,18 +1,23 @@
-// A thread's beginning and end. pthread_create and thrd_create start a trampoline of ours, which
-// keeps what was asked for in the thread's slot; the end is told by the destructor of a key, which
-// runs however the thread ends: return, pthread_exit, cancellation.
+// pthread_create and thrd_create start a trampoline of ours, which finds in the thread's slot what
+// was asked for. The destructor of a key tells the end, however the thread ends: return,
+// pthread_exit, cancellation.
+
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <string.h>
 #include <threads.h>
 
+#include "base/byte_writer.h"
 #include "base/clock.h"
 #include "base/syscall.h"
-#include "preload/interpose.h"
-#include "preload/process.h"
-#include "preload/sampling_switch.h"
-#include "preload/short_thread.h"
-#include "preload/thread_life.h"
-#include "preload/threads.h"
+#include "preload/process/process.h"
+#include "preload/samples/sampling_switch.h"
+#include "preload/signals/alternate_stack.h"
+#include "preload/support/interpose.h"
+#include "preload/threads/threads.h"
+#include "wire/record.h"
 
 extern "C" void* __libc_stack_end;  // of the loader: the stack pointer when the program began
 
@@ -21,11 +26,45 @@ namespace {
 
 pthread_key_t end_key;
 
-uint64_t signal_bit(int signal) {
-  return uint64_t{1} << (signal - 1);
+// A walk from here needs no more registers than a packed row follows.
+__attribute__((noinline)) unwind::WalkResult walk_from_here(SampleState& state) {
+  unwind::Registers registers{};
+  asm volatile(
+      "lea 0(%%rip), %%rax\n\t"
+      "mov %%rax, %0\n\t"
+      "mov %%rsp, %1\n\t"
+      "mov %%rbp, %2\n\t"
+      "mov %%rbx, %3"
+      : "=m"(registers.value[unwind::kRip]), "=m"(registers.value[unwind::kRsp]),
+        "=m"(registers.value[unwind::kRbp]), "=m"(registers.value[unwind::kRbx])
+      :
+      : "rax", "memory");
+  return walk_stack(state, registers);
 }
 
-// In the last round, so that the destructors of the program's own keys are sampled too.
+// A thread that ends before the kernel's tick has met it has no sample, and a program that makes many
+// such threads may even run in step with the tick. So the thread records one when it ends, with the
+// CPU that it used: kShortThread, called by the function that the thread was made for.
+void record_short_thread(ThreadState& thread, uint64_t cpu_ns) {
+  if (thread.samples.last_cpu_ns.load(std::memory_order_relaxed) != 0 || cpu_ns == 0) return;
+  const unwind::WalkResult walked = walk_from_here(thread.samples);
+  // Every thread begins with two frames: start_thread, clone3.
+  constexpr uint32_t kRootFrames = 2;
+  if (walked.stop != wire::StopReason::kRoot || walked.depth < kRootFrames) return;
+  const uint64_t root = thread.samples.frames[walked.depth - 1];
+  const uint64_t start = thread.samples.frames[walked.depth - 2];
+  const uint64_t stack[] = {wire::kShortThread, reinterpret_cast<uint64_t>(thread.start.entry),
+                            start, root};
+  Sample taken{};
+  for (const uint64_t frame : stack) thread.samples.frames[taken.depth++] = frame;
+  taken.time_ns = monotonic_ns();
+  taken.cpu_ns = cpu_ns;
+  taken.stop = wire::StopReason::kRoot;
+  record_sample(thread.samples, taken);
+  thread.samples.last_cpu_ns.store(cpu_ns, std::memory_order_relaxed);
+}
+
+// Acts in the last round, so that the destructors of the program's own keys are sampled too.
 void at_end(void* value) {
   auto& thread = *static_cast<ThreadState*>(value);
   if (!active()) return;
@@ -36,8 +75,8 @@ void at_end(void* value) {
   end_this_thread(thread);
 }
 
-// glibc puts a thread's descriptor on top of its stack. The size is that which was asked for: the
-// bottom is no deeper than that below the top.
+// glibc puts a thread's descriptor on top of its stack. The bottom is at most the requested size
+// below that.
 unwind::StackBounds stack_below(pthread_t descriptor, size_t size) {
   const uint64_t top = (static_cast<uint64_t>(descriptor) | 4095) + 1;
   return size == 0 || size > top ? unwind::StackBounds{0, 0, true}
@@ -47,36 +86,45 @@ unwind::StackBounds stack_below(pthread_t descriptor, size_t size) {
 // `cpu_ns`: what is not to be counted.
 void begin_this_thread(ThreadState& thread, const unwind::StackBounds& stack, uint64_t cpu_ns) {
   const auto tid = static_cast<int32_t>(raw_syscall(SYS_gettid));
-  // A scan may have been faster.
+  // A scan may have found the thread before.
   if (ThreadState* other = thread_by_tid(tid)) end_thread(*other, tid, 0);
   thread.pthread = pthread_self();
-  thread.stack = stack;
-  adopt_thread_signals(thread.signals, thread.inherited_hidden, thread.alternate_stack.data(),
-                       thread.alternate_stack.size());
+  thread.samples.stack = stack;
+  adopt_thread_signals(thread.signals, thread.start.inherited_hidden, thread.alternate_stack);
   pthread_setspecific(end_key, &thread);
   begin_thread(thread, tid, cpu_ns);
 }
 
 void begin_new_thread(ThreadState& thread) {
-  // The CPU that the kernel spent on making the thread is the thread's.
-  begin_this_thread(thread, stack_below(pthread_self(), thread.stack_size), 0);
+  // The CPU time that the kernel spent on making the thread counts as the thread's.
+  begin_this_thread(thread, stack_below(pthread_self(), thread.start.stack_size), 0);
 }
 
-// Both end in a tail call, so that they are in no stack.
+// Both end in a tail call, so that they appear in no stack.
 void* run_pthread(void* state) {
   auto& thread = *static_cast<ThreadState*>(state);
-  void* (*const entry)(void*) = thread.entry;
-  void* const argument = thread.argument;
+  void* (*const entry)(void*) = thread.start.entry;
+  void* const argument = thread.start.argument;
   begin_new_thread(thread);
   return entry(argument);
 }
 
 int run_thrd(void* state) {
   auto& thread = *static_cast<ThreadState*>(state);
-  const auto entry = reinterpret_cast<thrd_start_t>(reinterpret_cast<void*>(thread.entry));
-  void* const argument = thread.argument;
+  const auto entry = reinterpret_cast<thrd_start_t>(reinterpret_cast<void*>(thread.start.entry));
+  void* const argument = thread.start.argument;
   begin_new_thread(thread);
   return entry(argument);
+}
+
+// SignalState::hidden of the creator, unless the attributes say which signals are blocked.
+uint64_t hidden_signals_for(const pthread_attr_t* attributes) {
+  sigset_t given;
+  if (!signals_active()) return 0;
+  const auto get_mask = next<int(const pthread_attr_t*, sigset_t*), "pthread_attr_getsigmask_np">();
+  if (attributes != nullptr && get_mask != nullptr && get_mask(attributes, &given) == 0) return 0;
+  const SignalState* state = current_signals();
+  return state != nullptr ? state->hidden.load(std::memory_order_relaxed) : 0;
 }
 
 size_t stack_size_of(const pthread_attr_t* attributes) {
@@ -92,7 +140,7 @@ size_t stack_size_of(const pthread_attr_t* attributes) {
   return size;
 }
 
-// A slot that holds what the trampoline will need; null when the thread must go without.
+// A slot with what the trampoline needs; null when the thread cannot be sampled.
 ThreadState* claim_for(void* entry, void* argument, const pthread_attr_t* attributes) {
   if (!active()) return nullptr;
   if (this_process.seccomp_filtered.load(std::memory_order_relaxed)) {
@@ -101,10 +149,10 @@ ThreadState* claim_for(void* entry, void* argument, const pthread_attr_t* attrib
   }
   ThreadState* thread = claim_slot();
   if (thread == nullptr) return nullptr;
-  thread->entry = reinterpret_cast<void* (*)(void*)>(entry);
-  thread->argument = argument;
-  thread->stack_size = stack_size_of(attributes);
-  thread->inherited_hidden = hidden_signals_for(attributes);
+  thread->start.entry = reinterpret_cast<void* (*)(void*)>(entry);
+  thread->start.argument = argument;
+  thread->start.stack_size = stack_size_of(attributes);
+  thread->start.inherited_hidden = hidden_signals_for(attributes);
   return thread;
 }
 
@@ -117,7 +165,7 @@ bool start_thread_life() {
 void begin_main_thread() {
   ThreadState* thread = claim_slot();
   if (thread == nullptr) return;
-  thread->inherited_hidden = hidden_signals_for(nullptr);
+  thread->start.inherited_hidden = hidden_signals_for(nullptr);
   // The kernel keeps at least 128 MB below the main stack free for it to grow.
   constexpr uint64_t kRoomToGrow = uint64_t{128} << 20;
   const uint64_t top = (reinterpret_cast<uint64_t>(__libc_stack_end) | 4095) + 1;
@@ -129,20 +177,41 @@ void end_this_thread(ThreadState& thread) {
   leave_marker_thread();
   uint64_t cpu_ns = 0;
   if (!this_process.seccomp_filtered.load(std::memory_order_relaxed)) {
-    // For good: no late signal may find the slot in another thread's hands.
-    const uint64_t signals = signal_bit(SIGPROF) | signal_bit(sampling_signal());
-    raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, &signals, nullptr, sizeof signals);
+    // For good: no late signal may come when the slot has another owner.
+    change_kernel_mask(SIG_BLOCK, signal_bit(SIGPROF) | signal_bit(sampling_signal()));
     cpu_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    if (sampling_on(thread)) {
+    if (sampling_on(thread.samples)) {
       record_short_thread(thread, cpu_ns);
     } else {
-      leave_out(thread, cpu_ns, 0);
+      leave_out(thread.samples, cpu_ns, 0);
     }
   }
   end_thread(thread, thread.tid, cpu_ns);
 }
 
+void record_thread_name(int32_t tid, const char* name) {
+  char fixed[wire::kThreadNameSize] = {};
+  memcpy(fixed, name, strnlen(name, sizeof fixed - 1));
+  uint8_t buffer[sizeof tid + sizeof fixed];
+  ByteWriter fields(buffer);
+  fields.fixed(tid);
+  fields.bytes(fixed, sizeof fixed);
+  write_process_record(wire::RecordType::kThreadName, fields.written(), {},
+                       wire::Loss::kNameRecord);
+}
+
 }  // namespace sampan::preload
+
+SAMPAN_EXPORT int pthread_setname_np(pthread_t pthread, const char* name) noexcept {
+  using namespace sampan::preload;
+  const int result = SAMPAN_NEXT(pthread_setname_np)(pthread, name);
+  if (result == 0 && active()) {
+    if (const ThreadState* thread = thread_by_pthread(pthread)) {
+      record_thread_name(thread->tid, name);
+    }
+  }
+  return result;
+}
 
 SAMPAN_EXPORT int pthread_create(pthread_t* pthread, const pthread_attr_t* attributes,
                                  void* (*entry)(void*), void* argument) noexcept {
@@ -163,4 +232,20 @@ SAMPAN_EXPORT int thrd_create(thrd_t* thrd, thrd_start_t entry, void* argument) 
   const int result = original(thrd, run_thrd, thread);
   if (result != thrd_success) release_slot(*thread);
   return result;
+}
+
+// As programs call it that make threads of their own kind.
+SAMPAN_EXPORT int clone(int (*entry)(void*), void* stack, int flags, void* argument, ...) noexcept {
+  using namespace sampan::preload;
+  va_list list;
+  va_start(list, argument);
+  auto* const parent_tid = va_arg(list, pid_t*);
+  auto* const tls = va_arg(list, void*);
+  auto* const child_tid = va_arg(list, pid_t*);
+  va_end(list);
+  const int tid = SAMPAN_NEXT(clone)(entry, stack, flags, argument, parent_tid, tls, child_tid);
+  if (tid > 0 && (flags & CLONE_THREAD) != 0 && active()) {
+    if (ThreadState* thread = claim_slot()) begin_thread(*thread, tid, 0);
+  }
+  return tid;
 }

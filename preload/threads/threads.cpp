@@ -1,4 +1,4 @@
-#include "preload/threads.h"
+#include "preload/threads/threads.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -7,8 +7,8 @@
 #include "base/byte_writer.h"
 #include "base/clock.h"
 #include "base/syscall.h"
-#include "preload/clock.h"
-#include "preload/process.h"
+#include "preload/process/process.h"
+#include "preload/signals/alternate_stack.h"
 #include "wire/control_block.h"
 #include "wire/record.h"
 
@@ -17,20 +17,21 @@ namespace {
 
 using wire::RecordType;
 
-// A slot's private memory, mapped when the slot is first used and kept: a guard page, the alternate
-// stack, the two frame buffers.
+// A slot's private memory: a guard page, the alternate stack, the two frame buffers. It is mapped
+// when the slot is first used, and kept.
 constexpr size_t kGuardSize = wire::kPage;
 constexpr size_t kAlternateStackSize = size_t{64} << 10;
 constexpr size_t kFramesSize = wire::kMaxFrames * sizeof(uint64_t);
-constexpr size_t kPrivateSize = kGuardSize + kAlternateStackSize + 2 * kFramesSize;
+constexpr size_t kPrivateSize =
+    kGuardSize + kAlternateStackSize + 4 * kFramesSize + sizeof(ReadablePages);
 
 constexpr int32_t kFree = 0;
 constexpr int32_t kClaimed = -1;
 
-// The table of tids is apart from the states, so that a search touches little memory.
+// Apart from the states, so that a search touches little memory.
 constinit std::atomic<int32_t> tids[wire::kSlotCount];
 constinit std::atomic<uint32_t> used;
-// All zeroes: states that are never used are never touched.
+// Zeroes: the pages of unused states are never touched.
 alignas(64) constinit ThreadState states[wire::kSlotCount]{};
 std::atomic<uint64_t> ended_cpu_ns;
 
@@ -42,34 +43,28 @@ bool map_private_memory(ThreadState& thread) {
   auto* memory = reinterpret_cast<uint8_t*>(mapped) + kGuardSize;
   auto* frames = reinterpret_cast<uint64_t*>(memory + kAlternateStackSize);
   thread.alternate_stack = {memory, kAlternateStackSize};
-  thread.frames = {frames, wire::kMaxFrames};
-  thread.previous = {frames + wire::kMaxFrames, wire::kMaxFrames};
+  thread.samples.frames = {frames, wire::kMaxFrames};
+  thread.samples.previous = {frames + wire::kMaxFrames, wire::kMaxFrames};
+  thread.samples.python.native = {frames + 2 * wire::kMaxFrames, wire::kMaxFrames};
+  thread.samples.python.cfas = {frames + 3 * wire::kMaxFrames, wire::kMaxFrames};
+  thread.samples.python.pages = reinterpret_cast<ReadablePages*>(frames + 4 * wire::kMaxFrames);
   return true;
 }
 
 bool prepare(ThreadState& thread, uint32_t slot) {
-  if (thread.frames.empty() && !map_private_memory(thread)) return false;
+  if (thread.alternate_stack.empty() && !map_private_memory(thread)) return false;
   thread.slot = slot;
   thread.tid = 0;
   thread.pthread = 0;
   thread.busy.store(false, std::memory_order_relaxed);
-  thread.walking.store(false, std::memory_order_relaxed);
-  thread.destructor_rounds = 0;
-  thread.timer = -1;
-  thread.perf_page = nullptr;
-  thread.rate_hz = 0;
-  thread.last_cpu_ns.store(0, std::memory_order_relaxed);
-  thread.left_out_ns = 0;
-  thread.open_sections.store(0, std::memory_order_relaxed);
-  thread.stack = {0, 0, true};
-  thread.ring = {&wire::thread_slot(this_process.shared, slot)->ring,
-                 wire::thread_ring_buffer(this_process.shared, slot)};
-  thread.previous_depth = 0;
-  thread.samples_since_full = 0;
+  thread.clock.slot = slot;
+  thread.clock.rate_hz = 0;
+  thread.clock.armed = kNoClock;
+  prepare_samples(thread.samples, slot, this_process.shared);
   memset(static_cast<void*>(&thread.signals), 0, sizeof thread.signals);
-  thread.inherited_hidden = 0;
-  thread.stack_size = 0;
-  prepare_markers(thread.markers, slot);
+  thread.start = {};
+  thread.destructor_rounds = 0;
+  prepare_markers(thread.markers, slot, thread.samples);
   return true;
 }
 
@@ -90,7 +85,7 @@ ThreadState* find(Matches&& matches) {
 }
 
 void write_start(ThreadState& thread, uint64_t cpu_ns, const char* name) {
-  const std::span<uint8_t> room = thread.ring.begin(4 + 8 + 8 + wire::kThreadNameSize);
+  const std::span<uint8_t> room = thread.samples.ring.begin(4 + 8 + 8 + wire::kThreadNameSize);
   if (room.empty()) return;
   char own_name[wire::kThreadNameSize] = {};
   if (name == nullptr) {
@@ -102,18 +97,18 @@ void write_start(ThreadState& thread, uint64_t cpu_ns, const char* name) {
   writer.fixed(monotonic_ns());
   writer.fixed(cpu_ns);
   writer.bytes(name, wire::kThreadNameSize);
-  thread.ring.commit(static_cast<uint8_t>(RecordType::kThreadStart), writer.size());
+  thread.samples.ring.commit(static_cast<uint8_t>(RecordType::kThreadStart), writer.size());
 }
 
 void write_end(ThreadState& thread, uint64_t cpu_ns) {
-  const std::span<uint8_t> room = thread.ring.begin(8 + 8 + 8);
+  const std::span<uint8_t> room = thread.samples.ring.begin(8 + 8 + 8);
   if (room.empty()) return;
   ByteWriter writer(room);
   writer.fixed(monotonic_ns());
   writer.fixed(cpu_ns);
   writer.fixed(wire::thread_slot(this_process.shared, thread.slot)
                    ->left_out_ns.load(std::memory_order_relaxed));
-  thread.ring.commit(static_cast<uint8_t>(RecordType::kThreadEnd), writer.size());
+  thread.samples.ring.commit(static_cast<uint8_t>(RecordType::kThreadEnd), writer.size());
 }
 
 }  // namespace
@@ -127,7 +122,7 @@ ThreadState* thread_by_pthread(pthread_t pthread) {
 }
 
 ThreadState* current_thread() {
-  // gettid may be fatal under a seccomp filter.
+  // Under a seccomp filter gettid may be fatal.
   if (this_process.seccomp_filtered.load(std::memory_order_relaxed)) {
     return thread_by_pthread(pthread_self());
   }
@@ -166,60 +161,69 @@ void release_slot(ThreadState& thread) {
 }
 
 void begin_thread(ThreadState& thread, int32_t tid, uint64_t cpu_ns, const char* name) {
-  thread.tid = tid;
-  thread.last_cpu_ns.store(cpu_ns, std::memory_order_relaxed);
-  thread.left_out_ns = 0;
+  thread.tid = thread.clock.tid = thread.markers.tid = tid;
+  thread.samples.last_cpu_ns.store(cpu_ns, std::memory_order_relaxed);
+  thread.samples.left_out_ns = 0;
   wire::thread_slot(this_process.shared, thread.slot)
       ->left_out_ns.store(0, std::memory_order_relaxed);
   write_start(thread, cpu_ns, name);
   if (thread.pthread == 0) foreign_threads.fetch_add(1, std::memory_order_relaxed);
   const SignalsBlocked blocked;
-  thread.clock_lock.lock();
+  thread.clock.lock.lock();
   tids[thread.slot].store(tid, std::memory_order_release);
-  arm(thread);
-  thread.clock_lock.unlock();
+  arm_clock(thread.clock);
+  thread.clock.lock.unlock();
 }
 
 void end_thread(ThreadState& thread, int32_t tid, uint64_t cpu_ns) {
   if (this_process.seccomp_filtered.load(std::memory_order_relaxed)) {
-    // The slot stays taken, and the timer stays: to free them needs system calls.
-    close_markers(thread);
+    // The slot stays taken and the clock armed: to free them takes system calls.
+    close_markers(thread.markers);
     write_end(thread, cpu_ns);
     return;
   }
   {
     const SignalsBlocked blocked;
-    thread.clock_lock.lock();
+    thread.clock.lock.lock();
     const bool ours = tids[thread.slot].compare_exchange_strong(tid, kClaimed);
-    if (ours) disarm(thread);
-    thread.clock_lock.unlock();
+    if (ours) disarm_clock(thread.clock);
+    thread.clock.lock.unlock();
     if (!ours) return;
   }
   if (thread.pthread == 0) foreign_threads.fetch_sub(1, std::memory_order_relaxed);
-  close_markers(thread);
+  close_markers(thread.markers);
   write_end(thread, cpu_ns);
-  ended_cpu_ns.fetch_add(thread.last_cpu_ns.load(std::memory_order_relaxed),
+  ended_cpu_ns.fetch_add(thread.samples.last_cpu_ns.load(std::memory_order_relaxed),
                          std::memory_order_relaxed);
-  // A stack of ours that the thread stands on, or gave to the kernel, must not get another owner.
+  // While the thread stands on our stack, or the kernel has it, no other thread may get the stack.
   if (thread.pthread == 0 || release_thread_signals(thread.signals)) release_slot(thread);
 }
 
 void rearm_all_threads() {
   const SignalsBlocked blocked;
   for_each_thread([](ThreadState& thread) {
-    thread.clock_lock.lock();
+    thread.clock.lock.lock();
     if (thread_in_slot(thread.slot) == &thread) {
-      disarm(thread);
-      arm(thread);
+      disarm_clock(thread.clock);
+      arm_clock(thread.clock);
     }
-    thread.clock_lock.unlock();
+    thread.clock.lock.unlock();
+  });
+}
+
+void disarm_all_threads() {
+  const SignalsBlocked blocked;
+  for_each_thread([](ThreadState& thread) {
+    thread.clock.lock.lock();
+    disarm_clock(thread.clock);
+    thread.clock.lock.unlock();
   });
 }
 
 uint64_t explained_cpu_ns() {
   uint64_t sum = ended_cpu_ns.load(std::memory_order_relaxed);
   for_each_thread([&sum](const ThreadState& thread) {
-    sum += thread.last_cpu_ns.load(std::memory_order_relaxed);
+    sum += thread.samples.last_cpu_ns.load(std::memory_order_relaxed);
   });
   return sum;
 }
@@ -228,20 +232,18 @@ bool keep_only(ThreadState* survivor) {
   bool others = false;
   for (uint32_t slot = 0; slot < slots_used(); ++slot) {
     ThreadState& thread = states[slot];
-    thread.clock_lock.unlock();
+    // Neither timers nor the mappings of perf events are inherited.
+    forget_clock(thread.clock);
     if (&thread == survivor) continue;
     others |= tids[slot].exchange(kFree, std::memory_order_relaxed) != kFree;
   }
   ended_cpu_ns.store(0, std::memory_order_relaxed);
-  // The one that goes on begins once more.
+  // The survivor begins once more.
   foreign_threads.store(0, std::memory_order_relaxed);
   if (survivor == nullptr) return others;
-  // Neither timers nor the mappings of perf events are inherited.
-  survivor->timer = -1;
-  survivor->perf_page = nullptr;
   survivor->busy.store(false, std::memory_order_relaxed);
-  survivor->walking.store(false, std::memory_order_relaxed);
-  survivor->previous_depth = 0;
+  survivor->samples.walking.store(false, std::memory_order_relaxed);
+  survivor->samples.previous_depth = 0;
   tids[survivor->slot].store(kClaimed, std::memory_order_relaxed);
   raise_to(wire::control_block(this_process.shared)->slots_used, survivor->slot + 1);
   return others;

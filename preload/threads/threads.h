@@ -1,7 +1,7 @@
-// The threads of this process: which have a slot, which are armed.
+// The threads of this process: the slots, who has which, and what is known of each thread.
 //
-// A thread is known by its tid, through a table: thread-local storage would be shared by the
-// threads that raw clone() makes. Reading the table is async-signal-safe and lock-free.
+// A thread is known by its tid, through a table: thread-local storage would be shared by threads
+// that raw clone() makes. Reading the table is async-signal-safe and lock-free.
 //
 // Freestanding: linked into the target.
 #pragma once
@@ -13,60 +13,52 @@
 #include <cstdint>
 #include <span>
 
-#include "preload/marker_thread.h"
-#include "preload/sampling_signal.h"
-#include "preload/spin_lock.h"
-#include "unwind/walker.h"
-#include "wire/ring.h"
+#include "preload/clocks/clock.h"
+#include "preload/markers/marker_thread.h"
+#include "preload/samples/sample.h"
+#include "preload/signals/sampling_signal.h"
 
 namespace sampan::preload {
+
+// What pthread_create was given, for the new thread.
+struct ThreadStart {
+  void* (*entry)(void*);
+  void* argument;
+  size_t stack_size;          // requested; 0: unknown
+  uint64_t inherited_hidden;  // SignalState::hidden of the creator
+};
 
 struct ThreadState {
   int32_t tid;
   uint32_t slot;
-  pthread_t pthread;           // 0: not made by pthread_create, and not the main thread
-  std::atomic<bool> busy;      // a record is being written, or a stack walked, by this thread
-  std::atomic<bool> walking;   // a module may be read: see modules.h
-  unsigned destructor_rounds;  // of the key that tells the thread's end
-  SpinLock clock_lock;         // held while the clock is armed or disarmed
-  int timer;                   // kernel timer id, -1: none
-  void* perf_page;             // the mapping that keeps the perf event alive, null: none
-  uint32_t rate_hz;            // that the clock was armed with, 0: not yet
-  std::atomic<uint64_t> last_cpu_ns;    // at the last sample, or tick without one
-  uint64_t left_out_ns;                 // CPU since the last sample in which sampling was off
-  std::atomic<uint32_t> open_sections;  // of this thread alone
-  unwind::StackBounds stack;
-  wire::RingWriter ring;
-  std::span<uint64_t> frames;    // the stack being walked
-  std::span<uint64_t> previous;  // the stack recorded last, previous_depth of it
-  uint32_t previous_depth;
-  uint32_t samples_since_full;
+  pthread_t pthread;       // 0: neither the main thread nor made by pthread_create
+  std::atomic<bool> busy;  // the thread is walking its stack or writing a record
+  ClockState clock;
+  SampleState samples;
   SignalState signals;
-  MarkerState markers;
-  uint64_t inherited_hidden;           // hidden_signals_for of the creator
   std::span<uint8_t> alternate_stack;  // ours, for this slot
-  void* (*entry)(void*);               // what pthread_create was given
-  void* argument;
-  size_t stack_size;  // asked for, 0: not known
+  ThreadStart start;
+  unsigned destructor_rounds;  // of the key that tells the thread's end
+  MarkerState markers;
 };
 
 // The state of the calling thread; null when it has none. Async-signal-safe.
 ThreadState* current_thread();
-// The state by slot, e.g. from a cookie; null when the index is out of range or the slot free.
+// The state by slot, e.g. from a cookie; null when the slot is free or out of range.
 ThreadState* thread_in_slot(uint32_t slot);
 // The state by tid or by pthread_t; null when there is none.
 ThreadState* thread_by_tid(int32_t tid);
 ThreadState* thread_by_pthread(pthread_t pthread);
-// A thread is alive that pthread_create did not make: it may have the thread-local storage of
-// another.
-inline std::atomic<uint32_t> foreign_threads;
-inline bool threads_may_share_storage() {
-  return foreign_threads.load(std::memory_order_relaxed) != 0;
-}
-// Slots from here on have never been used.
+// Slots from this one on have never been used.
 uint32_t slots_used();
 
-// All threads that have a slot. Threads may come and go meanwhile.
+// The signals of the calling thread; null when it has no slot.
+inline SignalState* current_signals() {
+  ThreadState* thread = current_thread();
+  return thread != nullptr ? &thread->signals : nullptr;
+}
+
+// Calls `each` for all threads that have a slot. Threads may come and go meanwhile.
 template <typename F>
 void for_each_thread(F&& each) {
   for (uint32_t slot = 0; slot < slots_used(); ++slot) {
@@ -74,28 +66,54 @@ void for_each_thread(F&& each) {
   }
 }
 
-// Disarms all threads' clocks and arms them again, with the sampling signal as it is now.
+// Disarms the clocks of all threads and arms them again, with the sampling signal as it is now.
 void rearm_all_threads();
+void disarm_all_threads();
 
 // A slot for a thread that is about to begin, not yet visible to the functions above; null when
 // all are in use (counted).
 ThreadState* claim_slot();
 void release_slot(ThreadState& thread);
 // Writes kThreadStart, makes the thread visible and arms its clock. `cpu_ns`: what it has used and
-// is not to be counted. `name`: null for that of the calling thread, which a thread has or
-// inherits. Async-signal-safe.
+// is not to be counted. `name`: null for the calling thread's. Async-signal-safe.
 void begin_thread(ThreadState& thread, int32_t tid, uint64_t cpu_ns, const char* name = nullptr);
-// Disarms the clock, writes kThreadEnd and frees the slot, if it is still that of `tid`. By the
-// thread itself with the sampling signal blocked for good, or by another one when the thread is
-// known to be gone (cpu_ns 0).
+// Disarms the clock, writes kThreadEnd and frees the slot, if it is still that of `tid`. Called by
+// the thread itself with the sampling signal blocked for good, or by another thread when this one is
+// known to have ended (cpu_ns 0).
 void end_thread(ThreadState& thread, int32_t tid, uint64_t cpu_ns);
 
-// The CPU time that is accounted for: of each thread, dead or alive, what it had used at its last
-// sample. What the process has used beyond it, threads have used that we do not know.
+// The CPU time that is accounted for: for each thread, alive or ended, what it had used at its last
+// sample. What the process has used beyond that was used by threads that are not known.
 uint64_t explained_cpu_ns();
 
 // In a forked child: forgets all threads but the calling one, which keeps its slot. Returns whether
 // there were others.
 bool keep_only(ThreadState* survivor);
+
+// thread_life.cpp: a thread's beginning, names and end, as the interposers see them. Ordinary context.
+
+// Makes the key whose destructor tells the end of a thread. False when there is none.
+bool start_thread_life();
+
+// For the main thread, in the shim's constructor: pthread_create did not make it.
+void begin_main_thread();
+
+// Records a new name of the thread `tid`, cut to the kernel's limit.
+void record_thread_name(int32_t tid, const char* name);
+
+// The calling thread has nothing left to do.
+void end_this_thread(ThreadState& thread);
+
+// scan.cpp: finds threads that no interposer has seen, those that existed before the shim and those
+// that raw clone() made, and finds that such threads have ended. By system calls only, so it may run
+// in the handler.
+
+// Reads /proc/self/task. Does nothing while another thread does it.
+void scan_threads();
+// The same, at most every 100 ms, and only when the process has used CPU that its known threads have
+// not: for a moment, the scan takes a descriptor, which the program might have got.
+void scan_when_due(uint64_t now_ns);
+// In a forked child: another thread may have been scanning.
+void scan_after_fork();
 
 }  // namespace sampan::preload

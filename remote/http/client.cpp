@@ -1,7 +1,9 @@
-#include "http/client.h"
+#include "remote/http/client.h"
 
+#include <curl/curl.h>
 #include <sys/socket.h>
 
+#include <cctype>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -9,10 +11,33 @@
 #include <utility>
 
 #include "base/error.h"
-#include "http/client_library.h"
+#include "base/late_library.h"
 
 namespace sampan::http {
 namespace {
+
+// The functions of libcurl, which is loaded late: it brings some thirty libraries with it.
+struct Curl {
+  LateLibrary library{"libcurl.so.4", "libcurl4"};
+  decltype(curl_global_init)* global_init = library["curl_global_init"];
+  decltype(curl_easy_init)* init = library["curl_easy_init"];
+  decltype(curl_easy_cleanup)* cleanup = library["curl_easy_cleanup"];
+  decltype(curl_easy_setopt)* setopt = library["curl_easy_setopt"];
+  decltype(curl_easy_perform)* perform = library["curl_easy_perform"];
+  decltype(curl_easy_getinfo)* getinfo = library["curl_easy_getinfo"];
+  decltype(curl_easy_strerror)* strerror = library["curl_easy_strerror"];
+  decltype(curl_easy_escape)* escape = library["curl_easy_escape"];
+  decltype(curl_easy_unescape)* unescape = library["curl_easy_unescape"];
+  decltype(curl_free)* free = library["curl_free"];
+  decltype(curl_slist_append)* slist_append = library["curl_slist_append"];
+  decltype(curl_slist_free_all)* slist_free_all = library["curl_slist_free_all"];
+};
+
+// Throws Error if it cannot be loaded.
+const Curl& libcurl() {
+  static const Curl library;
+  return library;
+}
 
 struct Receiver {
   std::string body;
@@ -32,6 +57,7 @@ size_t receive(char* data, size_t size, size_t count, void* context) {
 }
 
 struct Free {
+  void operator()(char* text) const { libcurl().free(text); }
   void operator()(CURL* handle) const { libcurl().cleanup(handle); }
   void operator()(curl_slist* list) const { libcurl().slist_free_all(list); }
 };
@@ -49,7 +75,7 @@ int progress(void* context, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   return (*static_cast<const std::function<bool()>*>(context))() ? 1 : 0;
 }
 
-// A program that is started meanwhile must not inherit it.
+// Programs that are started meanwhile must not inherit the socket.
 curl_socket_t open_socket(void*, curlsocktype, curl_sockaddr* address) {
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
@@ -59,7 +85,7 @@ const char* variable(const char* name) {
   return value != nullptr && *value != '\0' ? value : nullptr;
 }
 
-// The program curl looks at these variables, its library does not.
+// The program curl reads these variables, but its library does not.
 void trust(CURL* curl, const std::string& ca_file) {
   const char* const bundle = variable("CURL_CA_BUNDLE");
   const char* const directory = variable("SSL_CERT_DIR");
@@ -76,7 +102,30 @@ void trust(CURL* curl, const std::string& ca_file) {
 
 }  // namespace
 
-std::string shown(std::string_view url) {
+std::string percent_encoded(std::string_view text) {
+  if (text.empty()) return "";  // libcurl takes the size 0 for that of a C string
+  const std::unique_ptr<char, Free> encoded(
+      libcurl().escape(nullptr, text.data(), static_cast<int>(text.size())));
+  if (!encoded) throw std::bad_alloc();
+  return encoded.get();
+}
+
+std::optional<std::string> percent_decoded(std::string_view text) {
+  if (text.empty()) return "";
+  const auto is_digit = [&](size_t i) {
+    return i < text.size() && std::isxdigit(static_cast<unsigned char>(text[i]));
+  };
+  for (size_t at = text.find('%'); at != text.npos; at = text.find('%', at + 1)) {
+    if (!is_digit(at + 1) || !is_digit(at + 2)) return std::nullopt;  // libcurl would keep it
+  }
+  int size = 0;
+  const std::unique_ptr<char, Free> decoded(
+      libcurl().unescape(nullptr, text.data(), static_cast<int>(text.size()), &size));
+  if (!decoded) throw std::bad_alloc();
+  return std::string(decoded.get(), static_cast<size_t>(size));
+}
+
+std::string printable_url(std::string_view url) {
   url = url.substr(0, url.find_first_of("?#"));
   const size_t scheme = url.find("://");
   const size_t host = scheme == url.npos ? 0 : scheme + 3;
@@ -88,7 +137,7 @@ std::string shown(std::string_view url) {
 Answer fetch(const Call& call) {
   static const CURLcode ready = libcurl().global_init(CURL_GLOBAL_DEFAULT);
   const std::unique_ptr<CURL, Free> handle(ready == CURLE_OK ? libcurl().init() : nullptr);
-  if (!handle) throw Error("{}: libcurl cannot be used", shown(call.url));
+  if (!handle) throw Error("{}: libcurl cannot be used", printable_url(call.url));
   CURL* const curl = handle.get();
   Headers headers;
   for (const std::string& line : call.headers) add(&headers, line);
@@ -117,15 +166,16 @@ Answer fetch(const Call& call) {
     libcurl().setopt(curl, CURLOPT_NOPROGRESS, 0L);
     libcurl().setopt(curl, CURLOPT_XFERINFOFUNCTION, progress);
     libcurl().setopt(curl, CURLOPT_XFERINFODATA, &call.stopped);
-    libcurl().setopt(curl, CURLOPT_QUICK_EXIT, 1L);  // it does not wait for a name server either
+    libcurl().setopt(curl, CURLOPT_QUICK_EXIT, 1L);  // does not wait for name resolution either
   }
 
   const CURLcode code = libcurl().perform(curl);
   if (receiver.too_large) {
-    throw Error("{}: the answer is larger than {} bytes", shown(call.url), call.most_bytes);
+    throw Error("{}: the answer is larger than {} bytes", printable_url(call.url), call.most_bytes);
   }
   if (code != CURLE_OK) {
-    throw Error("{}: {}", shown(call.url), reason[0] != '\0' ? reason : libcurl().strerror(code));
+    throw Error("{}: {}", printable_url(call.url),
+                reason[0] != '\0' ? reason : libcurl().strerror(code));
   }
   Answer answer;
   libcurl().getinfo(curl, CURLINFO_RESPONSE_CODE, &answer.status);

@@ -1,4 +1,4 @@
-#include "http/deadlines.h"
+#include "remote/http/deadlines.h"
 
 #include <sys/socket.h>
 
@@ -9,7 +9,7 @@ using std::chrono::seconds;
 
 constexpr seconds kAsking{20};
 constexpr seconds kReading{30};
-constexpr uint64_t kSlowestReader = 16'384;  // bytes a second, beyond those 30
+constexpr uint64_t kSlowestReader = 16'384;  // bytes per second, after those 30 s
 constexpr seconds kBetweenLooks{1};
 
 }  // namespace
@@ -61,7 +61,7 @@ void Deadlines::watch() {
   while (!stop_.wait_for(lock, kBetweenLooks, [this] { return stopping_; })) {
     const Clock::time_point now = Clock::now();
     for (const Client* const client : clients_) {
-      // The library notices, and closes it.
+      // The library notices this and closes the connection.
       if (client->until <= now) shutdown(client->socket, SHUT_RDWR);
     }
   }

@@ -1,5 +1,5 @@
-// Which clients take too long: to say what they want, or to read what they get. A library closes
-// connections that stand still; this closes those that move a byte now and then.
+// Disconnects clients that take too long to send a request or to read the answer. The library
+// closes idle connections; this also closes those that move a byte now and then.
 #pragma once
 
 #include <chrono>
@@ -25,10 +25,10 @@ class Deadlines {
   Deadlines(const Deadlines&) = delete;
   Deadlines& operator=(const Deadlines&) = delete;
 
-  // What a client does now decides how long it may take. All thread-safe.
+  // The client's state determines its deadline. All are thread-safe.
   Client* connected(int socket);
-  void asks(Client* client);   // from now on, for its next request
-  void waits(Client* client);  // for us: without end
+  void asks(Client* client);   // the deadline for its next request starts
+  void waits(Client* client);  // for our answer: no deadline
   void reads(Client* client, uint64_t size);
   void gone(Client* client);
 

@@ -1,4 +1,4 @@
-#include "http/listener.h"
+#include "remote/http/listener.h"
 
 #include <fmt/format.h>
 #include <netdb.h>
@@ -42,8 +42,7 @@ bool is_loopback_address(const sockaddr* address) {
 
 Listener::Listener(const std::string& address, uint16_t port) {
   const Addresses found = resolve(address, port);
-  socket_ = sampler::FileDescriptor(
-      socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  socket_ = FileDescriptor(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int yes = 1;
   sockaddr_storage bound{};
   socklen_t size = sizeof bound;

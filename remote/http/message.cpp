@@ -1,4 +1,4 @@
-#include "http/message.h"
+#include "remote/http/message.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -34,7 +34,7 @@ Response sentence(unsigned status, std::string_view text) {
 }
 
 Response answer_with_file(std::string type, const std::string& path) {
-  Body body{.file = sampler::FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC))};
+  Body body{.file = FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC))};
   struct stat status {};
   if (!body.file || fstat(body.file.get(), &status) != 0) {
     throw Error("opening {}: {}", path, std::strerror(errno));

@@ -1,4 +1,4 @@
-// What a client asks for over HTTP, and what it gets.
+// An HTTP request and its answer.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,26 @@
 #include <utility>
 #include <vector>
 
-#include "sampler/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace sampan::http {
 
 struct Request {
   std::string method;
-  std::string path;                                         // percent signs decoded
-  std::map<std::string, std::string, std::less<>> query;    // the same; of several, the first
+  std::string path;  // percent-decoded
+  // percent-decoded; the first value of each name
+  std::map<std::string, std::string, std::less<>> query;
   std::map<std::string, std::string, std::less<>> headers;  // names in lower case
   std::string body;
 
   std::optional<std::string_view> parameter(std::string_view name) const;
-  std::string_view header(std::string_view name) const;  // "" where it is not given
+  std::string_view header(std::string_view name) const;  // "" if missing
 };
 
-// Text, or an open file: of a large answer, which may be read slowly, nothing is in memory.
+// Text or an open file: large answers, which may be read slowly, are not held in memory.
 struct Body {
   std::string text = {};
-  sampler::FileDescriptor file = {};
+  FileDescriptor file = {};
   uint64_t file_size = 0;
 
   uint64_t size() const { return file ? file_size : text.size(); }
@@ -39,13 +40,13 @@ struct Response {
   unsigned status = 200;
   std::string type = "text/plain; charset=utf-8";
   std::vector<std::pair<std::string, std::string>> headers = {};
-  std::shared_ptr<const Body> body = nullptr;  // many clients may get the same one
+  std::shared_ptr<const Body> body = nullptr;  // may be shared by many clients
 };
 
-// A line of text, with a newline behind it.
+// Plain text: one line, to which a newline is added.
 Response sentence(unsigned status, std::string_view text);
 Response answer(std::string type, std::string text);
-// The file's content; the file itself may be gone by the time that somebody reads it. Throws Error.
+// The content of a file, which may be deleted afterwards. Throws Error.
 Response answer_with_file(std::string type, const std::string& path);
 
 }  // namespace sampan::http

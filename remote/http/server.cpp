@@ -1,5 +1,6 @@
-#include "http/server.h"
+#include "remote/http/server.h"
 
+#include <microhttpd.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -12,22 +13,48 @@
 #include <utility>
 
 #include "base/error.h"
-#include "http/deadlines.h"
-#include "http/server_library.h"
+#include "base/late_library.h"
+#include "remote/http/deadlines.h"
 
 namespace sampan::http {
 namespace {
 
+// The functions of libmicrohttpd, which is loaded late: it brings a TLS library with it.
+struct Microhttpd {
+  LateLibrary library{"libmicrohttpd.so.12", "libmicrohttpd12"};
+  decltype(MHD_start_daemon)* start_daemon = library["MHD_start_daemon"];
+  decltype(MHD_stop_daemon)* stop_daemon = library["MHD_stop_daemon"];
+  decltype(MHD_get_connection_info)* get_connection_info = library["MHD_get_connection_info"];
+  decltype(MHD_get_connection_values)* get_connection_values = library["MHD_get_connection_values"];
+  decltype(MHD_suspend_connection)* suspend_connection = library["MHD_suspend_connection"];
+  decltype(MHD_resume_connection)* resume_connection = library["MHD_resume_connection"];
+  decltype(MHD_create_response_from_buffer)* create_response_from_buffer =
+      library["MHD_create_response_from_buffer"];
+  decltype(MHD_create_response_from_buffer_with_free_callback_cls)* create_response_from_owner =
+      library["MHD_create_response_from_buffer_with_free_callback_cls"];
+  decltype(MHD_create_response_from_fd64)* create_response_from_fd =
+      library["MHD_create_response_from_fd64"];
+  decltype(MHD_add_response_header)* add_response_header = library["MHD_add_response_header"];
+  decltype(MHD_queue_response)* queue_response = library["MHD_queue_response"];
+  decltype(MHD_destroy_response)* destroy_response = library["MHD_destroy_response"];
+};
+
+// Throws Error if it cannot be loaded.
+const Microhttpd& mhd() {
+  static const Microhttpd library;
+  return library;
+}
+
 constexpr size_t kMaxHead = 16'384;
-constexpr unsigned kStandStillS = 8;
-constexpr rlim_t kOtherDescriptors = 64;  // that are not connections
+constexpr unsigned kIdleTimeoutS = 8;
+constexpr rlim_t kOtherDescriptors = 64;  // not used by connections
 
 using Fields = std::map<std::string, std::string, std::less<>>;
 
 unsigned most_connections() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMaxConnections;
-  // An answer that is a file has a descriptor of its own.
+  // An answer from a file uses another descriptor.
   const rlim_t room = limit.rlim_cur > kOtherDescriptors ? limit.rlim_cur - kOtherDescriptors : 2;
   return static_cast<unsigned>(std::min<rlim_t>(kMaxConnections, std::max<rlim_t>(room / 2, 2)));
 }
@@ -53,14 +80,14 @@ Request read_head(MHD_Connection* connection, const char* method, const char* pa
   return request;
 }
 
-bool says_too_much(const Request& request) {
+bool announces_large_body(const Request& request) {
   const std::string_view length = request.header("content-length");
   uint64_t size = 0;
   const auto [end, error] = std::from_chars(length.data(), length.data() + length.size(), size);
   return error == std::errc() && size > kMaxBody;
 }
 
-void let_go(void* body) {
+void release_body(void* body) {
   delete static_cast<std::shared_ptr<const Body>*>(body);
 }
 
@@ -70,7 +97,7 @@ MHD_Response* create(const std::shared_ptr<const Body>& body) {
   auto* const owner = new std::shared_ptr<const Body>(body);
   // The library does not write to it.
   auto* const bytes = const_cast<char*>(body->text.data());
-  return mhd().create_response_from_owner(body->text.size(), bytes, let_go, owner);
+  return mhd().create_response_from_owner(body->text.size(), bytes, release_body, owner);
 }
 
 }  // namespace
@@ -79,7 +106,7 @@ MHD_Response* create(const std::shared_ptr<const Body>& body) {
 struct Exchange {
   MHD_Connection* connection = nullptr;
   Request request = {};
-  bool is_handled = false;  // somebody has its Reply
+  bool is_handled = false;  // has been passed to the handler
   std::optional<Response> response = {};
 };
 
@@ -97,7 +124,7 @@ struct Server::State {
   Guard guard;
   Handler handler;
   Deadlines deadlines = {};
-  std::string problem = {};  // what the library said while it started
+  std::string problem = {};  // logged by the library at startup
   bool is_starting = true;
   MHD_Daemon* daemon = nullptr;
 
@@ -129,7 +156,7 @@ struct Server::State {
     exchange->request = read_head(connection, method, path);
     *context = new std::shared_ptr<Exchange>(exchange);
     std::optional<Response> refused = guard(exchange->request);
-    if (!refused && says_too_much(exchange->request)) {
+    if (!refused && announces_large_body(exchange->request)) {
       refused = sentence(413, "the request is too large");
     }
     return refused ? queue(connection, *refused) : MHD_YES;
@@ -150,7 +177,7 @@ struct Server::State {
     try {
       handler(std::move(exchange->request), Reply(exchange));
     } catch (const std::exception&) {
-      // Its Reply has refused.
+      // The destroyed Reply has answered 503.
     }
     return MHD_YES;
   }
@@ -180,7 +207,7 @@ struct Server::State {
     }
   }
 
-  // While it serves, the library complains of clients, who know it themselves.
+  // After startup the library only logs errors of clients, who notice them themselves.
   static void on_log(void* state, const char* format, va_list arguments) {
     auto* const self = static_cast<State*>(state);
     if (!self->is_starting) return;
@@ -196,11 +223,11 @@ Server::Server(const Listener& listener, const Certificate& certificate, Guard g
     : state_(new State{.guard = std::move(guard), .handler = std::move(handler)}) {
   const unsigned connections = most_connections();
   std::vector<MHD_OptionItem> options = {
-      {MHD_OPTION_LISTEN_SOCKET, dup(listener.fd()), nullptr},  // it is closed with the daemon
+      {MHD_OPTION_LISTEN_SOCKET, dup(listener.fd()), nullptr},  // closed with the daemon
       {MHD_OPTION_CONNECTION_LIMIT, connections, nullptr},
       {MHD_OPTION_PER_IP_CONNECTION_LIMIT, connections / 2, nullptr},
       {MHD_OPTION_CONNECTION_MEMORY_LIMIT, kMaxHead, nullptr},
-      {MHD_OPTION_CONNECTION_TIMEOUT, kStandStillS, nullptr},
+      {MHD_OPTION_CONNECTION_TIMEOUT, kIdleTimeoutS, nullptr},
       {MHD_OPTION_NOTIFY_COMPLETED, reinterpret_cast<intptr_t>(&State::on_completed), state_.get()},
       {MHD_OPTION_NOTIFY_CONNECTION, reinterpret_cast<intptr_t>(&State::on_connection),
        state_.get()},

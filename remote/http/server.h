@@ -1,9 +1,10 @@
-// An HTTP server: one thread for all connections, by libmicrohttpd. A request is answered at once
-// or later, from any thread; while it waits it costs a descriptor and some memory, no thread.
+// An HTTP server with libmicrohttpd: one thread for all connections. A request is answered at once
+// or later, from any thread; while it waits it costs a descriptor and some memory, but no thread.
 //
-// Slow, huge, endless and malformed requests cost their own connection: a request has 16 KB of
-// head, kMaxBody of body and 20 s, an answer 30 s and a second for each 16 KB of it. There are at
-// most kMaxConnections, half of them of one address; fewer where descriptors are scarce.
+// Slow, huge, endless and malformed requests cost only their own connection. A request may have 16
+// KB of head, kMaxBody of body and 20 s; an answer may take 30 s plus a second for each 16 KB.
+// There are at most kMaxConnections, half of them from one address; fewer if descriptors are
+// scarce.
 #pragma once
 
 #include <functional>
@@ -11,8 +12,8 @@
 #include <optional>
 #include <string>
 
-#include "http/listener.h"
-#include "http/message.h"
+#include "remote/http/listener.h"
+#include "remote/http/message.h"
 
 namespace sampan::http {
 
@@ -21,7 +22,7 @@ inline constexpr unsigned kMaxConnections = 4096;
 
 struct Exchange;
 
-// The answer that somebody waits for. Who is done with it without an answer has refused: 503.
+// The promise of an answer. Destroying it without send() answers 503.
 class Reply {
  public:
   explicit Reply(std::shared_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
@@ -29,27 +30,27 @@ class Reply {
   Reply(Reply&&) = default;
   Reply& operator=(Reply&&) = delete;
 
-  void send(Response response);  // once
+  void send(Response response);  // at most once
 
  private:
-  std::shared_ptr<Exchange> exchange_;  // null: answered
+  std::shared_ptr<Exchange> exchange_;  // null after send()
 };
 
-// PEM texts; empty: no TLS.
+// PEM text; empty: no TLS.
 struct Certificate {
   std::string certificate;
   std::string key;
 };
 
-// Called with the head of each request, before anything else is read or done. What it returns is
+// Called with the head of each request, before the body is read. If it returns a response, that is
 // the answer.
 using Guard = std::function<std::optional<Response>(const Request&)>;
 using Handler = std::function<void(Request, Reply)>;
 
 class Server {
  public:
-  // Throws Error. Its threads have the signal mask of the caller. Replies must all be gone before
-  // the server is.
+  // Throws Error. Its threads inherit the caller's signal mask. All Replies must be destroyed
+  // before the server.
   Server(const Listener& listener, const Certificate& certificate, Guard guard, Handler handler);
   ~Server();
   Server(const Server&) = delete;
@@ -60,7 +61,7 @@ class Server {
   std::unique_ptr<State> state_;
 };
 
-// Of the guards of those who only show: 405 for what is neither GET nor HEAD.
+// A guard for read-only servers: 405 for anything but GET and HEAD.
 std::optional<Response> refuse_writing(const Request& request);
 
 }  // namespace sampan::http

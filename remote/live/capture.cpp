@@ -1,4 +1,4 @@
-#include "live/capture.h"
+#include "remote/live/capture.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -14,21 +14,22 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/token_file.h"
 #include "base/units.h"
-#include "recording/segment_files.h"
-#include "sampler/control_client.h"
-#include "sampler/control_token.h"
+#include "recording/segments.h"
+#include "sampler/control/control_socket.h"
 
 namespace sampan::live {
 namespace {
 
-constexpr timespec kPatience{.tv_sec = 0, .tv_nsec = 10'000'000};
+constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 10'000'000};
 constexpr unsigned kMostAttempts = 1000;       // ten seconds, and more on a busy machine
 constexpr unsigned kMostWithoutProcess = 100;  // a second
-// A look at the last seconds reads a file or two; what lies further back is forgotten some time.
+// A read of the last seconds reads one or two files. Older files are removed after a while.
 constexpr const char* kFileTime = "10s";
 constexpr const char* kKept = "15m";
 constexpr uint64_t kReadable = 15 * 60 * kNsPerSecond;
@@ -41,35 +42,49 @@ std::string make_directory() {
   return path;
 }
 
-std::vector<std::string> command_line(const CaptureOptions& options, const std::string& output) {
-  std::vector<std::string> words = {"sampan"};
-  words.insert(words.end(), options.arguments.begin(), options.arguments.end());
-  if (words.size() < 2) throw Error("a capture needs a command: run or attach");
-  std::vector<std::string> ours = {"--output", output,           "--format",    "none",
-                                   "--quiet",  "--no-symbolize", "--continuous"};
-  if (options.kept_in.empty()) ours.insert(ours.end(), {"--rotate", kFileTime, "--keep", kKept});
-  words.insert(words.begin() + 2, ours.begin(), ours.end());
-  return words;
+// The recorder gets our environment without SAMPAN_*, because its settings are in its config. The
+// token of its control socket and the labels are no settings.
+bool is_setting(std::string_view variable) {
+  return variable.starts_with("SAMPAN_") && !variable.starts_with("SAMPAN_TOKEN_FILE=") &&
+         !variable.starts_with("SAMPAN_LABELS=");
 }
 
-// In the child: becomes the recorder. Ends with `parent`, however that ends.
-[[noreturn]] void become(pid_t parent, std::vector<std::string> words, const std::string& log,
-                         bool detached) {
+std::vector<std::string> environment() {
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    variables.emplace_back(*variable);
+  }
+  return variables;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+struct Start {
+  std::vector<std::string> words, environment;
+  int config;
+  std::string log;
+  bool detached;
+};
+
+// Called in the child: becomes the recorder, which ends when `parent` ends.
+[[noreturn]] void become(pid_t parent, Start& start) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(1);  // it had ended before
-  unsetenv("SAMPAN_PUSH");            // nobody asked this recorder to, unless its words say so
-  if (detached) {
-    const int messages = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  fcntl(start.config, F_SETFD, 0);
+  if (start.detached) {
+    const int messages = open(start.log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     dup2(messages, STDERR_FILENO);
     const int nothing = open("/dev/null", O_RDWR);
     dup2(nothing, STDIN_FILENO);
     dup2(nothing, STDOUT_FILENO);
     setsid();  // Ctrl-C in our terminal is ours
   }
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  execv("/proc/self/exe", arguments.data());
+  execve("/proc/self/exe", pointers_to(start.words).data(), pointers_to(start.environment).data());
   _exit(127);
 }
 
@@ -77,12 +92,20 @@ std::vector<std::string> command_line(const CaptureOptions& options, const std::
 
 Capture::Capture(const CaptureOptions& options)
     : base_(make_directory()), kept_in_(options.kept_in) {
-  const std::vector<std::string> words =
-      command_line(options, kept_in_.empty() ? base_ + "/runs" : kept_in_);
+  RecorderConfig config = options.recorder;
+  config.output = kept_in_.empty() ? base_ + "/runs" : kept_in_;
+  if (config.rotate.empty()) config.rotate = kFileTime;
+  if (config.keep.empty()) config.keep = kKept;
+  config.environment = environment();
+  Start start{{}, config.environment, -1, base_ + "/log", options.detached_streams};
+  std::erase_if(start.environment, is_setting);
+  const FileDescriptor settings = write_config(config);
+  start.config = settings.get();
+  start.words = {"sampan", "recorder", "--config", std::to_string(start.config)};
   const pid_t parent = getpid();
   recorder_ = fork();
   if (recorder_ < 0) throw Error("starting the recorder: {}", std::strerror(errno));
-  if (recorder_ == 0) become(parent, words, base_ + "/log", options.detached_streams);
+  if (recorder_ == 0) become(parent, start);
   try {
     await_recording();
   } catch (...) {
@@ -99,7 +122,7 @@ Capture::~Capture() {
   std::filesystem::remove_all(base_, ignored);
 }
 
-// Where others record too, the recorder says which file is its own.
+// Others may record into the same directory, so the recorder is asked which file is its own.
 void Capture::find_directory() {
   std::error_code ignored;
   if (!kept_in_.empty()) {
@@ -114,22 +137,22 @@ void Capture::find_directory() {
 void Capture::await_recording() {
   unsigned attempts = 0;
   while (true) {
-    const bool is_over = over();  // a short program leaves its recording all the same
+    const bool is_over = over();  // a short program leaves a recording, too
     try {
       if (directory_.empty()) find_directory();
       if (!directory_.empty()) {
         const recording::Recording seen = read();
-        start_monotonic_ns_ = seen.session.start_monotonic_ns;
+        clock_ = {seen.session.start_monotonic_ns};
         flush();
-        // Without a process its command may turn out not to be there.
+        // Without a process, its command may not exist.
         if (!seen.processes.empty() || (!is_over && ++attempts > kMostWithoutProcess)) return;
       }
     } catch (const Error&) {
-      // Its first block is not there yet, or it does not listen yet.
+      // The first block is not written yet, or the recorder does not listen yet.
       if (!is_over && ++attempts > kMostAttempts) throw;
     }
     if (is_over) throw Error("{}", recorder_output());
-    nanosleep(&kPatience, nullptr);
+    nanosleep(&kPause, nullptr);
   }
 }
 
@@ -146,26 +169,24 @@ void Capture::flush() {
   if (!over()) control("sync");
 }
 
-recording::Recording Capture::read(uint64_t from_ns, uint64_t to_ns) const {
+recording::Recording Capture::read(SessionNs from_ns, SessionNs to_ns) const {
   const std::string files = directory_ + "/" + recording::kSegmentsDirectory;
-  if (!kept_in_.empty() && start_monotonic_ns_ != 0) {
-    const uint64_t now = now_ns();
-    from_ns = std::max(from_ns, now - std::min(now, kReadable));
+  if (!kept_in_.empty() && clock_.start_ns != 0) {
+    from_ns = std::max(from_ns, now_ns().earlier(kReadable));
   }
   const bool goes_on = recorder_ != 0;
   recording::Recording read =
       recording::read_segments(recording::segment_files(files), from_ns, to_ns);
-  if (goes_on) read.end.reset();  // it is that of a file
+  if (goes_on) read.end.reset();  // the end of a file, not of the recording
   return read;
 }
 
-uint64_t Capture::now_ns() const {
-  const uint64_t now = monotonic_ns();
-  return now > start_monotonic_ns_ ? now - start_monotonic_ns_ : 0;
+SessionNs Capture::now_ns() const {
+  return clock_.at(monotonic_ns());
 }
 
 std::string Capture::control(std::string_view command) {
-  return sampler::control(recorder_, command, sampler::read_control_token());
+  return sampler::control(recorder_, command, read_control_token());
 }
 
 bool Capture::over() {

@@ -1,5 +1,5 @@
-// What `sampan dump` prints: the threads of a process as they were at one moment, for people and as
-// data (docs/dump-json.md).
+// The output of `sampan dump`: the threads of a process at one moment, as text and as JSON
+// (docs/dump-json.md).
 #pragma once
 
 #include <sys/types.h>
@@ -8,18 +8,19 @@
 #include <string>
 #include <vector>
 
-#include "attach/snapshot.h"
 #include "profile/frames.h"
+#include "sampler/inspect/snapshot.h"
+#include "symbolizer/symbolizer.h"
 
-namespace sampan::cli {
+namespace sampan::live {
 
 struct Dump {
   pid_t pid;
   std::string executable;
   std::vector<std::string> command;
   std::string time;  // ISO 8601 in UTC, to the millisecond
-  std::vector<attach::ThreadSnapshot> threads;
-  // The locations of each thread's frames, leaf first, in `profile`, which has their names.
+  std::vector<sampler::ThreadSnapshot> threads;
+  // For each thread the locations of its frames in `profile`, leaf first.
   std::vector<std::vector<uint32_t>> locations;
   profile::Profile profile;
   std::vector<std::string> notes;
@@ -27,7 +28,7 @@ struct Dump {
 };
 
 // Calls visit(const profile::Frame&, uint64_t avma) for the frames of a thread, innermost first.
-// Recorded are addresses inside of calls; people know the one that a call returns to.
+// Locations are addresses inside of calls; `avma` is the return address, which users expect.
 template <typename Visit>
 void for_each_frame_of(const Dump& dump, size_t thread, Visit&& visit) {
   const std::vector<uint64_t>& avmas = dump.threads[thread].frames;
@@ -37,12 +38,16 @@ void for_each_frame_of(const Dump& dump, size_t thread, Visit&& visit) {
   }
 }
 
-// The process now. `threads`: names or tids; empty: all. `progress`: called while names are looked
-// up, with how many are done of all. Throws Error.
+// Where the symbolizer opens files of a process that their paths do not name. They can be opened
+// while `hidden` lives.
+std::vector<symbolizer::Substitute> substitutes(const std::vector<sampler::HiddenFile>& hidden);
+
+// Takes a dump. `threads`: names or tids; empty: all. `progress`: called during the lookup of
+// names, with the number of finished and of all locations. Throws Error.
 Dump take_dump(pid_t pid, const std::vector<std::string>& threads,
                const std::function<void(size_t done, size_t all)>& progress = {});
 
 std::string dump_as_text(const Dump& dump);
 std::string dump_as_json(const Dump& dump);
 
-}  // namespace sampan::cli
+}  // namespace sampan::live

@@ -1,14 +1,15 @@
-#include "push/labels.h"
+#include "remote/push/labels.h"
 
 #include <algorithm>
 
 #include "base/error.h"
+#include "remote/http/client.h"
 
 namespace sampan::push {
 namespace {
 
-// Kubernetes gives these no names of its own; people and charts call them so. Without "K8S_" they
-// may mean something else elsewhere.
+// Kubernetes does not define names for these variables, but people and charts use them. Outside of
+// Kubernetes those without "K8S_" may mean something else.
 constexpr const char* kInKubernetes = "KUBERNETES_SERVICE_HOST";
 struct Downward {
   const char* variable;
@@ -35,7 +36,7 @@ bool is_hexadecimal(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-// The last 64 hexadecimal digits that stand alone.
+// The last run of exactly 64 hexadecimal digits.
 std::string last_id(std::string_view text) {
   std::string found;
   size_t length = 0;
@@ -53,8 +54,15 @@ std::string last_id(std::string_view text) {
 void add_all(const char* variable, const char* text, Labels* labels) {
   if (text == nullptr) return;
   const std::optional<Pairs> pairs = decoded_pairs(text, ',');
-  if (!pairs) throw Error("{}: '{}' is no list K=V,K=V with %2C for a comma", variable, text);
+  if (!pairs) throw Error("{}: '{}' is not a list K=V,K=V with %2C for a comma", variable, text);
   for (const auto& [name, value] : *pairs) labels->add(name, value);
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const size_t first = text.find_first_not_of(kSpace);
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
 }  // namespace
@@ -77,7 +85,7 @@ std::string Labels::value(std::string_view name) const {
 void add_label(std::string_view option, std::string_view text, Labels* labels) {
   const size_t equals = text.find('=');
   if (equals == text.npos || equals == 0) {
-    throw Error("{} {}: give it a name and a value, as team=search", option, text);
+    throw Error("{} {}: needs a name and a value, such as team=search", option, text);
   }
   labels->add(text.substr(0, equals), text.substr(equals + 1));
 }
@@ -100,12 +108,36 @@ Labels environment_labels(const Environment& environment) {
 std::string container_id(std::string_view cgroup, std::string_view mountinfo) {
   std::string id = last_id(cgroup);
   if (!id.empty()) return id;
-  // In a cgroup namespace the path is "/"; Docker mounts files from the container's directory. Of
-  // others, what is mounted is the directory of the pod.
+  // In a cgroup namespace the path is "/", but Docker mounts files from the container's directory.
+  // Other runtimes mount the directory of the pod.
   constexpr std::string_view kDocker = "/docker/containers/";
   const size_t place = mountinfo.find(kDocker);
   if (place == mountinfo.npos) return "";
   return last_id(mountinfo.substr(place + kDocker.size(), kIdLength));
+}
+
+std::string encoded_pairs(const Pairs& pairs) {
+  std::string result;
+  for (const auto& [name, value] : pairs) {
+    if (!result.empty()) result += '&';
+    result += http::percent_encoded(name) + '=' + http::percent_encoded(value);
+  }
+  return result;
+}
+
+std::optional<Pairs> decoded_pairs(std::string_view text, char separator) {
+  Pairs pairs;
+  while (!trimmed(text).empty()) {
+    const std::string_view pair = text.substr(0, text.find(separator));
+    text.remove_prefix(std::min(text.size(), pair.size() + 1));
+    const size_t equals = pair.find('=');
+    if (equals == pair.npos) return std::nullopt;
+    const auto name = http::percent_decoded(trimmed(pair.substr(0, equals)));
+    const auto value = http::percent_decoded(trimmed(pair.substr(equals + 1)));
+    if (!name || name->empty() || !value) return std::nullopt;
+    pairs.emplace_back(*name, *value);
+  }
+  return pairs;
 }
 
 }  // namespace sampan::push

@@ -1,37 +1,44 @@
-// The formats of stores:
-//
-// - Pyroscope's push API: push/v1/push.proto of github.com/grafana/pyroscope, by the Connect
-//   protocol (connectrpc.com) with a body of protobuf.
-// - Pyroscope's /ingest: the pprof as it is, everything else in the query (its "server API" page).
-//   Times are in nanoseconds, which it knows by their 19 digits: in seconds, profiles that begin in
-//   one second would be one.
-// - OTLP: exporters/otlp.h.
-#include "push/compose.h"
+#include "remote/push/piece.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
+#include <xxhash.h>
 
+#include <algorithm>
+#include <array>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <protozero/pbf_writer.hpp>
 
 #include "base/error.h"
 #include "base/units.h"
-#include "exporters/gzip_writer.h"
 #include "exporters/otlp.h"
 #include "exporters/output_file.h"
-#include "profile/profile.h"
+#include "profile/load.h"
 #include "profile/view.h"
-#include "push/percent.h"
-#include "push/store_labels.h"
-#include "recording/join.h"
+#include "recording/segments.h"
+#include "remote/push/labels.h"
 
 namespace sampan::push {
 namespace {
 
+constexpr size_t kLongestHead = size_t{64} << 10;
+constexpr std::string_view kHash = "&hash=";
+
+std::string hash_of(std::string_view head, std::string_view body) {
+  return fmt::format("{:016x}", XXH3_64bits_withSeed(body.data(), body.size(),
+                                                     XXH3_64bits(head.data(), head.size())));
+}
+
+// A value must not start another header or another part of the URL.
+bool is_one_line(std::string_view text) {
+  return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < ' '; });
+}
+
 using protozero::pbf_writer;
 
-// Field numbers of push.proto and of types/v1/types.proto.
+// Field numbers of push.proto and types/v1/types.proto.
 namespace push_request {
 constexpr uint32_t kSeries = 1;
 }
@@ -45,7 +52,7 @@ namespace sample_field {
 constexpr uint32_t kProfile = 1, kId = 2;
 }
 
-std::string taken(const std::string& path) {
+std::string read_and_remove(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string bytes(std::istreambuf_iterator<char>(file), {});
   ::unlink(path.c_str());
@@ -55,7 +62,7 @@ std::string taken(const std::string& path) {
 
 std::string pprof_of(const profile::View& view, const std::string& scratch) {
   exporters::write_file(view, exporters::format("pprof"), scratch);
-  return taken(scratch);
+  return read_and_remove(scratch);
 }
 
 std::string gzipped(const std::string& bytes, const std::string& scratch) {
@@ -64,7 +71,7 @@ std::string gzipped(const std::string& bytes, const std::string& scratch) {
   gzip.write(bytes);
   gzip.finish();
   file.commit();
-  return taken(scratch);
+  return read_and_remove(scratch);
 }
 
 Piece pyroscope_piece(const profile::View& view, const Labels& labels, const std::string& scratch,
@@ -97,7 +104,7 @@ Piece ingest_piece(const profile::View& view, const Labels& labels, const std::s
   piece.query =
       encoded_pairs({{"name", ingest_name(&own)},
                      {"from", std::to_string(session.start_unix_ns)},
-                     {"until", std::to_string(session.start_unix_ns + view.profile->duration_ns())},
+                     {"until", std::to_string(session.unix_time(view.profile->duration_ns()))},
                      {"format", "pprof"},
                      {"spyName", "sampan"},
                      {"sampleRate", std::to_string(session.rate_hz)}});
@@ -118,6 +125,56 @@ Piece otlp_piece(const profile::View& view, const Labels& labels, const std::str
 }
 
 }  // namespace
+
+std::string file_of(const Piece& piece) {
+  const std::string head = encoded_pairs({{"sampan-piece", "1"},
+                                          {"id", piece.id},
+                                          {"query", piece.query},
+                                          {"type", piece.type},
+                                          {"encoding", piece.encoding},
+                                          {"about", piece.about},
+                                          {"size", std::to_string(piece.body.size())}});
+  return head + std::string(kHash) + hash_of(head, piece.body) + "\n" + piece.body;
+}
+
+Piece parse_piece(std::string_view file, const std::string& name) {
+  const auto refuse = [&](const char* why) {
+    throw Error("{}: not a piece written by sampan: {}", name, why);
+  };
+  const size_t end = file.substr(0, kLongestHead).find('\n');
+  if (end == file.npos) refuse("it has no head");
+  const std::string_view line = file.substr(0, end);
+  const std::string_view body = file.substr(end + 1);
+  const size_t hash = line.rfind(kHash);
+  if (hash == line.npos) refuse("it has no checksum");
+  const std::string_view head = line.substr(0, hash);
+  if (line.substr(hash + kHash.size()) != hash_of(head, body)) refuse("its checksum differs");
+
+  const std::optional<Pairs> pairs = decoded_pairs(head, '&');
+  if (!pairs) refuse("its head is invalid");
+  const auto value = [&](std::string_view key) {
+    const auto found = std::ranges::find_if(*pairs, [&](const auto& p) { return p.first == key; });
+    if (found == pairs->end() || !is_one_line(found->second)) refuse("its head is incomplete");
+    return found->second;
+  };
+  if (value("sampan-piece") != "1") refuse("it is of another version");
+  if (value("size") != std::to_string(body.size())) refuse("it is cut off");
+  return {value("id"),       value("query"), value("type"),
+          value("encoding"), value("about"), std::string(body)};
+}
+
+std::string uuid_of(std::string_view content) {
+  XXH128_canonical_t hash;
+  XXH128_canonicalFromHash(&hash, XXH3_128bits(content.data(), content.size()));
+  hash.digest[6] = static_cast<unsigned char>((hash.digest[6] & 0x0f) | 0x80);
+  hash.digest[8] = static_cast<unsigned char>((hash.digest[8] & 0x3f) | 0x80);
+  std::string text;
+  for (size_t i = 0; i < sizeof hash.digest; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", hash.digest[i]);
+  }
+  return text;
+}
 
 Composed compose(recording::Recording recording, Labels labels, Format format,
                  const symbolizer::Options& names, const std::string& scratch) {

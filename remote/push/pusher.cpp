@@ -1,4 +1,4 @@
-#include "push/pusher.h"
+#include "remote/push/pusher.h"
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -14,8 +14,8 @@ namespace sampan::push {
 namespace {
 
 constexpr int kLowPriority = 10;
-// Another sampan may have added something to the spool, or left it.
-constexpr std::chrono::seconds kLook{5};
+// Another process may have added something to the spool, or given it up.
+constexpr std::chrono::seconds kPollSpool{5};
 
 }  // namespace
 
@@ -23,7 +23,9 @@ Pusher::Pusher(PushOptions options)
     : options_(std::move(options)),
       spool_(options_.spool + "/" +
              directory_name(options_.send.destination, options_.send.access.headers)),
-      sender_(spool_, options_.send) {}
+      sender_(spool_, options_.send) {
+  encoded_pairs(options_.labels.pairs());  // loads libcurl now, not while something is recorded
+}
 
 Pusher::~Pusher() {
   if (thread_.joinable()) finish(std::chrono::nanoseconds(0));
@@ -43,7 +45,7 @@ void Pusher::add(const std::string& recording, std::vector<symbolizer::Substitut
   changed_.notify_all();
 }
 
-// All signals are for the other threads.
+// Signals are handled by the other threads.
 void Pusher::start() {
   if (thread_.joinable()) return;
   sigset_t all, before;
@@ -58,11 +60,11 @@ void Pusher::start() {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-Summary Pusher::finish(std::chrono::nanoseconds patience) {
+Summary Pusher::finish(std::chrono::nanoseconds timeout) {
   {
     const std::lock_guard lock(mutex_);
     finishing_ = true;
-    deadline_ = Clock::now() + patience;
+    deadline_ = Clock::now() + timeout;
     woken_ = true;
     start();
   }
@@ -103,12 +105,12 @@ void Pusher::work() {
         next = sender_.step([this] { return stopped(); });
       } catch (const std::exception& error) {
         if (std::exchange(problem_, error.what()) != error.what()) options_.send.say(problem_);
-        next = Clock::now() + kLook;
+        next = Clock::now() + kPollSpool;
       }
     }
     std::unique_lock lock(mutex_);
     if (finishing_ && pending_.empty() && (!next || *next >= deadline_)) break;
-    const Clock::time_point look = Clock::now() + kLook;
+    const Clock::time_point look = Clock::now() + kPollSpool;
     changed_.wait_until(lock, std::min(next.value_or(look), std::min(look, deadline_)),
                         [this] { return woken_; });
   }

@@ -1,5 +1,5 @@
-// Pushes recordings beside what else goes on: a thread of its own, with low priority, that sends
-// what is in the spool. Whoever hands recordings over is never kept waiting for it.
+// Pushes recordings in the background: a thread with low priority sends what is in the spool.
+// Adding a recording does not block.
 #pragma once
 
 #include <chrono>
@@ -9,40 +9,40 @@
 #include <thread>
 #include <vector>
 
-#include "push/labels.h"
-#include "push/sender.h"
-#include "push/spool.h"
+#include "remote/push/labels.h"
+#include "remote/push/sender.h"
+#include "remote/push/spool.h"
 
 namespace sampan::push {
 
 struct PushOptions {
   SendOptions send;
   Labels labels;
-  std::string spool;  // a directory; each destination has one of its own in it
+  std::string spool;  // each destination has a subdirectory
 };
 
 struct Summary {
   Counts counts;
-  Spool::Sum left;  // in the spool, also of others
+  Spool::Sum left;  // in the spool, including pieces of other processes
 };
 
 class Pusher {
  public:
-  // Throws Error where the spool cannot be used. Nothing is sent before the first add(), or
-  // finish(): a process that is forked meanwhile has but one thread.
+  // Throws Error if the spool or libcurl cannot be used. The thread is started by the first add(), or by
+  // finish(), so that a process that forks before has one thread.
   explicit Pusher(PushOptions options);
-  ~Pusher();  // stops at once; what was not sent stays in the spool
+  ~Pusher();  // stops at once; unsent pieces stay in the spool
   Pusher(const Pusher&) = delete;
   Pusher& operator=(const Pusher&) = delete;
 
-  // A recording that is complete. It may go when this returns, unless the spool is on another file
-  // system: then it is copied soon. What goes wrong is said. `substitutes`: where to open modules
-  // of it and of those before, until finish() returns.
+  // Adds a complete recording. The file may be deleted afterwards, unless the spool is on another
+  // file system: then it is copied soon. Errors are reported through `say`. `substitutes`: where
+  // modules of this and of earlier recordings can be opened, until finish() returns.
   void add(const std::string& recording, std::vector<symbolizer::Substitute> substitutes = {});
-  // What was refused before is to be pushed again. Throws Error.
+  // Queues again what was refused before. Throws Error.
   void restore() { spool_.restore(); }
-  // Goes on until all was sent, or so much time has passed; to be called once, at the end.
-  Summary finish(std::chrono::nanoseconds patience);
+  // Continues until everything is sent or the timeout has passed. Call once, at the end.
+  Summary finish(std::chrono::nanoseconds timeout);
 
   const std::string& directory() const { return spool_.directory(); }
 
@@ -57,12 +57,12 @@ class Pusher {
   Sender sender_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::string> pending_;  // recordings to be copied
+  std::vector<std::string> pending_;  // recordings to copy
   std::vector<symbolizer::Substitute> substitutes_;
   bool woken_ = false;  // since the last step
   bool finishing_ = false;
   Clock::time_point deadline_ = Clock::time_point::max();
-  std::string problem_;  // that was said last
+  std::string problem_;  // the last reported error
   std::thread thread_;
 };
 

@@ -1,4 +1,4 @@
-#include "push/sender.h"
+#include "remote/push/sender.h"
 
 #include <fmt/core.h>
 
@@ -6,17 +6,17 @@
 #include <utility>
 
 #include "base/error.h"
-#include "http/client.h"
-#include "push/compose.h"
+#include "remote/http/client.h"
+#include "remote/push/piece.h"
 
 namespace sampan::push {
 namespace {
 
-// Somebody else sends what is there; perhaps he ends.
-constexpr std::chrono::milliseconds kOwnedByAnother{500};
-// Recordings are there that could not become pieces just now.
+// Another process owns the spool; it may have ended when this time has passed.
+constexpr std::chrono::milliseconds kOwnerPoll{500};
+// Recordings could not be turned into pieces for now.
 constexpr std::chrono::seconds kStuck{5};
-constexpr size_t kMostSaid = 100;  // different sentences
+constexpr size_t kMaxReported = 100;  // different sentences
 
 struct Stopped {};
 
@@ -30,14 +30,14 @@ std::optional<Clock::time_point> Sender::step(const std::function<bool()>& stopp
     spool_.disown();
     return std::nullopt;
   }
-  if (!spool_.own()) return Clock::now() + kOwnedByAnother;
+  if (!spool_.own()) return Clock::now() + kOwnerPoll;
   if (compose_next(stopped)) return Clock::now();
   trim();
   if (Clock::now() < not_before_) return not_before_;
   return send_next(stopped);
 }
 
-// While the processes may live still: their names are found best then.
+// Soon, while the processes may still be running: names are found best then.
 bool Sender::compose_next(const std::function<bool()>& stopped) {
   if (Clock::now() < compose_after_) return false;
   const std::vector<Spool::Item> items = spool_.items();
@@ -52,7 +52,7 @@ bool Sender::compose_next(const std::function<bool()>& stopped) {
   try {
     recording = recording::read(spool_.recording_of(*segment));
     labels = spool_.labels_of(*segment);
-  } catch (const Error& error) {  // what is damaged stays so
+  } catch (const Error& error) {  // damage is permanent
     options_.say(fmt::format("set aside, in {}/refused: {}", spool_.directory(), error.what()));
     spool_.set_aside(*segment);
     ++counts_.refused;
@@ -70,7 +70,7 @@ bool Sender::compose_next(const std::function<bool()>& stopped) {
     return true;
   } catch (const Stopped&) {
     return false;
-  } catch (const Error& error) {  // the disk is full, say
+  } catch (const Error& error) {  // such as a full disk
     say_once(error.what());
     compose_after_ = Clock::now() + kStuck;
     return false;
@@ -101,7 +101,7 @@ std::optional<Clock::time_point> Sender::send_next(const std::function<bool()>& 
     const Piece piece = spool_.read(*oldest);
     about = piece.about;
     delivery = deliver(piece, options_.destination, options_.access, stopped);
-  } catch (const Error& error) {  // what is damaged stays so
+  } catch (const Error& error) {  // damage is permanent
     delivery = {Delivery::Outcome::kRefused, error.what()};
   }
   if (delivery.outcome == Delivery::Outcome::kLater) {
@@ -109,7 +109,7 @@ std::optional<Clock::time_point> Sender::send_next(const std::function<bool()>& 
     const Backoff::Duration wait = backoff_.failed(delivery.retry_after_s);
     not_before_ = Clock::now() + wait;
     if (!std::exchange(failing_, true)) {
-      options_.say(fmt::format("{}; it is tried again, and what there is waits in {}", delivery.why,
+      options_.say(fmt::format("{}; it is tried again, and everything waits in {}", delivery.why,
                                spool_.directory()));
     }
     return not_before_;
@@ -125,13 +125,14 @@ std::optional<Clock::time_point> Sender::send_next(const std::function<bool()>& 
   spool_.remove(*oldest);
   ++counts_.sent;
   if (std::exchange(failing_, false)) {
-    options_.say(fmt::format("{}: it answers again", http::shown(options_.destination.url)));
+    options_.say(
+        fmt::format("{}: it answers again", http::printable_url(options_.destination.url)));
   }
   return Clock::now();
 }
 
 void Sender::say_once(const std::string& text) {
-  if (said_.size() < kMostSaid && said_.insert(text).second) options_.say(text);
+  if (said_.size() < kMaxReported && said_.insert(text).second) options_.say(text);
 }
 
 }  // namespace sampan::push

@@ -1,26 +1,52 @@
-// What is done with a spool, one step after the other: recordings become pieces, what is too much
-// is dropped, the oldest piece is sent.
+// Works on a spool, step by step: turns recordings into pieces, drops what exceeds the size limit,
+// sends the oldest piece.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "push/backoff.h"
-#include "push/delivery.h"
-#include "push/destination.h"
-#include "push/spool.h"
+#include "remote/push/spool.h"
+#include "remote/push/store.h"
 #include "symbolizer/symbolizer.h"
 
 namespace sampan::push {
 
 using Clock = std::chrono::steady_clock;
 
-// Since it began. What was refused is in the spool's `refused`, and what was dropped is nowhere.
+// The delay before the next attempt: doubled after each failure, up to a minute, and randomized so
+// that a fleet does not retry at the same time.
+class Backoff {
+ public:
+  using Duration = std::chrono::milliseconds;
+  static constexpr Duration kFirst{1'000}, kLongest{60'000};
+  // The maximum for Retry-After.
+  static constexpr Duration kMaxRetryAfter{3'600'000};
+
+  explicit Backoff(unsigned seed) : random_(seed) {}
+
+  // `asked_s`: Retry-After in seconds; 0: not given.
+  Duration failed(uint64_t asked_s) {
+    std::uniform_real_distribution<double> part(0.5, 1);
+    const Duration wait(static_cast<int64_t>(static_cast<double>(next_.count()) * part(random_)));
+    next_ = std::min(2 * next_, kLongest);
+    const auto most_s = static_cast<uint64_t>(kMaxRetryAfter.count()) / 1000;
+    return std::max(wait, Duration(1000 * std::min(asked_s, most_s)));
+  }
+  void succeeded() { next_ = kFirst; }
+
+ private:
+  std::minstd_rand random_;
+  Duration next_ = kFirst;
+};
+
+// Totals of this process. Refused pieces are in the spool's `refused`; dropped ones are deleted.
 struct Counts {
   size_t sent = 0, refused = 0, dropped = 0;
 };
@@ -30,7 +56,7 @@ struct SendOptions {
   Access access;
   uint64_t spool_bytes = uint64_t{256} << 20;
   symbolizer::Options names;
-  // Says a sentence to the person.
+  // Reports a sentence to the user.
   std::function<void(const std::string&)> say;
 };
 
@@ -38,12 +64,12 @@ class Sender {
  public:
   Sender(Spool& spool, SendOptions options);
 
-  // One step. Returns when the next one makes sense; nothing: there is nothing to do. When
-  // `stopped` says so it ends early, and what it was doing is undone. Throws Error where the spool
+  // Does one step. Returns when to do the next one; nothing if there is nothing to do. When
+  // `stopped` returns true it ends early, and undoes the unfinished step. Throws Error if the spool
   // cannot be used.
   std::optional<Clock::time_point> step(const std::function<bool()>& stopped);
 
-  // Where modules can be opened whose paths do not name them.
+  // Where modules can be opened that are not at their paths.
   void know(const std::vector<symbolizer::Substitute>& substitutes) {
     options_.names.substitutes = substitutes;
   }
@@ -60,9 +86,9 @@ class Sender {
   SendOptions options_;
   Backoff backoff_;
   Counts counts_;
-  Clock::time_point not_before_{};     // the next try to send
-  Clock::time_point compose_after_{};  // the next try to make pieces
-  bool failing_ = false;               // the last try, and somebody was told
+  Clock::time_point not_before_{};     // the next attempt to send
+  Clock::time_point compose_after_{};  // the next attempt to make pieces
+  bool failing_ = false;               // the last attempt failed, and that was reported
   std::set<std::string> said_;
 };
 

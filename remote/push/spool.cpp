@@ -1,4 +1,4 @@
-#include "push/spool.h"
+#include "remote/push/spool.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -23,10 +23,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSegment = ".segment", kPiece = ".piece", kTemporary = ".tmp";
-// What is being added takes no longer than that.
+// Adding something takes less than this.
 constexpr auto kAbandoned = std::chrono::hours(1);
 
-// "01795000000123456789-4711-3": by time, and unique.
+// "01795000000123456789-4711-3": sorts by time, and is unique.
 std::string new_name() {
   static std::atomic<unsigned> count = 0;
   timespec now{};
@@ -35,7 +35,7 @@ std::string new_name() {
 }
 
 void sync(const std::string& path) {
-  const sampler::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file || ::fsync(file.get()) != 0) throw Error("writing {}: {}", path, std::strerror(errno));
 }
 
@@ -81,8 +81,8 @@ Spool::Spool(std::string directory)
   make_directory(refused_);
 }
 
-// Fills a directory under another name, then gives it its own. The recorder is not kept waiting for
-// the disk: what is linked is there already.
+// Fills a directory under a temporary name, then renames it. Does not wait for the disk: the linked
+// data is there already.
 template <typename Put>
 void Spool::add(const Labels& labels, Put&& put) {
   const std::string name = new_name();
@@ -155,7 +155,7 @@ Spool::Sum Spool::waiting() const {
 bool Spool::own() {
   if (lock_) return true;
   const std::string path = directory_ + "/lock";
-  sampler::FileDescriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  FileDescriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock) throw Error("opening {}: {}", path, std::strerror(errno));
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return false;
   lock_ = std::move(lock);
@@ -163,7 +163,7 @@ bool Spool::own() {
   return true;
 }
 
-// What was being written when sampan was killed, and segments that have become pieces.
+// Deletes what was being written when sampan was killed, and segments that have become pieces.
 void Spool::clean() {
   std::error_code error;
   std::vector<fs::path> rest;
@@ -218,7 +218,7 @@ void Spool::remove(const Item& item) {
   }
   const std::string temporary = directory_ + "/." + item.name + std::string(kTemporary);
   move(path, temporary);
-  std::error_code ignored;  // the next owner removes it
+  std::error_code ignored;  // the next owner deletes it
   fs::remove_all(temporary, ignored);
 }
 

@@ -1,14 +1,13 @@
-// A directory of what is to be pushed, in the order in which it came. Several sampan may add to it
-// and one at a time, its owner, takes from it; what one leaves the next finds.
+// A directory with everything that is to be pushed, in order of arrival. Several processes may add to
+// it; one at a time, its owner, takes from it. What one process leaves, the next one finds.
 //
-//   NAME.segment/    a recording, and the labels that it will have: not yet in the store's format
-//   NAME.piece       the same in that format (piece.h)
-//   refused/         what the store does not want, or cannot be read
+//   NAME.segment/    a recording with its labels, not yet in the store's format
+//   NAME.piece       the same in the store's format (piece.h)
+//   refused/         pieces that the store refused, and files that cannot be read
 //   lock             held by the owner
 //
-// NAMEs begin with the time and sort by it. Everything is written under another name, brought to
-// the disk, and renamed: it is there whole, or not at all. A piece replaces its segment of that
-// name.
+// NAMEs begin with the time and sort by it. Everything is written under a temporary name, synced,
+// and renamed, so it is there completely or not at all. A piece replaces the segment of its name.
 //
 // Errors: throws Error.
 #pragma once
@@ -17,9 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "push/labels.h"
-#include "push/piece.h"
-#include "sampler/file_descriptor.h"
+#include "base/file_descriptor.h"
+#include "remote/push/labels.h"
+#include "remote/push/piece.h"
 
 namespace sampan::push {
 
@@ -35,12 +34,12 @@ class Spool {
     uint64_t bytes = 0;
   };
 
-  // Makes the directory, for this user only.
+  // Creates the directory, readable by this user only.
   explicit Spool(std::string directory);
   const std::string& directory() const { return directory_; }
 
-  // A recording, which stays where it is: linked, a matter of microseconds; false where the spool
-  // is on another file system, say, so that it has to be copied.
+  // Adds a recording as a hard link, which takes microseconds. Returns false if it must be copied,
+  // because the spool is on another file system.
   bool link(const std::string& recording, const Labels& labels);
   void copy(const std::string& recording, const Labels& labels);
 
@@ -48,24 +47,24 @@ class Spool {
   std::vector<Item> items() const;
   Sum waiting() const;
 
-  // Tries to become the owner; the rest is for the owner only.
+  // Tries to become the owner. Everything below is for the owner only.
   bool own();
   void disown() { lock_.reset(); }
 
   std::string recording_of(const Item& segment) const;
   Labels labels_of(const Item& segment) const;
-  // For a file beside the others that is gone when somebody becomes the owner.
+  // The path of a temporary file; the next owner deletes it.
   std::string scratch() const { return directory_ + "/.scratch.tmp"; }
   void replace(const Item& segment, const Piece& piece);
   Piece read(const Item& piece) const;
   void remove(const Item& item);
   void set_aside(const Item& item);
-  // All that was set aside is to be pushed again.
+  // Queues everything that was set aside again.
   void restore();
   struct Trimmed {
     Sum refused, dropped;
   };
-  // Removes the oldest until no more than so many bytes are left: what was set aside first.
+  // Deletes the oldest items until at most this many bytes are left; refused ones first.
   Trimmed trim(uint64_t most_bytes);
 
  private:
@@ -77,7 +76,7 @@ class Spool {
 
   std::string directory_;
   std::string refused_;
-  sampler::FileDescriptor lock_;
+  FileDescriptor lock_;
 };
 
 }  // namespace sampan::push

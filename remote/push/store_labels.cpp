@@ -1,16 +1,15 @@
-#include "push/store_labels.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <string_view>
 
 #include "base/utf8.h"
+#include "remote/push/labels.h"
 
 namespace sampan::push {
 namespace {
 
-// Pyroscope's usual limits, in bytes.
+// Pyroscope's default limits, in bytes.
 constexpr size_t kLongestName = 1024, kLongestValue = 2048;
 
 bool is_letter(char c) {
@@ -21,7 +20,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// Names that begin with "__" are the store's own.
+// Names that begin with "__" are reserved.
 std::string name_of(std::string_view text) {
   while (text.starts_with("__")) text.remove_prefix(1);
   std::string name(text.substr(0, kLongestName));
@@ -36,7 +35,7 @@ bool differ_in_dots_only(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, [](char x, char y) { return x == y || (x == '.' && y == '_'); });
 }
 
-// At most so many bytes, not cut within a character.
+// At most this many bytes, without splitting a character.
 std::string cut(const std::string& text, size_t most) {
   if (text.size() <= most) return text;
   size_t size = 0;
@@ -46,7 +45,7 @@ std::string cut(const std::string& text, size_t most) {
   return text.substr(0, size);
 }
 
-// Of a value within ingest's name: what ends it there is no part of it.
+// A value within ingest's name, without the characters that would end it there.
 std::string ingest_value(std::string_view text) {
   const size_t first = text.find_first_not_of(' ');
   if (first == text.npos) return "_";
@@ -75,17 +74,17 @@ StoreLabels pyroscope_labels(const Labels& labels) {
     const auto same = [&](const auto& pair) { return pair.first == name; };
     if (std::ranges::any_of(result.pairs, same)) {
       result.changed.push_back(
-          fmt::format("the label {} is left out: {} is there already", given_name, name));
+          fmt::format("the label {} is left out: {} exists already", given_name, name));
       continue;
     }
     if (!differ_in_dots_only(given_name, name)) {
       result.changed.push_back(
-          fmt::format("the label {} is called {}: the store wants that", given_name, name));
+          fmt::format("the label {} is called {}, because of the store's rules", given_name, name));
     }
     if (value != given_value) {
       result.changed.push_back(
-          fmt::format("the value of the label {} is not as it was given: the "
-                      "store takes {} bytes of UTF-8",
+          fmt::format("the value of the label {} was changed: the store accepts "
+                      "{} bytes of UTF-8",
                       given_name, kLongestValue));
     }
     result.pairs.emplace_back(name, value);

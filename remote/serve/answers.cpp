@@ -1,17 +1,21 @@
-#include "serve/answers.h"
+#include "remote/serve/answers.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "base/error.h"
+#include "base/text/json_writer.h"
 #include "exporters/exporter.h"
-#include "exporters/html_page.h"
 #include "exporters/page_data.h"
+#include "profile/load.h"
 #include "recording/merge.h"
-#include "reports/json_writer.h"
+#include "recording/writer.h"
+#include "remote/serve/gperftools.h"
 #include "reports/report.h"
-#include "serve/gperftools.h"
-#include "serve/temporary_directory.h"
 
 namespace sampan::serve {
 namespace {
@@ -19,13 +23,13 @@ namespace {
 constexpr const char* kText = "text/plain; charset=utf-8";
 constexpr const char* kJson = "application/json";
 constexpr const char* kBinary = "application/octet-stream";
-// As a page that is asked for again and again can carry.
+// Small enough for a page that is requested again and again.
 constexpr uint64_t kLivePageBytes = 5'000'000;
 
-// A profile with names, and what of it is looked at.
-class Seen {
+// A profile with names, and the view of the window.
+class NamedView {
  public:
-  Seen(recording::Recording recording, const Window& window, symbolizer::Options naming)
+  NamedView(recording::Recording recording, const Window& window, symbolizer::Options naming)
       : profile_(profile::load(std::move(recording))) {
     naming.only_unnamed = true;
     symbolizer::symbolize(profile_, naming);
@@ -33,8 +37,8 @@ class Seen {
     view_.from_ns = window.from_ns;
     view_.to_ns = window.to_ns;
   }
-  Seen(const Seen&) = delete;
-  Seen& operator=(const Seen&) = delete;
+  NamedView(const NamedView&) = delete;
+  NamedView& operator=(const NamedView&) = delete;
 
   const profile::View& view() const { return view_; }
 
@@ -43,7 +47,30 @@ class Seen {
   profile::View view_;
 };
 
-// What the page may do: show itself, and ask its server for more.
+// For a file that an exporter writes; deleted with its content.
+class TemporaryDirectory {
+ public:
+  // In $TMPDIR, else /tmp. Throws Error.
+  TemporaryDirectory() {
+    const char* const base = std::getenv("TMPDIR");
+    path_ = std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/sampan-serve-XXXXXX";
+    if (mkdtemp(path_.data()) == nullptr)
+      throw Error("creating {}: {}", path_, std::strerror(errno));
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+// The page may show itself and request data from its server, nothing else.
 void add_page_headers(http::Response& response) {
   response.headers.emplace_back(
       "Content-Security-Policy",
@@ -52,7 +79,7 @@ void add_page_headers(http::Response& response) {
   response.headers.emplace_back("Referrer-Policy", "no-referrer");
 }
 
-// What was merged or left out to fit; a header has no newlines.
+// Notes on what was merged or left out to keep the size; header values have no newlines.
 void add_notes(const std::vector<std::string>& notes, http::Response& response) {
   for (std::string note : notes) {
     std::ranges::replace_if(
@@ -80,31 +107,31 @@ recording::Recording Answers::read(const Window& window) {
 
 http::Response Answers::exported(const Window& window, const std::string& format,
                                  const std::string& type) {
-  const Seen seen(read(window), window, naming_);
+  const NamedView named(read(window), window, naming_);
   const exporters::Format& writer = exporters::format(format);
   const TemporaryDirectory directory;
   const std::string path = directory.file("file");
-  const exporters::Outcome outcome = writer.write(seen.view(), path, writer.max_size);
+  const exporters::Outcome outcome = writer.write(named.view(), path, writer.max_size);
   http::Response response = http::answer_with_file(type, path);
   add_notes(outcome.notes, response);
   return response;
 }
 
 http::Response Answers::page(const Window& window) {
-  const Seen seen(read(window), window, naming_);
+  const NamedView named(read(window), window, naming_);
   const TemporaryDirectory directory;
   const std::string path = directory.file("page");
   const uint64_t max_size = source_.is_live() ? kLivePageBytes : exporters::format("html").max_size;
-  exporters::write_page(seen.view(), path, max_size, {.is_live = source_.is_live()});
+  exporters::write_page(named.view(), path, max_size, {.is_live = source_.is_live()});
   http::Response response = http::answer_with_file("text/html; charset=utf-8", path);
   add_page_headers(response);
   return response;
 }
 
 http::Response Answers::page_data(const Window& window) {
-  const Seen seen(read(window), window, naming_);
-  const exporters::PageData data = exporters::page_data(seen.view(), kLivePageBytes);
-  reports::Json json;
+  const NamedView named(read(window), window, naming_);
+  const exporters::PageData data = exporters::page_data(named.view(), kLivePageBytes);
+  Json json;
   json.object([&] {
     json.member("header", data.header);
     json.member("columns", data.columns);
@@ -133,8 +160,8 @@ http::Response Answers::recording(const Window& window) {
 }
 
 http::Response Answers::report(const Window& window) {
-  const Seen seen(read(window), window, naming_);
-  return http::answer(kJson, reports::json(seen.view()));
+  const NamedView named(read(window), window, naming_);
+  return http::answer(kJson, reports::json(named.view()));
 }
 
 http::Response Answers::dump(const Window&) {
@@ -142,11 +169,11 @@ http::Response Answers::dump(const Window&) {
 }
 
 http::Response Answers::metrics(const Window&) {
-  return http::answer("text/plain; version=0.0.4; charset=utf-8", metrics_.look(source_));
+  return http::answer("text/plain; version=0.0.4; charset=utf-8", metrics_.collect(source_));
 }
 
 std::vector<std::string> Answers::command() {
-  const uint64_t now_ns = source_.now_ns();
+  const SessionNs now_ns = source_.now_ns();
   return source_.read(now_ns, now_ns).session.command;
 }
 

@@ -1,24 +1,23 @@
-// What is answered, made of what a source has. Members may be called from any thread.
+// Makes the answers to requests from a source. Members may be called from any thread.
 #pragma once
 
 #include <functional>
 #include <string>
 
-#include "http/message.h"
-#include "serve/known_names.h"
-#include "serve/metrics.h"
-#include "serve/source.h"
-#include "serve/window.h"
+#include "remote/http/message.h"
+#include "remote/serve/known_names.h"
+#include "remote/serve/metrics.h"
+#include "remote/serve/request.h"
+#include "remote/serve/source.h"
 
 namespace sampan::serve {
 
 class Answers {
  public:
-  // `dump`: the threads of the process as they are now, as JSON. `page_every_ms`: how often the
-  // page of a process asks for more.
+  // `dump`: returns the current threads of the process as JSON.
   Answers(Source& source, const symbolizer::Options& names, std::function<std::string()> dump);
 
-  // Looks up names beforehand.
+  // Looks up names in advance.
   void learn_names(const Window& window);
 
   http::Response page(const Window& window);
@@ -29,11 +28,11 @@ class Answers {
   http::Response report(const Window& window);
   http::Response dump(const Window& window);
   http::Response metrics(const Window& window);
-  // The command line, its words separated by zero bytes, as Go's, or by newlines.
+  // The words of the command line, separated by zero bytes as Go does, or by newlines.
   http::Response command_line(const Window& window);
   http::Response command_lines(const Window& window);
   http::Response gperftools_profile(const Window& window);
-  // The names of the addresses of a gperftools profile: "0x1+0x2".
+  // `addresses`: those of a gperftools profile, "0x1+0x2".
   http::Response symbols(const std::string& addresses);
 
  private:

@@ -1,4 +1,4 @@
-#include "serve/gperftools.h"
+#include "remote/serve/gperftools.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ using recording::kNone;
 
 constexpr uint64_t kPeriodNs = 1'000'000;
 
-// Words of 64 bits, as the machine has them.
+// 64-bit words in native byte order.
 void put(std::string& bytes, uint64_t word) {
   bytes.append(reinterpret_cast<const char*>(&word), sizeof word);
 }
@@ -23,7 +23,7 @@ void put_stack(const recording::Recording& recording, uint32_t stack,
                const std::vector<uint64_t>& addresses, std::string& bytes) {
   std::vector<uint64_t> pcs;
   for (uint32_t i = stack; i != kNone; i = recording.stacks[i].prefix) {
-    // Readers take one off a caller's address to be inside of the call. Ours are already.
+    // Readers subtract one from a caller's address to get inside the call; ours is inside already.
     pcs.push_back(addresses[recording.stacks[i].frame] + (pcs.empty() ? 0 : 1));
   }
   if (pcs.empty()) pcs.push_back(0);
@@ -54,7 +54,7 @@ std::string gperftools_profile(const recording::Recording& recording, KnownNames
   std::string bytes;
   for (const uint64_t word : {uint64_t{0}, uint64_t{3}, uint64_t{0}, kPeriodNs / 1000, uint64_t{0}})
     put(bytes, word);
-  uint64_t rest_ns = 0;  // what one stack has beyond whole samples counts for the next
+  uint64_t rest_ns = 0;  // the remainder below a whole sample is carried over to the next stack
   for (const auto& [stack, weight_ns] : rows) {
     rest_ns += weight_ns;
     const uint64_t count = rest_ns / kPeriodNs;

@@ -1,4 +1,4 @@
-#include "serve/jobs.h"
+#include "remote/serve/jobs.h"
 
 #include <algorithm>
 #include <exception>
@@ -44,7 +44,7 @@ void Jobs::add(const std::string& key, std::chrono::nanoseconds delay, Work work
   enter(key, delay, std::move(work));
 }
 
-// What is due and has not begun is about a time that is still to come.
+// A job that is due but has not begun counts, too: its window ends when it begins.
 Jobs::Job* Jobs::same(const std::string& key, Clock::time_point now) {
   const auto found = std::ranges::find_if(jobs_, [&](const Job& job) {
     return job.key == key && (job.due <= now || now - job.added <= kShared);
@@ -55,7 +55,7 @@ Jobs::Job* Jobs::same(const std::string& key, Clock::time_point now) {
 Jobs::Job* Jobs::enter(const std::string& key, std::chrono::nanoseconds delay, Work work) {
   const Clock::time_point now = Clock::now();
   if (Job* const job = same(key, now)) return job;
-  if (stopping_ || jobs_.size() >= kMost) return nullptr;
+  if (stopping_ || jobs_.size() >= kMaxWaiting) return nullptr;
   const Clock::time_point due = now + delay;
   const auto later = std::ranges::find_if(jobs_, [&](const Job& job) { return job.due > due; });
   const auto place = jobs_.insert(later, Job{key, now, due, std::move(work), {}});

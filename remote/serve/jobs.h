@@ -1,5 +1,5 @@
-// Work that answers requests: now, or when some seconds have passed. A few threads do it, and who
-// asks for the same gets the same answer: a thousand clients cost as much as one.
+// Work that answers requests, at once or after some seconds. A few threads do it, and equal
+// requests share an answer: a thousand clients cost as much as one.
 #pragma once
 
 #include <chrono>
@@ -11,32 +11,32 @@
 #include <thread>
 #include <vector>
 
-#include "http/server.h"
+#include "remote/http/server.h"
 
 namespace sampan::serve {
 
 class Jobs {
  public:
   using Clock = std::chrono::steady_clock;
-  // What it throws becomes an answer of status 500.
+  // An exception becomes an answer with status 500.
   using Work = std::function<http::Response()>;
 
-  // How much later than another one a request may come and still share its answer, and the seconds
-  // that it is about.
+  // A request shares the answer, and the time window, of an equal one that came at most this much
+  // earlier.
   static constexpr std::chrono::milliseconds kShared{100};
-  // Of different requests. Who comes when as many wait is refused.
-  static constexpr size_t kMost = 256;
+  // The number of waiting jobs; further requests are refused.
+  static constexpr size_t kMaxWaiting = 256;
 
   explicit Jobs(unsigned threads);
   ~Jobs() { stop(); }
   Jobs(const Jobs&) = delete;
   Jobs& operator=(const Jobs&) = delete;
 
-  // `key` says what is asked for. `work` begins after `delay`.
+  // Equal keys mean equal requests. `work` begins after `delay`.
   void add(const std::string& key, std::chrono::nanoseconds delay, Work work, http::Reply reply);
-  // The same for nobody: what helps those who ask later.
+  // The same without a client, to prepare later answers.
   void add(const std::string& key, std::chrono::nanoseconds delay, Work work);
-  // Waits for what is being done; refuses what is not, and what comes.
+  // Waits for running work; refuses waiting and new requests.
   void stop();
 
  private:
@@ -55,7 +55,7 @@ class Jobs {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;
-  std::list<Job> jobs_;  // not begun, by when they are due
+  std::list<Job> jobs_;  // not yet begun, by due time
   std::vector<std::thread> threads_;
 };
 

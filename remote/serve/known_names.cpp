@@ -1,18 +1,18 @@
-#include "serve/known_names.h"
+#include "remote/serve/known_names.h"
 
 #include <algorithm>
 
-#include "profile/recorded_names.h"
+#include "profile/load.h"
 
 namespace sampan::serve {
 namespace {
 
 using recording::kNone;
 
-// Above all addresses of user space, and megabytes apart.
+// Above all user-space addresses, aligned to megabytes.
 constexpr uint64_t kFirst = uint64_t{1} << 48;
 constexpr uint64_t kAlignment = uint64_t{1} << 20;
-constexpr uint64_t kLongest = uint64_t{1} << 40;  // what is longer is damaged
+constexpr uint64_t kLongest = uint64_t{1} << 40;  // longer modules come from damaged recordings
 
 }  // namespace
 
@@ -64,7 +64,7 @@ void KnownNames::learn(const recording::Recording& recording) {
 uint32_t KnownNames::text(const std::string& text) {
   const auto next = static_cast<uint32_t>(names_.texts.size());
   const auto [known, is_new] = texts_.try_emplace(text, next);
-  if (is_new && text.empty()) return known->second = 0;  // it is there from the beginning
+  if (is_new && text.empty()) return known->second = 0;  // index 0 is ""
   if (is_new) names_.texts.push_back(text);
   return known->second;
 }

@@ -1,4 +1,4 @@
-#include "serve/metrics.h"
+#include "remote/serve/metrics.h"
 
 #include <fmt/format.h>
 
@@ -14,8 +14,8 @@ namespace {
 
 using recording::kNone;
 
-// Of threads and of spans. A program that invents names for ever has the rest under this one.
-constexpr size_t kMostNames = 1000;
+// Limits distinct names of threads and of spans. Further names are counted together as kOthers.
+constexpr size_t kMaxNames = 1000;
 constexpr const char* kOthers = "(others)";
 
 double seconds(uint64_t ns) {
@@ -26,7 +26,7 @@ std::string file_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// By thread, the last name that it had.
+// The last name of each thread.
 std::vector<std::string> thread_names(const recording::Recording& recording) {
   std::vector<std::string> names;
   for (const recording::Thread& thread : recording.threads) names.push_back(thread.name);
@@ -40,7 +40,7 @@ class Text {
     name_ = name;
     text_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
   }
-  // `labels`: `state="cpu"`, or nothing.
+  // `labels`: such as `state="cpu"`, or "".
   template <typename Number>
   void value(const std::string& labels, Number number) {
     const std::string braces = labels.empty() ? "" : "{" + labels + "}";
@@ -72,16 +72,16 @@ std::string escape_label(std::string_view text) {
   return escaped;
 }
 
-std::string Metrics::look(Source& source) {
+std::string Metrics::collect(Source& source) {
   const std::lock_guard lock(mutex_);
-  const uint64_t now_ns = source.now_ns();
+  const SessionNs now_ns = source.now_ns();
   const recording::Recording recording = source.read(seen_ns_, now_ns);
   add(recording, seen_ns_, now_ns);
   seen_ns_ = now_ns;
   return text(source.cost());
 }
 
-void Metrics::add(const recording::Recording& recording, uint64_t from_ns, uint64_t to_ns) {
+void Metrics::add(const recording::Recording& recording, SessionNs from_ns, SessionNs to_ns) {
   asked_hz_ = recording.session.rate_hz;
   const recording::Rates& rates = recording.rates;
   if (rate_hz_ == 0) rate_hz_ = asked_hz_;
@@ -92,7 +92,7 @@ void Metrics::add(const recording::Recording& recording, uint64_t from_ns, uint6
   const auto thread_of = [&](uint32_t thread) -> Thread& {
     const uint32_t process = recording.threads[thread].process;
     const std::pair name(file_name(recording.processes[process].name), names[thread]);
-    const bool has_room = threads_.size() < kMostNames || threads_.contains(name);
+    const bool has_room = threads_.size() < kMaxNames || threads_.contains(name);
     return threads_[has_room ? name : std::pair<std::string, std::string>(kOthers, kOthers)];
   };
   for (const recording::Sample& sample : recording.samples) {
@@ -106,10 +106,10 @@ void Metrics::add(const recording::Recording& recording, uint64_t from_ns, uint6
   for (const recording::Span& span : recording.markers.spans) {
     if (span.end_ns < from_ns || span.end_ns >= to_ns) continue;
     const std::string& name = recording.markers.texts[span.name];
-    const bool has_room = spans_.size() < kMostNames || spans_.contains(name);
+    const bool has_room = spans_.size() < kMaxNames || spans_.contains(name);
     Spans& row = spans_[has_room ? name : kOthers];
     ++row.count;
-    row.ns += span.end_ns - std::min(span.begin_ns, span.end_ns);
+    row.ns += span.end_ns.since(span.begin_ns);
   }
   threads_now_ =
       recording.threads.size() - std::min(recording.thread_ends.size(), recording.threads.size());
@@ -118,7 +118,9 @@ void Metrics::add(const recording::Recording& recording, uint64_t from_ns, uint6
 
 void Metrics::add_losses(const recording::Recording& recording) {
   for (const recording::Losses& row : recording.losses) {
-    const recording::Process& process = recording.processes[row.process];
+    // Recordings that lost blocks, and merged ones, have losses without a process.
+    const recording::Process process =
+        row.process == kNone ? recording::Process{} : recording.processes[row.process];
     auto& of_process = losses_[{process.pid, process.start_ns}];
     for (size_t i = 0; i < wire::kLossCount; ++i) {
       uint64_t& count = of_process[static_cast<wire::Loss>(i)];
@@ -134,16 +136,15 @@ std::string Metrics::text(const Cost& cost) const {
 
   text.metric(
       "sampan_rate_hertz", "gauge",
-      "Samples a second of CPU that hold now: what was asked for, or less by --max-overhead.");
+      "Current sampling rate per second of CPU: the requested rate, or less with --max-overhead.");
   text.value("", rate_hz_);
-  text.metric("sampan_asked_rate_hertz", "gauge",
-              "Samples a second of CPU that were asked for at the beginning.");
+  text.metric("sampan_asked_rate_hertz", "gauge", "Requested sampling rate per second of CPU.");
   text.value("", asked_hz_);
   text.metric("sampan_samples_total", "counter", "Samples taken.");
   text.value(label("state", "cpu"), samples_cpu_);
   text.value(label("state", "waiting"), samples_waiting_);
   text.metric("sampan_incomplete_stacks_total", "counter",
-              "Samples of which the stack does not reach the thread's first frame.");
+              "Samples whose stack does not reach the thread's first frame.");
   text.value("", incomplete_stacks_);
   text.metric("sampan_lost_total", "counter", "What could not be recorded, by reason.");
   for (size_t i = 0; i < wire::kLossCount; ++i) {
@@ -155,27 +156,26 @@ std::string Metrics::text(const Cost& cost) const {
     }
     text.value(label("reason", wire::loss_key(loss)), count);
   }
-  text.metric("sampan_sampled_cpu_seconds_total", "counter", "CPU that samples carry.");
+  text.metric("sampan_sampled_cpu_seconds_total", "counter", "CPU time that samples stand for.");
   text.value("", seconds(sampled_ns));
   if (cost.target > 0) {
     text.metric("sampan_target_cpu_seconds_total", "counter",
-                "CPU that the kernel accounted to the program since it is captured.");
+                "CPU time that the kernel accounted to the program since its capture began.");
     text.value("", cost.target);
     text.metric("sampan_coverage_ratio", "gauge", "Sampled CPU divided by true CPU.");
     text.value("", seconds(sampled_ns) / cost.target);
   }
-  text.metric(
-      "sampan_overhead_cpu_seconds_total", "counter",
-      "CPU that sampan used, by the process that it was used in. In the target it is also in "
-      "sampan_target_cpu_seconds_total; measured in part, in part estimated.");
+  text.metric("sampan_overhead_cpu_seconds_total", "counter",
+              "CPU time used by sampan, by process. That in the target is included in "
+              "sampan_target_cpu_seconds_total, and is partly measured, partly estimated.");
   text.value(label("process", "recorder"), cost.recorder);
   text.value(label("process", "target"), seconds(in_target_ns_));
   text.value(label("process", "server"), seconds(read_clock_ns(CLOCK_PROCESS_CPUTIME_ID)));
 
-  text.metric("sampan_threads", "gauge", "Threads that are sampled now.");
+  text.metric("sampan_threads", "gauge", "Threads that are being sampled.");
   text.value("", threads_now_);
   text.metric("sampan_thread_seconds_total", "counter",
-              "What threads of a name did: sampled CPU, waiting, waiting for a CPU.");
+              "Time of threads by name: sampled CPU, waiting, waiting for a CPU.");
   for (const auto& [name, thread] : threads_) {
     const std::string labels = label("process", name.first) + "," + label("thread", name.second);
     text.value(labels + ",state=\"cpu\"", seconds(thread.cpu_ns));
@@ -185,7 +185,8 @@ std::string Metrics::text(const Cost& cost) const {
   }
   text.metric("sampan_spans_total", "counter", "Spans that have ended, by name.");
   for (const auto& [name, row] : spans_) text.value(label("span", name), row.count);
-  text.metric("sampan_span_seconds_total", "counter", "How long they took together.");
+  text.metric("sampan_span_seconds_total", "counter",
+              "Total duration of spans that have ended, by name.");
   for (const auto& [name, row] : spans_) text.value(label("span", name), seconds(row.ns));
   return text.take();
 }

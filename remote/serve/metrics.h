@@ -1,5 +1,5 @@
-// Figures of a capture for Prometheus: its text format, version 0.0.4. Counters only grow, also
-// when the beginning of a capture is not kept: each look adds what has happened since the last.
+// Metrics of a capture in Prometheus' text format, version 0.0.4. Counters only grow, even if the
+// begin of a capture was deleted: each collection adds what happened since the last.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,16 @@
 #include <string>
 #include <utility>
 
-#include "serve/source.h"
+#include "base/time.h"
+#include "remote/serve/source.h"
 #include "wire/loss.h"
 
 namespace sampan::serve {
 
 class Metrics {
  public:
-  // All up to now, as text.
-  std::string look(Source& source);
+  // All metrics up to now.
+  std::string collect(Source& source);
 
  private:
   struct Thread {
@@ -26,23 +27,23 @@ class Metrics {
     uint64_t count = 0, ns = 0;
   };
 
-  void add(const recording::Recording& recording, uint64_t from_ns, uint64_t to_ns);
+  void add(const recording::Recording& recording, SessionNs from_ns, SessionNs to_ns);
   void add_losses(const recording::Recording& recording);
   std::string text(const Cost& cost) const;
 
   std::mutex mutex_;
-  uint64_t seen_ns_ = 0;
+  SessionNs seen_ns_ = 0;
   uint32_t rate_hz_ = 0, asked_hz_ = 0;
   uint64_t in_target_ns_ = 0;
   size_t threads_now_ = 0;
   uint64_t samples_cpu_ = 0, samples_waiting_ = 0, incomplete_stacks_ = 0;
   std::map<std::pair<std::string, std::string>, Thread> threads_;  // by process and name
   std::map<std::string, Spans> spans_;
-  // By pid and start of a process: its counters only grow.
+  // By pid and start of the process. The counters of a process only grow.
   std::map<std::pair<int32_t, uint64_t>, std::map<wire::Loss, uint64_t>> losses_;
 };
 
-// A label's value as the format wants it between quotes.
+// Escapes a label's value, which is to be in quotes.
 std::string escape_label(std::string_view text);
 
 }  // namespace sampan::serve

@@ -1,15 +1,15 @@
-// The endpoints: which paths there are, and what each answers (docs/serving.md).
+// The HTTP service: paths and their answers (docs/serving.md).
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
 
-#include "http/server.h"
-#include "serve/access.h"
-#include "serve/answers.h"
-#include "serve/jobs.h"
-#include "serve/source.h"
+#include "remote/http/server.h"
+#include "remote/serve/answers.h"
+#include "remote/serve/jobs.h"
+#include "remote/serve/request.h"
+#include "remote/serve/source.h"
 
 namespace sampan::serve {
 
@@ -17,12 +17,12 @@ struct ServiceOptions {
   http::Certificate certificate = {};
   std::string token = {};
   symbolizer::Options names = {};
-  std::function<std::string()> dump = {};  // of a process: see Answers
+  std::function<std::string()> dump = {};  // for a process, see Answers
 };
 
 class Service {
  public:
-  // Serves from now on. `source` must outlive it. Throws Error.
+  // Serves as soon as it is constructed. `source` must outlive it. Throws Error.
   Service(const http::Listener& listener, Source& source, const ServiceOptions& options);
   ~Service();
 

@@ -1,4 +1,4 @@
-#include "serve/sources.h"
+#include "remote/serve/source.h"
 
 #include <time.h>
 
@@ -9,45 +9,46 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "profile/profile.h"
-#include "recording/segment_files.h"
+#include "recording/segments.h"
 
 namespace sampan::serve {
 namespace {
 
-// Of all its threads, also those that have ended; 0 when it is gone.
-uint64_t process_cpu_ns(pid_t pid) {
+// The CPU time of all threads, including ended ones; 0 if the process is gone.
+CpuNs process_cpu_ns(pid_t pid) {
   clockid_t clock = 0;
-  return pid != 0 && clock_getcpuclockid(pid, &clock) == 0 ? read_clock_ns(clock) : 0;
+  const bool known = pid != 0 && clock_getcpuclockid(pid, &clock) == 0;
+  return CpuNs::at(known ? read_clock_ns(clock) : 0);
 }
 
 }  // namespace
 
 LiveSource::LiveSource(const live::CaptureOptions& options, std::optional<pid_t> target)
-    : target_(target), before_(look()), capture_(options) {
-  if (target) begin();
+    : target_(target), before_(read_cpu()), capture_(options) {
+  if (target) estimate_cpu_at_begin();
 }
 
-LiveSource::Look LiveSource::look() const {
-  return {.time_ns = monotonic_ns(), .cpu_ns = target_ ? process_cpu_ns(*target_) : 0};
+LiveSource::CpuReading LiveSource::read_cpu() const {
+  return {.time_ns = monotonic_ns(), .cpu_ns = target_ ? process_cpu_ns(*target_) : CpuNs()};
 }
 
-// Nobody looked at the moment when the sampling began. Starting a recorder takes long where CPUs
-// are wanted, and the target goes on meanwhile: evenly, for want of knowledge.
-void LiveSource::begin() {
-  uint64_t begun_ns = capture_.now_ns();  // of the session, as the recording's times
+// The CPU time at the moment when sampling began is unknown: starting a recorder takes long on a
+// busy machine, and the target runs meanwhile. It is assumed to have run at an even rate.
+void LiveSource::estimate_cpu_at_begin() {
+  SessionNs begun_ns = capture_.now_ns();  // as in the recording
   for (const recording::Process& process : capture_.read().processes) {
     if (process.pid == *target_) begun_ns = std::min(begun_ns, process.start_ns);
   }
-  const Look now = look();
+  const CpuReading now = read_cpu();
   const uint64_t sampled_ns = capture_.now_ns() - begun_ns;
-  const uint64_t looked_ns = now.time_ns - before_.time_ns;
+  const uint64_t elapsed_ns = now.time_ns - before_.time_ns;
   const double part =
-      1 - std::min(1.0, static_cast<double>(sampled_ns) / static_cast<double>(looked_ns));
-  const uint64_t used_ns = now.cpu_ns - std::min(before_.cpu_ns, now.cpu_ns);  // 0: it is gone
+      1 - std::min(1.0, static_cast<double>(sampled_ns) / static_cast<double>(elapsed_ns));
+  const uint64_t used_ns = now.cpu_ns.since(before_.cpu_ns);  // 0: it is gone
   before_.cpu_ns += static_cast<uint64_t>(part * static_cast<double>(used_ns));
 }
 
-recording::Recording LiveSource::read(uint64_t from_ns, uint64_t to_ns) {
+recording::Recording LiveSource::read(SessionNs from_ns, SessionNs to_ns) {
   {
     const std::lock_guard lock(mutex_);
     capture_.flush();
@@ -55,12 +56,12 @@ recording::Recording LiveSource::read(uint64_t from_ns, uint64_t to_ns) {
   return capture_.read(from_ns, to_ns);
 }
 
-uint64_t LiveSource::now_ns() {
+SessionNs LiveSource::now_ns() {
   return capture_.now_ns();
 }
 
-// Processes that live are asked: their clocks know all images that they have been. Of the others
-// the recording knows, as long as it is kept.
+// The CPU clock of a live process includes all images that it has executed. For ended processes the
+// recording has the CPU time, as long as it is kept.
 uint64_t LiveSource::target_cpu_ns(const recording::Recording& recording) {
   std::map<pid_t, uint64_t> now_ns;
   std::vector<bool> ended(recording.processes.size());
@@ -71,9 +72,8 @@ uint64_t LiveSource::target_cpu_ns(const recording::Recording& recording) {
   for (uint32_t i = 0; i < recording.processes.size(); ++i) {
     if (ended[i]) continue;
     const pid_t pid = recording.processes[i].pid;
-    const uint64_t cpu_ns = process_cpu_ns(pid);
-    const uint64_t before_ns = target_ == pid ? before_.cpu_ns : 0;
-    now_ns[pid] = cpu_ns > before_ns ? cpu_ns - before_ns : 0;
+    const CpuNs before_ns = target_ == pid ? before_.cpu_ns : CpuNs();
+    now_ns[pid] = process_cpu_ns(pid).since(before_ns);
   }
   uint64_t sum_ns = 0;
   for (const auto& [pid, cpu_ns] : now_ns) cpu_ns_[pid] = std::max(cpu_ns_[pid], cpu_ns);
@@ -105,7 +105,7 @@ RecordedSource::RecordedSource(std::string path) : path_(std::move(path)) {
   }
 }
 
-recording::Recording RecordedSource::read(uint64_t from_ns, uint64_t to_ns) {
+recording::Recording RecordedSource::read(SessionNs from_ns, SessionNs to_ns) {
   recording::Recording recording = recording::read_whole(path_);
   std::erase_if(recording.samples, [&](const recording::Sample& sample) {
     return sample.time_ns < from_ns || sample.time_ns >= to_ns;

@@ -1,4 +1,4 @@
-#include "top/columns.h"
+#include "remote/top/render.h"
 
 #include <fmt/format.h>
 
@@ -6,13 +6,13 @@
 #include <functional>
 #include <vector>
 
-#include "reports/text.h"
-#include "top/text.h"
+#include "base/text/readable.h"
+#include "remote/top/text.h"
 
 namespace sampan::top {
 namespace {
 
-// Each column is there from so many cells of the screen on. One of width 0 takes what is left.
+// A column appears if the screen has at least `from` cells. A column of width 0 takes the rest.
 template <typename Row>
 struct Column {
   std::string title;
@@ -36,7 +36,7 @@ std::vector<Column<ThreadRow>> thread_columns(const Content& content, const Choi
   const uint64_t span_ns = content.span_ns;
   const bool waits = status.waits_known;
   const auto sorted = [&](Sort by) { return choices.thread_sort == by; };
-  // A wait may have begun before the time that is looked at.
+  // A wait may have begun before the time window.
   const auto wait_share = [=](uint64_t ns, const ThreadRow& row) {
     const uint64_t all_ns = span_ns * row.threads;
     return waits ? share(std::min(ns, all_ns - std::min(all_ns, row.cpu_ns)), span_ns)
@@ -64,7 +64,7 @@ std::vector<Column<ThreadRow>> thread_columns(const Content& content, const Choi
       {"S", 1, 40, true, false,
        [](const ThreadRow& row, size_t) { return std::string(1, static_cast<char>(row.state)); }},
       {"SAMPLES", 8, 64, false, sorted(Sort::kSamples),
-       [](const ThreadRow& row, size_t) { return reports::count(row.samples); }},
+       [](const ThreadRow& row, size_t) { return count(row.samples); }},
       {"DOING", 0, 50, true, false,
        [](const ThreadRow& row, size_t width) { return fit_name(row.doing, width); }}};
 }
@@ -78,9 +78,9 @@ std::vector<Column<FunctionRow>> function_columns(const Content& content, const 
           {"TOTAL%", 6, 0, false, sorted(Sort::kTotal),
            [=](const FunctionRow& row, size_t) { return share(row.total.ns, whole_ns); }},
           {"SELF s", 8, 44, false, false,
-           [](const FunctionRow& row, size_t) { return reports::seconds(row.start_self.ns); }},
+           [](const FunctionRow& row, size_t) { return seconds(row.start_self.ns); }},
           {"TOTAL s", 8, 56, false, false,
-           [](const FunctionRow& row, size_t) { return reports::seconds(row.start_total.ns); }},
+           [](const FunctionRow& row, size_t) { return seconds(row.start_total.ns); }},
           {"FUNCTION", 0, 0, true, sorted(Sort::kName),
            [](const FunctionRow& row, size_t width) { return fit_name(row.name, width); }},
           {"MODULE", 14, 64, true, false,
@@ -108,7 +108,7 @@ std::vector<Column<TreeRow>> tree_columns(const Content& content, const Choices&
              return inverted || is_caller ? std::string() : share(row.self.ns, whole_ns);
            }},
           {"TOTAL s", 8, 56, false, false,
-           [](const TreeRow& row, size_t) { return reports::seconds(row.total.ns); }},
+           [](const TreeRow& row, size_t) { return seconds(row.total.ns); }},
           {inverted ? "FUNCTION, ITS CALLERS BELOW" : "FUNCTION", 0, 0, true, false, tree_name}};
 }
 

@@ -1,7 +1,7 @@
-#include "top/content.h"
+#include "remote/top/content.h"
 
 #include "profile/view.h"
-#include "top/rows.h"
+#include "remote/top/rows.h"
 
 namespace sampan::top {
 
@@ -36,7 +36,7 @@ bool is_chosen(const profile::Profile& profile, const Choices& choices, uint32_t
 
 }  // namespace
 
-// Of the chosen threads, and on the chosen clock: one row per stack.
+// The stacks of the chosen threads and clock, one row for each stack.
 std::vector<WeightedStack> chosen_stacks(const profile::Profile& profile, const Choices& choices,
                                          const std::vector<WeightedStack>& weights) {
   std::vector<WeightedStack> rows;

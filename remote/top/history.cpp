@@ -1,4 +1,4 @@
-#include "top/history.h"
+#include "remote/top/history.h"
 
 #include <algorithm>
 
@@ -9,15 +9,15 @@ namespace {
 
 using profile::kNone;
 
-// As much profiled time as makes the symbolizer inflate small debug information only, whichever
-// slice a function is first seen in: the same function has the same name then.
-constexpr uint64_t kWorthOfNames = 50'000'000;
+// The profiled time that makes the symbolizer inflate small debug information only. It is constant,
+// so that a function has the same name whichever slice it is first seen in.
+constexpr uint64_t kProfiledNs = 50'000'000;
 
 uint64_t key_of(uint32_t high, uint32_t low) {
   return uint64_t{high} << 32 | low;
 }
 
-// The row of `key`, old or new.
+// The row of `key`, which is added if it is new.
 template <typename Map, typename Key, typename Rows, typename Make>
 uint32_t interned(Map& map, const Key& key, Rows& rows, Make&& make) {
   const auto [place, is_new] = map.try_emplace(key, static_cast<uint32_t>(rows.size()));
@@ -27,10 +27,10 @@ uint32_t interned(Map& map, const Key& key, Rows& rows, Make&& make) {
 
 }  // namespace
 
-History::History(uint64_t window_ns, size_t most_stacks)
-    : window_ns_(window_ns), most_stacks_(most_stacks) {}
+History::History(uint64_t window_ns, size_t max_stacks)
+    : window_ns_(window_ns), max_stacks_(max_stacks) {}
 
-void History::add(const profile::Profile& slice, uint64_t from_ns, uint64_t to_ns) {
+void History::add(const profile::Profile& slice, SessionNs from_ns, SessionNs to_ns) {
   if (to_ns <= from_ns) return;
   profile_.session = slice.session;
   profile_.end = slice.end;
@@ -39,8 +39,8 @@ void History::add(const profile::Profile& slice, uint64_t from_ns, uint64_t to_n
   std::vector<uint32_t> threads;
   add_threads(slice, &threads);
 
-  // Of a long slice, after a stop, the window has the end.
-  const uint64_t recent_ns = to_ns - from_ns > window_ns_ ? to_ns - window_ns_ : from_ns;
+  // After a pause a slice can be longer than the window, which then gets its end.
+  const SessionNs recent_ns = to_ns - from_ns > window_ns_ ? to_ns - window_ns_ : from_ns;
   const bool is_long = recent_ns != from_ns;
   Sums sums;
   std::vector<uint32_t> rows(slice.stacks.size(), kNone);
@@ -68,7 +68,7 @@ void History::add(const profile::Profile& slice, uint64_t from_ns, uint64_t to_n
   while (slices_.size() > 1 && slices_.front().to_ns + window_ns_ <= to_ns) slices_.pop_front();
   covered_ns_ += to_ns - from_ns;
   samples_ += slice.samples.size();
-  if (profile_.stacks.size() > most_stacks_ && !frozen_) forget_lightest();
+  if (profile_.stacks.size() > max_stacks_ && !frozen_) forget_lightest();
 }
 
 void History::add_threads(const profile::Profile& slice, std::vector<uint32_t>* rows) {
@@ -135,7 +135,7 @@ uint32_t History::stack_row(uint32_t prefix, uint32_t location) {
   });
 }
 
-// One function, whatever source its names came from.
+// Functions are the same if name and module are, whatever the source of the name.
 uint32_t History::function_row(uint32_t name, uint32_t module) {
   return interned(functions_, std::pair(name, module), profile_.functions,
                   [&] { return profile::Function{.name = name, .module = module}; });
@@ -172,8 +172,8 @@ void History::name_by_module(uint32_t location) {
   profile_.lines.push_back({function_row(profile_.strings.intern(name), place.module), 0, 0});
 }
 
-// A profile of what has no name, each location the stack of one sample of its thread: names of code
-// that was made at run time depend on the process.
+// Builds a profile of the locations without names. Each is the stack of a sample of its thread,
+// because names of generated code depend on the process.
 void History::find_names(const Namer& namer) {
   if (unnamed_.empty()) return;
   profile::Profile part;
@@ -182,7 +182,7 @@ void History::find_names(const Namer& namer) {
   part.threads = profile_.threads;
   part.modules = profile_.modules;
   part.waits = profile_.waits;
-  const uint64_t weight_ns = kWorthOfNames / unnamed_.size();
+  const uint64_t weight_ns = kProfiledNs / unnamed_.size();
   for (const Unnamed& unnamed : unnamed_) {
     const auto row = static_cast<uint32_t>(part.locations.size());
     profile::Location location = profile_.locations[unnamed.location];
@@ -240,9 +240,9 @@ uint64_t History::span_ns(Scope scope) const {
   return frozen_ ? frozen_->span_ns[static_cast<size_t>(scope)] : current_span_ns(scope);
 }
 
-uint64_t History::latest_ns() const {
+SessionNs History::latest_ns() const {
   if (frozen_) return frozen_->latest_ns;
-  return slices_.empty() ? 0 : slices_.back().to_ns;
+  return slices_.empty() ? SessionNs() : slices_.back().to_ns;
 }
 
 uint64_t History::samples() const {
@@ -254,7 +254,7 @@ Doing History::doing(uint32_t thread) const {
   return thread < frozen_->doing.size() ? frozen_->doing[thread] : Doing{};
 }
 
-// Half of the sums since the start, the lightest, keep their weight and lose their stack.
+// The lighter half of the sums since the start keep their weight, but lose their stacks.
 void History::forget_lightest() {
   std::vector<std::pair<uint64_t, uint64_t>> by_weight;  // weight, key
   for (const auto& [key, weight] : since_start_) by_weight.emplace_back(weight.ns, key);
@@ -266,7 +266,7 @@ void History::forget_lightest() {
     since_start_[row->second | UINT32_MAX] += weight;
   }
 
-  // The stacks that are still named by anybody, with those below them, in their order.
+  // Keeps the stacks that are still used, and those below them, in their order.
   std::vector<bool> used(profile_.stacks.size());
   const auto use = [&](uint64_t key) {
     if (const auto stack = static_cast<uint32_t>(key); stack != kNone) used[stack] = true;

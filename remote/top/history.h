@@ -1,9 +1,9 @@
-// What top has seen: the last seconds, and everything since it began.
+// What top has seen: the last seconds, and everything since it started.
 //
-// A capture is read slice by slice. Each slice is added to the tables of one profile that lives as
-// long as top does, and its samples are added up by thread and stack. So what a refresh costs
-// depends on what is new and on how many different stacks there are, not on how long the capture
-// has been going on. Times are nanoseconds since the session's start.
+// A capture is read in slices. Each slice is added to the tables of one profile that lives as long
+// as top, and its samples are summed up by thread and stack. So the cost of a refresh depends on
+// what is new and on the number of distinct stacks, not on the duration of the capture. Times are
+// nanoseconds since the start of the session.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/time.h"
 #include "profile/profile.h"
 #include "profile/weights.h"
 
@@ -24,14 +25,14 @@ namespace sampan::top {
 
 enum class Scope {
   kWindow,  // the last seconds
-  kStart,   // since top began
+  kStart,   // since top started
 };
 
 // What a thread did at its latest sample.
 struct Doing {
-  uint64_t time_ns = 0;
+  SessionNs time_ns = 0;
   uint32_t stack = profile::kNone;
-  uint32_t wait = profile::kNone;  // row of History::profile(); kNone: it was on CPU
+  uint32_t wait = profile::kNone;  // row of History::profile(); kNone: on CPU
 };
 
 class History {
@@ -39,45 +40,46 @@ class History {
   // Finds names for all locations of a profile that have none, as symbolizer::symbolize() does.
   using Namer = std::function<void(profile::Profile&)>;
 
-  // Beyond so many stacks the lightest of those since the start become one that is not known.
-  static constexpr size_t kMostStacks = 400'000;
+  // If there are more stacks, the lightest ones since the start are merged into an unknown one.
+  static constexpr size_t kMaxStacks = 400'000;
 
-  explicit History(uint64_t window_ns, size_t most_stacks = kMostStacks);
+  explicit History(uint64_t window_ns, size_t max_stacks = kMaxStacks);
 
-  // The samples of `slice` lie between these times. Slices come in order.
-  void add(const profile::Profile& slice, uint64_t from_ns, uint64_t to_ns);
+  // The samples of `slice` are between these times. Slices must come in order.
+  void add(const profile::Profile& slice, SessionNs from_ns, SessionNs to_ns);
 
   bool lacks_names() const { return !unnamed_.empty(); }
-  // Names what has none yet. Until then a function is called by its module, "[libc.so.6]".
+  // Looks up missing names. Until then a function is called by its module, "[libc.so.6]".
   void find_names(const Namer& namer);
 
-  // Has no samples.
+  // Without samples.
   const profile::Profile& profile() const { return profile_; }
 
-  // What follows stays as it is, whatever is added, until thawed.
+  // Until thaw(), the members below do not change, whatever is added.
   void freeze();
   void thaw() { frozen_.reset(); }
 
-  // By thread and stack, one row of both, by thread.
+  // By thread and stack, one row for each pair, sorted by thread.
   std::vector<profile::WeightedStack> weights(Scope scope) const;
-  // How much time the slices cover.
+  // The time that the slices cover.
   uint64_t span_ns(Scope scope) const;
-  uint64_t latest_ns() const;
+  SessionNs latest_ns() const;
   uint64_t samples() const;  // since the start
   Doing doing(uint32_t thread) const;
 
  private:
   using Sums = std::unordered_map<uint64_t, profile::Weight>;  // by thread and stack
   struct Slice {
-    uint64_t from_ns, to_ns;
+    SessionNs from_ns, to_ns;
     std::vector<std::pair<uint64_t, profile::Weight>> sums;
   };
 
-  // The answers of a moment; of both scopes where there are two.
+  // The results at one moment; for both scopes where they differ.
   struct Frozen {
     std::vector<profile::WeightedStack> weights[2];
     uint64_t span_ns[2];
-    uint64_t latest_ns, samples;
+    SessionNs latest_ns;
+    uint64_t samples;
     std::vector<Doing> doing;
   };
 
@@ -99,7 +101,7 @@ class History {
   };
 
   uint64_t window_ns_;
-  size_t most_stacks_;
+  size_t max_stacks_;
   profile::Profile profile_;
   std::deque<Slice> slices_;
   Sums since_start_;
@@ -109,7 +111,7 @@ class History {
   std::vector<Unnamed> unnamed_;
   std::optional<Frozen> frozen_;
 
-  // Which row is the same as one of a slice.
+  // The rows that correspond to those of a slice.
   std::map<std::tuple<int32_t, uint64_t, std::string>, uint32_t> processes_;  // pid, start, path
   std::map<std::tuple<uint32_t, int32_t, uint64_t>, uint32_t> threads_;       // process, tid, start
   std::map<std::pair<std::string, std::vector<uint8_t>>, uint32_t> modules_;

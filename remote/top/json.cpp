@@ -1,20 +1,18 @@
-#include "top/json.h"
+#include "remote/top/render.h"
 
-#include "reports/json_writer.h"
-#include "reports/text.h"
-#include "top/content.h"
+#include "base/text/json_writer.h"
+#include "base/text/readable.h"
+#include "remote/top/content.h"
 #include "wire/loss.h"
 
 namespace sampan::top {
 namespace {
 
-using reports::Json;
-
 double in_seconds(uint64_t ns) {
   return static_cast<double>(ns) / 1e9;
 }
 
-double share(uint64_t part_ns, uint64_t whole_ns) {
+double fraction(uint64_t part_ns, uint64_t whole_ns) {
   return whole_ns == 0 ? 0 : static_cast<double>(part_ns) / static_cast<double>(whole_ns);
 }
 
@@ -45,8 +43,8 @@ void write_functions(Json& json, const Content& content) {
     json.member("module", row.module);
     json.member("self_s", in_seconds(row.self.ns));
     json.member("total_s", in_seconds(row.total.ns));
-    json.member("self_share", share(row.self.ns, content.total.ns));
-    json.member("total_share", share(row.total.ns, content.total.ns));
+    json.member("self_share", fraction(row.self.ns, content.total.ns));
+    json.member("total_share", fraction(row.total.ns, content.total.ns));
     json.member("samples", row.total.samples);
     json.member("self_s_since_start", in_seconds(row.start_self.ns));
     json.member("total_s_since_start", in_seconds(row.start_total.ns));
@@ -82,7 +80,7 @@ std::string json(const History& history, const Choices& choices, const Status& s
   Json json;
   json.object([&] {
     json.member("target", status.target);
-    json.member("start_time", reports::iso_8601(profile.session.start_unix_ns));
+    json.member("start_time", iso_8601(profile.session.start_unix_ns));
     json.member("rate_hz", status.rate_hz);
     json.member("clock", profile.session.clock);
     json.member("span_s", in_seconds(threads.span_ns));

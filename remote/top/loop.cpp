@@ -1,21 +1,29 @@
-#include "top/loop.h"
+#include "remote/top/loop.h"
 
 #include <fmt/core.h>
 #include <poll.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "reports/outcome.h"
+#include "base/text/readable.h"
+#include "profile/load.h"
 #include "wire/control_block.h"
 
 namespace sampan::top {
 namespace {
 
-using Kind = Wish::Kind;
+// Looking up names may take this much CPU at once, plus a hundredth of the elapsed time. The cost
+// is only known afterwards: a large program uses up the allowance of some time to come.
+constexpr uint64_t kBudgetAtOnceNs = 1'000'000'000;
+constexpr uint64_t kShare = 100;
+
+using Kind = Request::Kind;
 
 class Loop {
  public:
@@ -30,7 +38,7 @@ class Loop {
 
   std::string run() {
     while (!quits_) {
-      const uint64_t now_ns = monotonic_ns();
+      const MonotonicNs now_ns = monotonic_ns();
       if (now_ns >= next_ns_) refresh(now_ns);
       terminal_.draw(screen_.draw(terminal_.size()));
       wait();
@@ -42,7 +50,7 @@ class Loop {
   }
 
  private:
-  void refresh(uint64_t now_ns) {
+  void refresh(MonotonicNs now_ns) {
     next_ns_ = now_ns + options_.delay_ns;
     if (refresher_.complete()) return;
     attempt([&] { refresher_.refresh(); });
@@ -54,13 +62,13 @@ class Loop {
 
   void say_how_it_ended() {
     const auto& end = history_.profile().end;
-    const std::string how = end ? reports::ended(end->exit_status, end->exit_signal) : "";
+    const std::string how = end ? ended(end->exit_status, end->exit_signal) : "";
     screen_.status.ended = "Ended" + (how.empty() ? "" : ": " + how) + " (q quits)";
   }
 
   void wait() {
-    const uint64_t now_ns = monotonic_ns();
-    const uint64_t left_ns = next_ns_ - std::min(next_ns_, now_ns);
+    const MonotonicNs now_ns = monotonic_ns();
+    const uint64_t left_ns = next_ns_.since(now_ns);
     pollfd files[2] = {{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
                        {.fd = options_.stop_fd, .events = POLLIN, .revents = 0}};
     poll(files, 2, static_cast<int>(left_ns / 1'000'000 + 1));
@@ -69,22 +77,22 @@ class Loop {
 
   void take_keys() {
     while (const std::optional<uint32_t> key = terminal_.key()) {
-      if (*key == 0) continue;  // another size: the next picture has it
-      grant(screen_.press(*key, history_));
+      if (*key == 0) continue;  // resized: the next picture uses the new size
+      perform(screen_.press(*key, history_));
       if (quits_) return;
     }
     quits_ = quits_ || terminal_.hung_up();
   }
 
-  void grant(const Wish& wish) {
-    switch (wish.kind) {
+  void perform(const Request& request) {
+    switch (request.kind) {
       case Kind::kNothing: break;
       case Kind::kQuit: quits_ = true; break;
       case Kind::kFreeze: freeze(); break;
       case Kind::kPause: pause(); break;
       case Kind::kFaster: change_rate(screen_.status.rate_hz * 2); break;
       case Kind::kSlower: change_rate(screen_.status.rate_hz / 2); break;
-      case Kind::kBeginSaving: begin_saving(wish.text); break;
+      case Kind::kBeginSaving: begin_saving(request.text); break;
       case Kind::kEndSaving: end_saving(); break;
       case Kind::kOpenPage: open_page(); break;
     }
@@ -134,7 +142,7 @@ class Loop {
     attempt([&] { screen_.say("The page: " + options_.open_page(source_.since(0))); });
   }
 
-  // What fails is said, and the person goes on.
+  // Errors are shown, and the loop goes on.
   template <typename Step>
   void attempt(Step&& step) {
     try {
@@ -150,12 +158,32 @@ class Loop {
   Refresher& refresher_;
   Screen& screen_;
   const LoopOptions& options_;
-  uint64_t next_ns_ = 0;
-  uint64_t saved_from_ns_ = 0;
+  MonotonicNs next_ns_ = 0;
+  SessionNs saved_from_ns_ = 0;
   bool quits_ = false;
 };
 
 }  // namespace
+
+void Refresher::refresh() {
+  if (complete_) return;
+  const bool over = source_.over();
+  Slice slice = source_.next();
+  const SessionNs from_ns = slice.from_ns, to_ns = slice.to_ns;
+  history_.add(profile::load(std::move(slice.recording)), from_ns, to_ns);
+  complete_ = over;
+  find_names();
+}
+
+void Refresher::find_names() {
+  const MonotonicNs now_ns = monotonic_ns();
+  if (began_ns_ == 0) began_ns_ = now_ns;
+  const bool may_spend = spent_ns_ <= kBudgetAtOnceNs + (now_ns - began_ns_) / kShare;
+  if (!history_.lacks_names() || (!may_spend && !complete_)) return;
+  const uint64_t before_ns = read_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+  history_.find_names(namer_);
+  spent_ns_ += read_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before_ns;
+}
 
 std::string watch(Terminal& terminal, Source& source, History& history, Refresher& refresher,
                   Screen& screen, const LoopOptions& options) {

@@ -1,14 +1,12 @@
-#include "top/render.h"
+#include "remote/top/render.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-#include "reports/text.h"
-#include "top/columns.h"
-#include "top/help.h"
-#include "top/text.h"
+#include "base/text/readable.h"
+#include "remote/top/text.h"
 
 namespace sampan::top {
 namespace {
@@ -17,7 +15,7 @@ constexpr std::array<const char*, kLookCount> kLooks = {"Threads", "Functions", 
 constexpr const char* kKeys =
     "h Help  / Search  Enter Choose  p Pools  S Since start  Space Freeze  q Quit";
 
-// Which of the lines around the rows there is room for.
+// The lines around the rows that there is room for.
 struct Frame {
   explicit Frame(size_t height)
       : title(height >= 3),
@@ -41,9 +39,9 @@ Line title_line(const Status& status, size_t width) {
   if (status.paused) marks += " [paused]";
   if (!status.saving.empty()) marks += " [saving]";
   if (!status.ended.empty()) marks += " [ended]";
-  const std::string text = fmt::format("sampan top  {}  {}  {} Hz  {}", harmless(status.target),
-                                       elapsed(status.elapsed_ns), status.rate_hz,
-                                       reports::plural(status.samples, "sample"));
+  const std::string text =
+      fmt::format("sampan top  {}  {}  {} Hz  {}", harmless(status.target),
+                  elapsed(status.elapsed_ns), status.rate_hz, plural(status.samples, "sample"));
   const size_t room = width - std::min(width, marks.size());
   return {{fit(text, room) + fit(marks, width - room), Emphasis::kTitle}};
 }
@@ -52,9 +50,9 @@ Line summary_line(const Content& content, const Status& status, size_t width) {
   const double cpu = content.span_ns == 0 ? 0
                                           : 100 * static_cast<double>(content.cpu_ns) /
                                                 static_cast<double>(content.span_ns);
-  std::string text = fmt::format("CPU {:.1f} %  {}, {} on CPU  lost {}", cpu,
-                                 reports::plural(content.live, "thread"), content.running,
-                                 status.lost == 0 ? "nothing" : reports::count(status.lost));
+  std::string text =
+      fmt::format("CPU {:.1f} %  {}, {} on CPU  lost {}", cpu, plural(content.live, "thread"),
+                  content.running, status.lost == 0 ? "nothing" : count(status.lost));
   if (!status.waits_known) text += "  waits not sampled";
   if (!status.ended.empty()) {
     text = harmless(status.ended) + "  " + text;
@@ -168,6 +166,34 @@ Picture render_once(const Content& content, const Choices& choices, const Status
     picture.lines.push_back({{row_text(content, choices, status, row, size.width)}});
   }
   return picture;
+}
+
+const std::vector<std::string>& help_lines() {
+  static const std::vector<std::string> kLines = {
+      " 1 2 3 4, Tab    threads, functions, call tree, sandwich",
+      " up down j k     move; PgUp PgDn Home End (g G), too",
+      " Enter           a thread or pool: only that; a function: its sandwich",
+      "                 in the tree: open or close; in the sandwich: go there",
+      " a, Esc          all threads again",
+      " left right      close and open in the tree",
+      " p               threads of a pool in one row (names without their number)",
+      " P T N           sort by CPU or self, by time waited or total, by name",
+      " < > R           sort by the column before, after; the other way round",
+      " / n             search for a name; the next one",
+      " S               since the start, or the last seconds",
+      " c               time on CPU, or waiting too (needs --clock wall)",
+      " i               invert the tree: from where time was spent to the callers",
+      " Space           freeze what is shown; the recording goes on",
+      " z               pause the sampling itself, and resume it",
+      " + -             twice, half the rate",
+      " w               save a recording from now on; w again writes it",
+      " o               write profile.html of all there is, and open it",
+      " h ? F1          this page; any key leaves it",
+      " q F10 Ctrl-C    quit; a command that was started here ends with it",
+      "",
+      " S column: R on CPU, Q queued for a CPU, S waits, X ended, - nothing seen",
+  };
+  return kLines;
 }
 
 }  // namespace sampan::top

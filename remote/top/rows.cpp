@@ -1,10 +1,13 @@
+#include "remote/top/rows.h"
+
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 #include <utility>
 
+#include "profile/flat.h"
 #include "profile/frames.h"
 #include "profile/view.h"
-#include "top/rows.h"
 
 namespace sampan::top {
 namespace {
@@ -12,10 +15,10 @@ namespace {
 using profile::kNone;
 
 constexpr uint64_t kPool = uint64_t{1} << 63;
-// A wait that goes on is written once a second, and so is seen in the second after it.
+// A wait in progress is written once a second, and so is seen in the second after it.
 constexpr uint64_t kRecent = 2'500'000'000;
 
-// The function that a stack ends in; the wait's name where it waits.
+// The leaf function of a stack; the name of the wait if the thread waits.
 std::string leaf_name(const profile::Profile& profile, uint32_t stack) {
   if (stack == kNone) return "";
   std::string name;
@@ -97,7 +100,7 @@ std::vector<ThreadRow> in_pools(std::vector<ThreadRow> threads) {
   return rows;
 }
 
-// Whether `a` comes before `b`: numbers from the largest on.
+// Whether `a` comes before `b`. Numbers are in descending order.
 bool before(const ThreadRow& a, const ThreadRow& b, ThreadSort by) {
   switch (by) {
     case ThreadSort::kTid: return a.tid < b.tid;
@@ -105,6 +108,25 @@ bool before(const ThreadRow& a, const ThreadRow& b, ThreadSort by) {
     case ThreadSort::kCpu: return a.cpu_ns > b.cpu_ns;
     case ThreadSort::kWait: return a.waiting_ns > b.waiting_ns;
     case ThreadSort::kSamples: return a.samples > b.samples;
+  }
+  return false;
+}
+
+using profile::FlatRow;
+
+FunctionRow named_row(const profile::Profile& profile, const FlatRow& row) {
+  FunctionRow result;
+  result.id = result.function = row.function;
+  result.name = profile::function_name(profile, row.function);
+  result.module = profile::module_name(profile, row.module);
+  return result;
+}
+
+bool before(const FunctionRow& a, const FunctionRow& b, FunctionSort by) {
+  switch (by) {
+    case FunctionSort::kSelf: return a.self.ns > b.self.ns;
+    case FunctionSort::kTotal: return a.total.ns > b.total.ns;
+    case FunctionSort::kName: return a.name < b.name;
   }
   return false;
 }
@@ -134,6 +156,31 @@ std::vector<ThreadRow> thread_rows(const History& history, const Choices& choice
   if (choices.pools) rows = in_pools(std::move(rows));
   std::stable_sort(rows.begin(), rows.end(), [&](const ThreadRow& a, const ThreadRow& b) {
     return choices.reversed ? before(b, a, choices.thread_sort) : before(a, b, choices.thread_sort);
+  });
+  return rows;
+}
+
+std::vector<FunctionRow> function_rows(const profile::Profile& profile, const Choices& choices,
+                                       std::span<const profile::WeightedStack> stacks,
+                                       std::span<const profile::WeightedStack> since_start) {
+  std::vector<FunctionRow> rows;
+  std::unordered_map<uint32_t, size_t> row_of;  // by function
+  for (const FlatRow& flat : profile::flat_table(profile, since_start)) {
+    row_of[flat.function] = rows.size();
+    FunctionRow row = named_row(profile, flat);
+    row.start_self = flat.self;
+    row.start_total = flat.total;
+    rows.push_back(std::move(row));
+  }
+  for (const FlatRow& flat : profile::flat_table(profile, stacks)) {
+    const auto found = row_of.find(flat.function);
+    if (found == row_of.end()) continue;  // its stack was forgotten
+    rows[found->second].self = flat.self;
+    rows[found->second].total = flat.total;
+  }
+  std::stable_sort(rows.begin(), rows.end(), [&](const FunctionRow& a, const FunctionRow& b) {
+    return choices.reversed ? before(b, a, choices.function_sort)
+                            : before(a, b, choices.function_sort);
   });
   return rows;
 }

@@ -1,30 +1,29 @@
-// The parts of content.h: rows of threads, of functions, and of trees. Sorted as chosen.
+// Rows of threads, functions and trees, sorted as chosen: the parts of Content.
 #pragma once
 
 #include <span>
 #include <vector>
 
-#include "top/content.h"
+#include "remote/top/content.h"
 
 namespace sampan::top {
 
-// Whether a stack is one of a thread that waits.
+// Whether a stack belongs to a waiting thread.
 bool waits(const profile::Profile& profile, uint32_t stack);
 
-// `weights` by thread and stack, in this order. Threads that have ended are there when they have
-// samples.
+// `weights`: by thread and stack, in this order. Ended threads have a row if they have samples.
 std::vector<ThreadRow> thread_rows(const History& history, const Choices& choices,
                                    std::span<const profile::WeightedStack> weights);
 
-// These by stack, of the scope and since the start.
+// `stacks`, `since_start`: weights by stack in the scope, and since the start.
 std::vector<FunctionRow> function_rows(const profile::Profile& profile, const Choices& choices,
                                        std::span<const profile::WeightedStack> stacks,
                                        std::span<const profile::WeightedStack> since_start);
 
-// The open nodes. Those with at least a twentieth of the whole are open by themselves.
+// The visible nodes. Nodes with at least a twentieth of the whole are open by default.
 std::vector<TreeRow> tree_rows(const profile::Profile& profile, const Choices& choices,
                                std::span<const profile::WeightedStack> stacks);
-// Callers, the nearest last; the function; its callees.
+// The callers, nearest last; the function; its callees.
 std::vector<TreeRow> sandwich_rows(const profile::Profile& profile, const Choices& choices,
                                    std::span<const profile::WeightedStack> stacks);
 

@@ -1,18 +1,19 @@
-#include "top/screen.h"
+#include "remote/top/screen.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/utf8.h"
+#include "profile/profile.h"
 #include "profile/rates.h"
 
 namespace sampan::top {
 namespace {
 
 using profile::kNone;
-using Kind = Wish::Kind;
+using Kind = Request::Kind;
 
-constexpr size_t kLongestTyped = 1000;  // bytes
+constexpr size_t kMaxTyped = 1000;  // bytes
 
 void append_utf8(std::string* text, uint32_t code) {
   if (code < 0x80) {
@@ -34,7 +35,7 @@ void remove_last_character(std::string* text) {
   if (!text->empty()) text->pop_back();
 }
 
-// ASCII letters are the same in both cases.
+// Compares ASCII letters without regard to case.
 bool contains(std::string_view text, std::string_view part) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return std::search(text.begin(), text.end(), part.begin(), part.end(),
@@ -48,7 +49,7 @@ Enum shifted(Enum value, int by, int last) {
 
 }  // namespace
 
-Wish Screen::press(uint32_t key, const History& history) {
+Request Screen::press(uint32_t key, const History& history) {
   status.message.clear();
   if (status.help) {
     status.help = false;
@@ -123,7 +124,7 @@ bool Screen::choose_look(uint32_t key) {
   return true;
 }
 
-// A sandwich is of the function that was selected before.
+// A sandwich shows the function that was selected before.
 void Screen::look_at(Look look) {
   if (look == Look::kSandwich && cursor_.row < content_.size()) {
     if (!content_.functions.empty()) choices.focus = content_.functions[cursor_.row].function;
@@ -213,31 +214,31 @@ void Screen::ask(Asking what, std::string prompt, std::string typed) {
   status.typed = std::move(typed);
 }
 
-Wish Screen::type(uint32_t key) {
-  Wish wish;
+Request Screen::type(uint32_t key) {
+  Request request;
   if (key == kEnter || key == '\r') {
-    finish_typing(&wish);
+    finish_typing(&request);
   } else if (key == kBackspace || key == '\b') {
     remove_last_character(&status.typed);
-    return wish;
-  } else if (key == 21) {  // Ctrl-U, as terminals do
+    return request;
+  } else if (key == 21) {  // Ctrl-U, as in terminals
     status.typed.clear();
-    return wish;
+    return request;
   } else if (key >= ' ' && key < kUp) {
-    if (status.typed.size() < kLongestTyped) append_utf8(&status.typed, key);
-    return wish;
+    if (status.typed.size() < kMaxTyped) append_utf8(&status.typed, key);
+    return request;
   } else if (key != kEscape) {
-    return wish;
+    return request;
   }
   asking_ = Asking::kNothing;
   status.prompt.clear();
-  return wish;
+  return request;
 }
 
-void Screen::finish_typing(Wish* wish) {
+void Screen::finish_typing(Request* request) {
   if (status.typed.empty()) return;
   if (asking_ == Asking::kFile) {
-    *wish = {Kind::kBeginSaving, status.typed};
+    *request = {Kind::kBeginSaving, status.typed};
   } else {
     choices.search = status.typed;
     search_next(true);
@@ -265,7 +266,7 @@ void Screen::refresh(const History& history) {
   const profile::Session& session = history.profile().session;
   status.waits_known = session.clock == "wall";
   const uint32_t rate_hz = profile::rate_range(history.profile()).last_hz;
-  if (rate_hz != 0) status.rate_hz = rate_hz;  // 0: nothing has come yet
+  if (rate_hz != 0) status.rate_hz = rate_hz;  // 0: nothing was received yet
   const size_t count = content_.size();
   for (size_t row = 0; row < count; ++row) {
     if (content_.id(row) != selected_id_) continue;

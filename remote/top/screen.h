@@ -1,17 +1,16 @@
-// What a key does: the state of top between two pictures. No terminal is needed.
+// What keys do: the state of top between two pictures. Independent of a terminal.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
-#include "top/choices.h"
-#include "top/content.h"
-#include "top/render.h"
+#include "remote/top/content.h"
+#include "remote/top/render.h"
 
 namespace sampan::top {
 
-// Characters are themselves; the others are beyond Unicode.
+// Characters stand for themselves; other keys are numbers beyond Unicode.
 enum Key : uint32_t {
   kTab = '\t',
   kEnter = '\n',
@@ -30,15 +29,15 @@ enum Key : uint32_t {
   kF10,
 };
 
-// What a key asks of those who hold the capture.
-struct Wish {
+// A request that a key makes to the owner of the capture.
+struct Request {
   enum class Kind {
     kNothing,
     kQuit,
     kFreeze,       // on or off
-    kPause,        // the sampling, on or off
-    kFaster,       // twice the rate
-    kSlower,       // half of it
+    kPause,        // toggles sampling
+    kFaster,       // double the rate
+    kSlower,       // halve the rate
     kBeginSaving,  // into the file `text`
     kEndSaving,
     kOpenPage,
@@ -49,13 +48,12 @@ struct Wish {
 
 class Screen {
  public:
-  // Before the first key.
+  // Call before the first key.
   Choices choices;
   Status status;
 
-  Wish press(uint32_t key, const History& history);
-  // Computes the rows anew, after a refresh; the selected one stays selected where it is still
-  // there.
+  Request press(uint32_t key, const History& history);
+  // Recomputes the rows after a refresh. The selected row stays selected if it still exists.
   void refresh(const History& history);
   // The picture for a terminal of this size.
   Picture draw(Size size);
@@ -67,8 +65,8 @@ class Screen {
  private:
   enum class Asking { kNothing, kSearch, kFile };
 
-  Wish type(uint32_t key);
-  void finish_typing(Wish* wish);
+  Request type(uint32_t key);
+  void finish_typing(Request* request);
   bool move(uint32_t key);
   bool choose_look(uint32_t key);
   bool sort(uint32_t key);
@@ -81,9 +79,9 @@ class Screen {
 
   Content content_;
   Cursor cursor_;
-  uint64_t selected_id_ = UINT64_MAX;  // none: the row stays, whatever is in it
-  bool centred_ = false;               // the next picture has the selected row in its middle
-  size_t page_ = 1;                    // rows that the last picture had room for
+  uint64_t selected_id_ = UINT64_MAX;  // none: the position stays selected
+  bool centred_ = false;               // the next picture shows the selected row in the middle
+  size_t page_ = 1;                    // rows that fit in the last picture
   Asking asking_ = Asking::kNothing;
 };
 

@@ -1,6 +1,6 @@
-#include "top/terminal.h"
+#include "remote/top/terminal.h"
 
-// Wide characters, and no macros with names like "timeout".
+// Enables wide characters, and disables macros with names like "timeout".
 #define NCURSES_WIDECHAR 1
 #define NCURSES_NOMACROS 1
 #include <curses.h>
@@ -20,7 +20,7 @@
 #undef columns
 
 #include "base/error.h"
-#include "top/screen.h"
+#include "remote/top/screen.h"
 
 namespace sampan::top {
 namespace {
@@ -29,16 +29,16 @@ constexpr int kCrashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SI
 constexpr short kWarningPair = 1;
 constexpr size_t kStackSize = 64 << 10;
 
-// What a crash needs, ready made: nothing may be looked up then.
-struct Rescue {
+// What the signal handler needs, prepared: it must not look anything up.
+struct SignalState {
   termios before;
   char sequence[256];
   size_t size;
   alignas(16) char stack[kStackSize];
 };
-Rescue rescue;
+SignalState rescue;
 
-// Async-signal-safe. The signal comes again when this has returned, and then kills.
+// Async-signal-safe. When it returns, the signal is raised again and kills the process.
 void restore_and_die(int number) {
   ssize_t ignored = write(STDOUT_FILENO, rescue.sequence, rescue.size);
   static_cast<void>(ignored);
@@ -46,7 +46,7 @@ void restore_and_die(int number) {
   raise(number);
 }
 
-// A capability of terminfo without its padding ("$<5>"), or "".
+// A terminfo capability without its padding ("$<5>"), or "".
 std::string capability(const char* name) {
   const char* const value = tigetstr(name);
   if (value == nullptr || value == reinterpret_cast<char*>(-1)) return "";
@@ -162,7 +162,7 @@ void Terminal::draw(const Picture& picture) {
     wmove(stdscr, static_cast<int>(y), 0);
     for (const Piece& piece : picture.lines[y]) {
       attrset(static_cast<int>(attributes(piece.emphasis, colours_)));
-      waddstr(stdscr, piece.text.c_str());  // what does not fit is cut
+      waddstr(stdscr, piece.text.c_str());  // text that does not fit is cut off
     }
   }
   attrset(A_NORMAL);

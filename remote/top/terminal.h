@@ -1,19 +1,18 @@
-// The terminal: full screen while this object lives, and as it was before when it has gone, also
-// when sampan crashes meanwhile.
+// The terminal: full screen during the lifetime of this object, and restored afterwards, also if
+// sampan crashes.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
-#include "top/picture.h"
-#include "top/render.h"
+#include "remote/top/render.h"
 
 namespace sampan::top {
 
 class Terminal {
  public:
-  // Throws Error where stdin and stdout are no terminal, or one that cannot move its cursor. There
-  // may be one at a time.
+  // Throws Error if stdin and stdout are not a terminal, or it cannot move its cursor. Only one
+  // object may exist at a time.
   Terminal();
   ~Terminal();
   Terminal(const Terminal&) = delete;
@@ -21,10 +20,9 @@ class Terminal {
 
   Size size() const;
   void draw(const Picture& picture);
-  // The next key that was typed (screen.h), 0 for a new size of the terminal; nothing when there
-  // is none yet.
+  // The next key (screen.h); 0 if the terminal was resized; none if no key was pressed.
   std::optional<uint32_t> key();
-  // Nobody is at the other end any more.
+  // The other end of the terminal was closed.
   bool hung_up() const { return hung_up_; }
 
  private:

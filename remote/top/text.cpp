@@ -1,4 +1,4 @@
-#include "top/text.h"
+#include "remote/top/text.h"
 
 #include <langinfo.h>
 #include <wchar.h>
@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/text/function_name.h"
 #include "base/utf8.h"
-#include "reports/short_name.h"
-#include "reports/shorten.h"
 
 namespace sampan::top {
 namespace {
@@ -19,7 +18,7 @@ bool knows_utf8() {
   return std::string_view(nl_langinfo(CODESET)) == "UTF-8";
 }
 
-// Of a valid sequence.
+// The code point of a valid sequence.
 wchar_t code_point(std::string_view bytes) {
   const auto first = static_cast<uint8_t>(bytes[0]);
   if (bytes.size() == 1) return first;
@@ -28,7 +27,7 @@ wchar_t code_point(std::string_view bytes) {
   return static_cast<wchar_t>(code);
 }
 
-// Calls visit(sequence, cells) until it says false.
+// Calls visit(sequence, cells) until it returns false.
 template <typename Visit>
 void for_each_character(std::string_view text, Visit&& visit) {
   while (!text.empty()) {
@@ -97,9 +96,9 @@ std::string last_cells(std::string_view text, size_t width) {
 }
 
 std::string fit_name(std::string_view name, size_t width) {
-  const std::string clean = harmless(reports::short_name(name));
+  const std::string clean = harmless(sampan::short_name(name));
   if (cells(clean) <= width) return clean;
-  const std::string text = harmless(reports::shorten(clean, width));
+  const std::string text = harmless(sampan::shorten(clean, width));
   return cells(text) <= width ? text : fit(text, width);
 }
 

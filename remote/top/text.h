@@ -1,7 +1,7 @@
-// Text in cells of a terminal: names that a program chose are made harmless, and fit.
+// Text in terminal cells: makes untrusted names harmless, and fits them into columns.
 //
-// A terminal that knows no UTF-8 gets ASCII. Widths are those of the C library's wcwidth(), by the
-// locale that the program has set.
+// On a terminal without UTF-8 the text is ASCII. Widths are those of the C library's wcwidth() in
+// the program's locale.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,20 @@
 
 namespace sampan::top {
 
-// Control characters, bytes that are no UTF-8, and characters that take no cell (they may turn
-// the direction of writing around) become "?".
+// Control characters, invalid UTF-8 and characters without a width (some reverse the direction of
+// writing) become "?".
 std::string harmless(std::string_view text);
 
-// Cells that a harmless text takes.
+// The width of a harmless text in cells.
 size_t cells(std::string_view text);
-// Exactly `width` cells of a harmless text: cut, or with spaces behind it.
+// A harmless text cut or padded to exactly `width` cells.
 std::string fit(std::string_view text, size_t width);
-// The same with spaces in front.
+// The same, padded on the left.
 std::string fit_right(std::string_view text, size_t width);
-// The end of it, at most `width` cells.
+// The end of a text, at most `width` cells.
 std::string last_cells(std::string_view text, size_t width);
-// The short form of a function's name (reports/short_name.h) in at most `width` cells, what tells
-// least cut first.
+// The short form of a function's name (reports/short_name.h) in at most `width` cells, cutting the
+// most distinctive part last.
 std::string fit_name(std::string_view name, size_t width);
 
 }  // namespace sampan::top

@@ -3,7 +3,7 @@
 #include "profile/call_tree.h"
 #include "profile/flat.h"
 #include "profile/frames.h"
-#include "top/rows.h"
+#include "remote/top/rows.h"
 
 namespace sampan::top {
 namespace {
@@ -12,12 +12,12 @@ using profile::CallTree;
 using profile::kNone;
 using Part = TreeRow::Part;
 
-// Nodes with at least this share of the whole are open by themselves.
-constexpr uint64_t kOpenShare = 20;  // a twentieth
-constexpr size_t kMostRows = 10'000;
-constexpr unsigned kDeepest = 500;
+// Nodes with at least a twentieth of the whole are open by default.
+constexpr uint64_t kOpenShare = 20;
+constexpr size_t kMaxRows = 10'000;
+constexpr unsigned kMaxDepth = 500;
 
-// Which node it is, at every refresh: by the functions on the way to it.
+// Identifies a node in all refreshes by the functions on the way to it.
 uint64_t node_id(uint64_t parent, uint32_t function) {
   uint64_t hash = parent ^ (uint64_t{function} + 0x9e3779b97f4a7c15);
   hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccd;
@@ -50,11 +50,11 @@ struct Walk {
     return row;
   }
 
-  // Where a branch does not fork, it stays in one column.
+  // A branch that does not fork stays in one column.
   void below(uint32_t node, uint64_t id, unsigned depth, Part part, unsigned level = 0) const {
     if (tree.children(node).size() > 1) ++depth;
     for (const uint32_t child : tree.children(node)) {
-      if (rows->size() >= kMostRows || level > kDeepest) return;
+      if (rows->size() >= kMaxRows || level > kMaxDepth) return;
       const uint64_t child_id = node_id(id, tree[child].function);
       rows->push_back(row_of(child, child_id, depth, part));
       if (rows->back().is_open) below(child, child_id, depth, part, level + 1);
@@ -88,7 +88,7 @@ std::vector<TreeRow> sandwich_rows(const profile::Profile& profile, const Choice
   middle.part = Part::kFunction;
   middle.function = focus;
   middle.name = profile::function_name(profile, focus);
-  for (const uint32_t node : callers.children(0)) {  // one, or none
+  for (const uint32_t node : callers.children(0)) {  // at most one
     middle.total = callers[node].total;
     Walk{profile, choices, callers, middle.total.ns, &rows}.below(node, 2, 1, Part::kCaller);
   }

@@ -1,8 +1,10 @@
-#include "sampler/control_socket.h"
+#include "sampler/control/control_socket.h"
 
 #include <fmt/core.h>
+#include <signal.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -11,16 +13,22 @@
 #include <charconv>
 #include <cstddef>
 #include <cstring>
+#include <fstream>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
-#include "sampler/control_token.h"
+#include "base/file_descriptor.h"
+#include "base/token_file.h"
 
 namespace sampan::sampler {
 namespace {
 
+constexpr std::string_view kControlPrefix = "sampan-ctl-";
+constexpr size_t kMaxControlMessage = 8192;
 constexpr int kBacklog = 16;
-constexpr size_t kMaxGuests = 16;  // who connects and says nothing keeps out nobody else
+constexpr size_t kMaxGuests = 16;  // bounds those that connect and say nothing
 
 std::string random_name() {
   uint64_t random = 0;
@@ -30,8 +38,8 @@ std::string random_name() {
   return fmt::format("{}{:016x}", kControlPrefix, random);
 }
 
-// Up to the next space, which is taken away too.
-std::string_view take_word(std::string_view& text) {
+// Removes the word up to the next space, and the space.
+std::string_view next_word(std::string_view& text) {
   const std::string_view word = text.substr(0, text.find(' '));
   text.remove_prefix(std::min(text.size(), word.size() + 1));
   return word;
@@ -51,6 +59,50 @@ bool is_trusted(int connection) {
   socklen_t size = sizeof who;
   return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 &&
          (who.uid == geteuid() || who.uid == 0);
+}
+
+constexpr timeval kTimeout{.tv_sec = 10, .tv_usec = 0};  // a recorder may be busy
+constexpr std::string_view kDone = "done ";
+constexpr std::string_view kRefused = "refused ";
+
+// The last word of a line; '@' stands for the zero byte of an abstract name.
+std::vector<std::string> recorders() {
+  std::vector<std::string> names;
+  std::ifstream file("/proc/net/unix");
+  const std::string mark = fmt::format(" @{}", kControlPrefix);
+  for (std::string line; std::getline(file, line);) {
+    const size_t place = line.find(mark);
+    if (place == std::string::npos) continue;
+    const std::string name = line.substr(place + 2);
+    // A connection has the name of the socket that it came through.
+    if (names.empty() || names.back() != name) names.push_back(name);
+  }
+  return names;
+}
+
+// Nothing when nobody listens, or a user who must not see the token.
+std::optional<std::string> ask(const std::string& name, const std::string& request) {
+  const FileDescriptor connection(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  if (!connection || name.size() + 1 > sizeof address.sun_path) return std::nullopt;
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  setsockopt(connection.get(), SOL_SOCKET, SO_RCVTIMEO, &kTimeout, sizeof kTimeout);
+  setsockopt(connection.get(), SOL_SOCKET, SO_SNDTIMEO, &kTimeout, sizeof kTimeout);
+  ucred who{};
+  socklen_t who_size = sizeof who;
+  if (connect(connection.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &who, &who_size) != 0 ||
+      (who.uid != geteuid() && who.uid != 0 && geteuid() != 0) ||
+      send(connection.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) {
+    return std::nullopt;
+  }
+  std::string reply(kMaxControlMessage, '\0');
+  const ssize_t received = recv(connection.get(), reply.data(), reply.size(), 0);
+  if (received <= 0) return std::nullopt;
+  reply.resize(static_cast<size_t>(received));
+  return reply;
 }
 
 }  // namespace
@@ -104,9 +156,9 @@ void ControlSocket::answer(int connection) {
 }
 
 std::string ControlSocket::reply_to(std::string_view request) {
-  const std::string_view command = take_word(request);
-  const std::string_view argument = command == "rate" ? take_word(request) : "";
-  const std::string_view digits = take_word(request);
+  const std::string_view command = next_word(request);
+  const std::string_view argument = command == "rate" ? next_word(request) : "";
+  const std::string_view digits = next_word(request);
   pid_t pid = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), pid);
   if (pid != getpid() && !controlled_.records(pid)) return "other";
@@ -139,6 +191,22 @@ std::string ControlSocket::perform(std::string_view command, std::string_view ar
   if (command != "pause" && command != "resume") throw Error("unknown command '{}'", command);
   controlled_.set_paused(command == "pause");
   return command == "pause" ? "sampling is paused" : "sampling goes on";
+}
+
+std::string control(pid_t pid, std::string_view command, std::string_view token) {
+  const std::string request = fmt::format("{} {} {}", command, pid, token);
+  for (const std::string& name : recorders()) {
+    const std::optional<std::string> reply = ask(name, request);
+    if (reply && reply->starts_with(kDone)) return reply->substr(kDone.size());
+    if (reply && reply->starts_with(kRefused)) {
+      throw Error("process {}: {}", pid, reply->substr(kRefused.size()));
+    }
+  }
+  if (kill(pid, 0) != 0 && errno == ESRCH) throw Error("there is no process {}", pid);
+  throw Error(
+      "process {} is not being recorded by a sampan of yours. One in another network namespace, as "
+      "containers have, is reached from there only",
+      pid);
 }
 
 }  // namespace sampan::sampler

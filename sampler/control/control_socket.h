@@ -1,13 +1,13 @@
 // How `sampan ctl` reaches a recorder (run, attach, collect): an abstract SOCK_SEQPACKET socket,
 // "sampan-ctl-" and random digits, that /proc/net/unix lists. One message goes each way.
 //
-//   there  "COMMAND PID TOKEN", COMMAND one of status, pause, resume, "rate HZ", flush, and sync,
-//          which is flush without going on in another file; TOKEN may be empty
-//          TEXT of sync is the path of the file, of the others a sentence
-//   back   "done TEXT", "other": the process is not among ours, or "refused SENTENCE"
+//   request  "COMMAND PID TOKEN". COMMAND is status, pause, resume, "rate HZ", flush, or sync: a
+//            flush that begins no other file. TOKEN may be empty.
+//   answer   "done TEXT": TEXT of sync is the path of the file, that of others a sentence;
+//            "other": the process is not one of ours; or "refused SENTENCE".
 //
-// The kernel says who asks: our own user or root, or nobody. Where a token is asked for, it must be
-// the same.
+// Only our own user and root are served; the kernel says who asks. If the recorder has a token,
+// that of the request must be the same.
 #pragma once
 
 #include <sys/types.h>
@@ -17,30 +17,26 @@
 #include <string>
 #include <string_view>
 
-#include "sampler/event_loop.h"
-#include "sampler/file_descriptor.h"
+#include "base/event_loop.h"
+#include "base/file_descriptor.h"
 
 namespace sampan::sampler {
 
-inline constexpr std::string_view kControlPrefix = "sampan-ctl-";
-inline constexpr size_t kMaxControlMessage = 8192;
-
-// What a recorder does for `ctl`. Errors that are thrown go to the person who asked.
+// What a recorder does for `ctl`. Errors that are thrown go to the user who asked.
 struct Controlled {
-  std::function<bool(pid_t)> records;    // the process is one of the session
+  std::function<bool(pid_t)> records;    // whether the process is one of the session
   std::function<void(bool)> set_paused;  // sampling, of all its processes
   std::function<void(uint32_t)> set_rate;
   std::function<std::string()> status;  // rate and cost, as a sentence
-  // What was recorded so far is in the file then whose path is returned. Of a recording of several
-  // files it is complete, and the next one begun.
+  // Writes what was recorded so far; returns the path of the file that has it. When the recording
+  // is one of several files, that file is complete, and the next one begun.
   std::function<std::string()> flush;
-  std::function<std::string()> sync;  // the same of the file that goes on
+  std::function<std::string()> sync;  // the same, without ending the file
 };
 
 class ControlSocket {
  public:
-  // Listens from now on, until it is destroyed. `token`: empty when none is asked for. Throws
-  // Error.
+  // Listens from now on, until it is destroyed. No token is needed if `token` is empty. Throws Error.
   ControlSocket(EventLoop& loop, Controlled controlled, std::string token);
   ~ControlSocket();
   ControlSocket(const ControlSocket&) = delete;
@@ -58,5 +54,9 @@ class ControlSocket {
   FileDescriptor socket_;
   std::map<int, FileDescriptor> guests_;  // connected, silent so far
 };
+
+// Asks the recorder of the process `pid`, or the recorder that is this process. Returns what it has
+// done, as a sentence. Throws Error when there is no recorder, or when it refuses.
+std::string control(pid_t pid, std::string_view command, std::string_view token);
 
 }  // namespace sampan::sampler

@@ -1,11 +1,10 @@
-// What `sampan doctor` finds out about the engines: each thing is tried, on a child of our own or
-// on the process in question, and given back at once.
+// What `sampan doctor` finds out about the engines. Each thing is tried, on a child of our own or
+// on the process in question, and released at once.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/perf_event.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,39 +14,40 @@
 #include <cstring>
 #include <functional>
 
-#include "attach/kernel_limits.h"
-#include "attach/memory_map.h"
-#include "attach/permission.h"
-#include "attach/proc_task.h"
-#include "attach/proc_text.h"
-#include "attach/remote_timers.h"
-#include "sampler/file_descriptor.h"
+#include "base/file_descriptor.h"
+#include "sampler/inspect/permission.h"
+#include "sampler/process/kernel_limits.h"
+#include "sampler/process/memory_map.h"
+#include "sampler/process/proc_task.h"
+#include "sampler/process/proc_text.h"
+#include "sampler/process/remote_memory.h"
+#include "sampler/ptrace/remote_timers.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
-// A child that waits to be looked at.
-class Patient {
+// A child that waits, to try things on.
+class ChildProcess {
  public:
-  Patient() : pid_(fork()) {
+  ChildProcess() : pid_(fork()) {
     if (pid_ != 0) return;
     pause();
     _exit(0);
   }
-  ~Patient() {
+  ~ChildProcess() {
     if (pid_ <= 0) return;
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
   }
-  Patient(const Patient&) = delete;
+  ChildProcess(const ChildProcess&) = delete;
   pid_t pid() const { return pid_; }
 
  private:
   pid_t pid_;
 };
 
-// The errno of PTRACE_SEIZE. In a process of its own: when that ends, the kernel lets go of what it
-// traced, without stopping it.
+// The errno of PTRACE_SEIZE, called in a process of its own: when that ends, the kernel releases
+// what it traced without stopping it.
 int try_ptrace(pid_t pid) {
   const pid_t tracer = fork();
   if (tracer == 0) _exit(ptrace(PTRACE_SEIZE, pid, 0, 0) == 0 ? 0 : errno);
@@ -65,19 +65,19 @@ int try_perf(pid_t pid, bool kernel) {
   attributes.disabled = 1;
   attributes.exclude_kernel = !kernel;
   attributes.exclude_hv = 1;
-  const sampler::FileDescriptor event(static_cast<int>(
+  const FileDescriptor event(static_cast<int>(
       syscall(SYS_perf_event_open, &attributes, pid, -1, -1, PERF_FLAG_FD_CLOEXEC)));
   return event ? 0 : errno;
 }
 
-Finding refusal(std::string subject, EngineKind engine, pid_t pid, int error) {
+Finding refusal(std::string subject, int error, std::string why) {
   return {false, std::move(subject), fmt::format("refused: {}", std::strerror(error)),
-          why_refused(engine, pid, error)};
+          std::move(why)};
 }
 
 Finding perf_finding(pid_t pid) {
   if (const int error = try_perf(pid, false)) {
-    return refusal("perf engine", EngineKind::kPerf, pid, error);
+    return refusal("perf engine", error, why_perf_refused(pid, error));
   }
   const bool kernel = try_perf(pid, true) == 0;
   return {true, "perf engine",
@@ -88,8 +88,8 @@ Finding perf_finding(pid_t pid) {
 
 std::vector<Finding> ptrace_findings(pid_t pid, bool ours) {
   if (const int error = try_ptrace(pid)) {
-    return {refusal("ptrace engine", EngineKind::kPtrace, pid, error),
-            refusal("poll engine", EngineKind::kPoll, pid, error)};
+    const std::string why = why_ptrace_refused(pid, error);
+    return {refusal("ptrace engine", error, why), refusal("poll engine", error, why)};
   }
   const std::string poll = "permitted; stops threads that run";
   const RemoteTimers timers(pid, 10'000'000);
@@ -107,15 +107,13 @@ std::vector<Finding> ptrace_findings(pid_t pid, bool ours) {
 Finding memory_finding(pid_t pid) {
   const std::vector<MappedRange> map = read_memory_map(pid);
   char byte = 0;
-  iovec here{&byte, 1};
   for (const MappedRange& range : map) {
-    iovec there{reinterpret_cast<void*>(range.start), 1};
-    if (process_vm_readv(pid, &here, 1, &there, 1, 0) == 1) {
+    if (read_process(pid, range.start, &byte, 1) == 1) {
       return {true, "waiting threads", "can be read (--clock wall, dump)", ""};
     }
   }
   return {false, "waiting threads", "cannot be read (--clock wall, dump)",
-          why_refused(EngineKind::kPtrace, pid, map.empty() ? EACCES : EPERM)};
+          why_ptrace_refused(pid, map.empty() ? EACCES : EPERM)};
 }
 
 // The loader exports _dl_find_object since glibc 2.35: the shim's walker needs no list of modules.
@@ -171,9 +169,9 @@ Finding pending_finding(pid_t pid) {
 }  // namespace
 
 std::vector<Finding> examine(std::optional<pid_t> pid) {
-  std::optional<Patient> patient;
-  if (!pid) patient.emplace();
-  const pid_t subject = pid ? *pid : patient->pid();
+  std::optional<ChildProcess> child;
+  if (!pid) child.emplace();
+  const pid_t subject = pid ? *pid : child->pid();
   std::vector<Finding> findings = {perf_finding(subject)};
   for (Finding& finding : ptrace_findings(subject, !pid)) findings.push_back(std::move(finding));
   findings.push_back(memory_finding(subject));
@@ -185,4 +183,4 @@ std::vector<Finding> examine(std::optional<pid_t> pid) {
   return findings;
 }
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

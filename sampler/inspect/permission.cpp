@@ -1,4 +1,4 @@
-#include "attach/permission.h"
+#include "sampler/inspect/permission.h"
 
 #include <dirent.h>
 #include <fmt/format.h>
@@ -11,15 +11,15 @@
 #include <cstring>
 #include <string_view>
 
-#include "attach/kernel_limits.h"
-#include "attach/proc_task.h"
-#include "attach/proc_text.h"
-#include "sampler/program.h"
+#include "base/error.h"
+#include "sampler/process/kernel_limits.h"
+#include "sampler/process/proc_task.h"
+#include "sampler/process/proc_text.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
-// What /proc/PID/status says about who a process is, and what it may do.
+// The user and the rights of a process, from /proc/PID/status.
 struct Identity {
   pid_t thread_group = 0;
   uint64_t user = 0;          // effective
@@ -45,13 +45,13 @@ std::string named(pid_t pid) {
   return name ? fmt::format("process {} ({})", pid, *name) : fmt::format("process {}", pid);
 }
 
-// The kernel gives the files of a process that is not dumpable to root, whoever runs it (proc(5)).
+// Root owns the /proc files of a process that is not dumpable (proc(5)).
 bool is_dumpable(pid_t pid, uint64_t user) {
   struct stat file;
   return stat(fmt::format("/proc/{}/environ", pid).c_str(), &file) != 0 || file.st_uid == user;
 }
 
-// e_ident[EI_CLASS] of the program's file; false where it may not be read.
+// e_ident[EI_CLASS] of the program's file; false if that may not be read.
 bool is_32_bit(pid_t pid) {
   char start[5];
   const auto ident = read_start(fmt::format("/proc/{}/exe", pid).c_str(), start);
@@ -98,56 +98,9 @@ std::string access_rule(const std::string& target, pid_t pid, bool attaching) {
   return "";
 }
 
-std::string why_perf_refused(const std::string& target, pid_t pid, int error) {
-  if (error == ENOSYS) return "perf_event_open is not part of this kernel, or a filter hides it";
-  if (error == EMFILE || error == ENFILE) {
-    return fmt::format(
-        "{} has more threads than sampan may have open files: raise the limit (ulimit -n)", target);
-  }
-  if (error != EPERM && error != EACCES) {
-    return fmt::format("perf_event_open for {}: {}", target, std::strerror(error));
-  }
-  if (std::string rule = access_rule(target, pid, false); !rule.empty()) return rule;
-  const int paranoid = perf_event_paranoid().value_or(2);
-  if (paranoid > 2 && !has_capability(Capability::kPerfmon)) {
-    return fmt::format(
-        "kernel.perf_event_paranoid is {}, which keeps perf_event_open from ordinary users: run "
-        "sampan as root, or set it to 2 with sysctl",
-        paranoid);
-  }
-  if (under_seccomp_filter()) {
-    return "sampan itself runs under a seccomp filter (a container's, or a service's) that refuses "
-           "perf_event_open: allow it there, or use another engine";
-  }
-  return fmt::format(
-      "perf_event_open for {}: {}: a security module (SELinux, AppArmor) may be the reason", target,
-      std::strerror(error));
-}
-
-std::string why_ptrace_refused(const std::string& target, pid_t pid, int error) {
-  if (error == ENOSYS) return "ptrace is not part of this kernel, or a filter hides it";
-  if (error != EPERM && error != EACCES) {
-    return fmt::format("ptrace of {}: {}", target, std::strerror(error));
-  }
-  const auto status = process_status(pid);
-  if (status && status->tracer_pid != 0) {
-    return fmt::format(
-        "{} is being traced by {}, and there can be only one tracer: end that one, or use the perf "
-        "engine, which traces nothing",
-        target, named(status->tracer_pid));
-  }
-  if (std::string rule = access_rule(target, pid, true); !rule.empty()) return rule;
-  if (under_seccomp_filter()) {
-    return "sampan itself runs under a seccomp filter (a container's, or a service's) that refuses "
-           "ptrace: allow it there";
-  }
-  return fmt::format("ptrace of {}: {}: a security module (SELinux, AppArmor) may be the reason",
-                     target, std::strerror(error));
-}
-
 bool is_called(pid_t pid, const std::string& name) {
   if (thread_name(pid, pid) == name) return true;
-  const std::string path = sampler::executable_of(pid);
+  const std::string path = executable_of(pid);
   return path.substr(path.rfind('/') + 1) == name;
 }
 
@@ -196,11 +149,59 @@ std::string why_not_profilable(pid_t pid) {
   return "";
 }
 
-std::string why_refused(EngineKind engine, pid_t pid, int error) {
+std::string why_perf_refused(pid_t pid, int error) {
   const std::string target = named(pid);
   if (error == ESRCH) return fmt::format("{} has ended", target);
-  return engine == EngineKind::kPerf ? why_perf_refused(target, pid, error)
-                                     : why_ptrace_refused(target, pid, error);
+  if (error == ENOSYS) return "perf_event_open is not part of this kernel, or a filter hides it";
+  if (error == EMFILE || error == ENFILE) {
+    return fmt::format(
+        "{} has more threads than sampan may have open files: raise the limit (ulimit -n)", target);
+  }
+  if (error != EPERM && error != EACCES) {
+    return fmt::format("perf_event_open for {}: {}", target, std::strerror(error));
+  }
+  if (std::string rule = access_rule(target, pid, false); !rule.empty()) return rule;
+  const int paranoid = perf_event_paranoid().value_or(2);
+  if (paranoid > 2 && !has_capability(Capability::kPerfmon)) {
+    return fmt::format(
+        "kernel.perf_event_paranoid is {}, which keeps perf_event_open from ordinary users: run "
+        "sampan as root, or set it to 2 with sysctl",
+        paranoid);
+  }
+  if (under_seccomp_filter()) {
+    return "sampan itself runs under a seccomp filter (a container's, or a service's) that refuses "
+           "perf_event_open: allow it there, or use another engine";
+  }
+  return fmt::format(
+      "perf_event_open for {}: {}: a security module (SELinux, AppArmor) may be the reason", target,
+      std::strerror(error));
+}
+
+std::string why_ptrace_refused(pid_t pid, int error) {
+  const std::string target = named(pid);
+  if (error == ESRCH) return fmt::format("{} has ended", target);
+  if (error == ENOSYS) return "ptrace is not part of this kernel, or a filter hides it";
+  if (error == EAGAIN) {
+    return "the tracer gets no timer: sampan's user has used up its pending signals and timers: "
+           "raise the limit (ulimit -i)";
+  }
+  if (error != EPERM && error != EACCES) {
+    return fmt::format("ptrace of {}: {}", target, std::strerror(error));
+  }
+  const auto status = process_status(pid);
+  if (status && status->tracer_pid != 0) {
+    return fmt::format(
+        "{} is being traced by {}, and there can be only one tracer: end that one, or use the perf "
+        "engine, which traces nothing",
+        target, named(status->tracer_pid));
+  }
+  if (std::string rule = access_rule(target, pid, true); !rule.empty()) return rule;
+  if (under_seccomp_filter()) {
+    return "sampan itself runs under a seccomp filter (a container's, or a service's) that refuses "
+           "ptrace: allow it there";
+  }
+  return fmt::format("ptrace of {}: {}: a security module (SELinux, AppArmor) may be the reason",
+                     target, std::strerror(error));
 }
 
 pid_t find_process(const std::string& pid_or_name) {
@@ -225,4 +226,4 @@ pid_t find_process(const std::string& pid_or_name) {
               list);
 }
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

@@ -1,5 +1,5 @@
-// What this machine permits of looking into other processes, and why it does not: rules of the
-// kernel (perf_event_open(2), ptrace(2) "Ptrace access mode checking", yama) in sentences.
+// Whether this machine permits us to look into other processes, and why not: the kernel's rules
+// (perf_event_open(2), ptrace(2) "Ptrace access mode checking", yama) as sentences.
 #pragma once
 
 #include <sys/types.h>
@@ -8,17 +8,16 @@
 #include <string>
 #include <vector>
 
-#include "attach/engine.h"
-
-namespace sampan::attach {
+namespace sampan::sampler {
 
 // Why `pid` cannot be profiled by any engine, and what to do: no such process, a zombie, a kernel
-// thread, ourselves. Empty when nothing speaks against trying.
+// thread, ourselves. Empty when it can be tried.
 std::string why_not_profilable(pid_t pid);
 
-// Why the kernel refused this engine for `pid` with `error`: which rule, with its value, and what
-// to do about it. Never empty.
-std::string why_refused(EngineKind engine, pid_t pid, int error);
+// Why the kernel refused perf_event_open, or ptrace, for `pid` with `error`: which rule, with its
+// value, and what to do about it. Never empty.
+std::string why_perf_refused(pid_t pid, int error);
+std::string why_ptrace_refused(pid_t pid, int error);
 
 // One line of `sampan doctor`.
 struct Finding {
@@ -27,11 +26,11 @@ struct Finding {
   std::string verdict;  // "permitted, up to 4,000 Hz"
   std::string advice;   // "" when good
 };
-// By trying each thing on a process of our own, and, where one is given, on `pid`.
+// Tries each thing on a process of our own, and on `pid` if there is one.
 std::vector<Finding> examine(std::optional<pid_t> pid);
 
-// The process that a person means by "1234" or by a program's name. Throws Error when there is none
-// of that name, or more than one (they are listed).
+// The process with the pid "1234", or with a program's name. Throws Error when there is none of
+// that name, or more than one, which it lists.
 pid_t find_process(const std::string& pid_or_name);
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

@@ -1,4 +1,4 @@
-#include "attach/snapshot.h"
+#include "sampler/inspect/snapshot.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,25 +11,25 @@
 #include <cstring>
 #include <thread>
 
-#include "attach/frameless_leaf.h"
-#include "attach/memory_map.h"
-#include "attach/permission.h"
-#include "attach/process_modules.h"
-#include "attach/remote_walker.h"
-#include "attach/stopped_thread.h"
 #include "base/clock.h"
-#include "sampler/file_descriptor.h"
+#include "base/file_descriptor.h"
+#include "sampler/inspect/permission.h"
+#include "sampler/process/memory_map.h"
+#include "sampler/process/process_modules.h"
+#include "sampler/process/remote_walker.h"
+#include "sampler/ptrace/stopped_thread.h"
+#include "sampler/recorder/source.h"
 #include "wire/record.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
 constexpr size_t kUnknownStack = size_t{64} << 10;
-// Of a thread that waits, what lies beyond is read when it is needed.
+// For a thread that waits; what lies beyond is read when it is needed.
 constexpr size_t kCopiedWaiting = size_t{256} << 10;
 constexpr size_t kCopiedRunning = size_t{1} << 20;
 constexpr int kHighestPriority = -20;
-constexpr int kAttempts = 20;  // to meet a thread that wakes up and goes to sleep all the time
+constexpr int kAttempts = 20;  // for a thread that keeps waking up and going to sleep
 
 class SnapshotTaker {
  public:
@@ -51,7 +51,7 @@ class SnapshotTaker {
   bool look_at_running(ThreadSnapshot& thread);
   std::string why_not_stopped(int error) const;
   void keep(ThreadSnapshot& thread, const unwind::WalkResult& result) const;
-  size_t stack_size(uint64_t sp, size_t most) const;
+  size_t stack_size(Avma sp, size_t most) const;
 
   pid_t pid_;
   ProcessModules modules_;
@@ -83,7 +83,7 @@ Snapshot SnapshotTaker::take(const std::function<bool(pid_t, const std::string&)
   sigaddset(&child, SIGCHLD);
   pthread_sigmask(SIG_BLOCK, &child, &before);
   std::thread looker([&] {
-    // Where that is permitted: while somebody stands still for us, we should not wait for a CPU.
+    // If that is permitted: while a thread is stopped for us, we should not wait for a CPU.
     setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kHighestPriority);
     for (ThreadSnapshot& thread : snapshot.threads) {
       if (thread.wanted) look_well(thread, snapshot);
@@ -98,8 +98,8 @@ Snapshot SnapshotTaker::take(const std::function<bool(pid_t, const std::string&)
 void SnapshotTaker::find_modules(Snapshot& snapshot) {
   ProcessModules::Changes changes = modules_.refresh(0);
   const auto append = [](auto& to, auto& from) { to.insert(to.end(), from.begin(), from.end()); };
-  for (const sampler::ModuleUnloadRecord& gone : changes.unloaded) {
-    std::erase_if(snapshot.modules, [&gone](const sampler::ModuleLoadRecord& module) {
+  for (const ModuleUnloadRecord& gone : changes.unloaded) {
+    std::erase_if(snapshot.modules, [&gone](const ModuleLoadRecord& module) {
       return module.bias == gone.bias && module.start_avma == gone.start_avma;
     });
   }
@@ -120,13 +120,13 @@ void SnapshotTaker::look_well(ThreadSnapshot& thread, Snapshot& snapshot) {
 }
 
 void SnapshotTaker::check_permission() const {
-  const sampler::FileDescriptor file(
+  const FileDescriptor file(
       open(fmt::format("/proc/{}/syscall", pid_).c_str(), O_RDONLY | O_CLOEXEC));
   char byte;
   const bool opened = static_cast<bool>(file);
   if (opened && read(file.get(), &byte, 1) >= 0 && !map_.empty()) return;
   const int error = opened && !map_.empty() ? errno : EPERM;
-  throw Refused(error, "{}", why_refused(EngineKind::kPtrace, pid_, error));
+  throw Refused(error, "{}", why_ptrace_refused(pid_, error));
 }
 
 void SnapshotTaker::look(ThreadSnapshot& thread) {
@@ -143,7 +143,7 @@ void SnapshotTaker::look(ThreadSnapshot& thread) {
   thread.problem = "it goes to sleep and wakes up too often to be met";
 }
 
-// What is read of a thread counts only when it has not run meanwhile.
+// What was read of a thread counts only if it has not run meanwhile.
 bool SnapshotTaker::look_at_waiting(ThreadSnapshot& thread) {
   const std::optional<RunTimes> before = run_times(pid_, thread.tid);
   const std::optional<BlockedCall> call = blocked_call(pid_, thread.tid);
@@ -157,7 +157,7 @@ bool SnapshotTaker::look_at_waiting(ThreadSnapshot& thread) {
 }
 
 std::string SnapshotTaker::why_not_stopped(int error) const {
-  if (error == EPERM) return why_refused(EngineKind::kPtrace, pid_, EPERM);
+  if (error == EPERM) return why_ptrace_refused(pid_, EPERM);
   if (error == ETIMEDOUT) return "it stayed in the kernel, or without a CPU, for a second";
   return std::strerror(error);
 }
@@ -174,20 +174,12 @@ bool SnapshotTaker::look_at_running(ThreadSnapshot& thread) {
       return true;
     }
     registers = stopped.registers();
-    const uint64_t sp = registers.value[unwind::kRsp];
+    const auto sp = Avma::at(registers.value[unwind::kRsp]);
     memory_.copy_stack(pid_, sp, stack_size(sp, kCopiedRunning), false);
     stopped_ns_ += stopped.stopped_ns();
   }
   thread.wait = {};
-  const uint64_t pc = registers.value[unwind::kRip];
-  const bool left = FramelessLeaf(pid_, modules_).leave(registers, memory_);
-  unwind::WalkResult result =
-      walker_->walk(registers, memory_, std::span(frames_).subspan(left ? 1 : 0));
-  if (left) {
-    frames_[0] = pc;
-    ++result.depth;
-  }
-  keep(thread, result);
+  keep(thread, walker_->walk(registers, memory_, frames_));
   return true;
 }
 
@@ -196,11 +188,11 @@ void SnapshotTaker::keep(ThreadSnapshot& thread, const unwind::WalkResult& resul
   thread.stop = result.stop;
 }
 
-// Up to the end of what was mapped with the stack pointer, at most `most`.
-size_t SnapshotTaker::stack_size(uint64_t sp, size_t most) const {
+// Bytes from the stack pointer to the end of its mapping, at most `most`.
+size_t SnapshotTaker::stack_size(Avma sp, size_t most) const {
   const auto range =
       std::upper_bound(map_.begin(), map_.end(), sp,
-                       [](uint64_t value, const MappedRange& entry) { return value < entry.end; });
+                       [](Avma value, const MappedRange& entry) { return value < entry.end; });
   if (range == map_.end() || sp < range->start) return kUnknownStack;
   return std::min<uint64_t>(most, range->end - sp);
 }
@@ -212,4 +204,4 @@ Snapshot take_snapshot(pid_t pid,
   return SnapshotTaker(pid).take(wanted);
 }
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

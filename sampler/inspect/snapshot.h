@@ -1,6 +1,6 @@
-// What all threads of a process do at one moment: `sampan dump`. Threads that wait are read through
-// /proc and are not disturbed; one that runs is stopped for as long as copying its registers and
-// stack takes.
+// What all threads of a process do at one moment, for `sampan dump`. Threads that wait are read
+// through /proc and are not disturbed. A thread that runs is stopped while its registers and stack
+// are copied.
 #pragma once
 
 #include <sys/types.h>
@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "attach/module_file.h"
-#include "attach/wait_reason.h"
-#include "sampler/record_decoder.h"
-#include "wire/stop_reason.h"
+#include "sampler/process/module_file.h"
+#include "sampler/process/module_map.h"
+#include "sampler/waits/wait_reason.h"
+#include "wire/loss.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 
 struct ThreadSnapshot {
   pid_t tid;
@@ -25,20 +25,20 @@ struct ThreadSnapshot {
   std::vector<uint64_t> frames;  // lookup AVMAs, leaf first
   wire::StopReason stop;         // why they end
   std::string problem;           // why there are none; empty otherwise
-  bool wanted;                   // looked at, that is
+  bool wanted;                   // false: nothing but tid, name and state is filled in
 };
 
 struct Snapshot {
   std::vector<ThreadSnapshot> threads;  // by tid
-  std::vector<sampler::ModuleLoadRecord> modules;
+  std::vector<ModuleLoadRecord> modules;
   std::vector<HiddenFile> hidden;     // of the modules, see module_file.h
   std::vector<std::string> problems;  // of modules
   uint64_t stopped_ns = 0;            // sum over the threads that were stopped
 };
 
-// Throws Refused when the kernel does not permit it, Error when the process is gone. `wanted` says
-// which threads are looked at.
+// Throws Refused when the kernel does not permit it, Error when the process is gone. `wanted`
+// chooses the threads.
 Snapshot take_snapshot(pid_t pid,
                        const std::function<bool(pid_t tid, const std::string& name)>& wanted);
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

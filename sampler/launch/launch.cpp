@@ -1,7 +1,8 @@
-#include "sampler/launch.h"
+#include "sampler/launch/launch.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -10,7 +11,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "sampler/program.h"
+#include "base/error.h"
+#include "sampler/launch/program.h"
 #include "wire/session.h"
 
 namespace sampan::sampler {
@@ -25,24 +27,27 @@ bool is_ours(std::string_view variable) {
          name == wire::kEnvironmentSession || name == wire::kEnvironmentFollow;
 }
 
-// sampan's own environment, with what makes the loader and the shim do their part.
-std::vector<std::string> environment_for(const LaunchOptions& options) {
+std::vector<std::string> own_environment() {
   std::vector<std::string> environment;
-  if (options.shim.empty()) {
-    for (char** variable = environ; *variable != nullptr; ++variable) {
-      environment.emplace_back(*variable);
-    }
-    return environment;
-  }
-  std::string preload = "LD_PRELOAD=" + options.shim;
   for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view text = *variable;
-    if (!is_ours(text)) {
-      environment.emplace_back(text);
-    } else if (text.starts_with("LD_PRELOAD=") && text.size() > std::strlen("LD_PRELOAD=")) {
-      preload.append(":").append(text.substr(std::strlen("LD_PRELOAD=")));
+    environment.emplace_back(*variable);
+  }
+  return environment;
+}
+
+// The program's environment, with the variables that load and configure the shim.
+std::vector<std::string> environment_for(const LaunchOptions& options) {
+  std::vector<std::string> environment =
+      options.environment ? *options.environment : own_environment();
+  if (options.shim.empty()) return environment;
+  constexpr std::string_view kPreload = "LD_PRELOAD=";
+  std::string preload = std::string(kPreload) + options.shim;
+  for (const std::string& variable : environment) {
+    if (variable.starts_with(kPreload) && variable.size() > kPreload.size()) {
+      preload.append(":").append(variable.substr(kPreload.size()));
     }
   }
+  std::erase_if(environment, is_ours);
   environment.push_back(preload);
   environment.push_back(std::string(wire::kEnvironmentEnable) + "=1");
   environment.push_back(std::string(wire::kEnvironmentSession) + "=" + options.session);
@@ -71,7 +76,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
                     program, error == EISDIR ? "it is a directory" : std::strerror(error));
 }
 
-// A pipe that is closed by exec.
+// Both ends are closed by exec.
 struct Pipe {
   Pipe() {
     int ends[2];
@@ -82,7 +87,7 @@ struct Pipe {
   FileDescriptor reader, writer;
 };
 
-// Reads until there is something, or the writers are gone. Async-signal-safe.
+// Waits for a value, or for the writers to close. Async-signal-safe.
 template <typename T>
 bool receive(const FileDescriptor& reader, T& value) {
   ssize_t size;
@@ -108,6 +113,53 @@ uint64_t nanoseconds(const timeval& time) {
 }
 
 }  // namespace
+
+SignalRelay::SignalRelay() {
+  sigset_t relayed;
+  sigemptyset(&relayed);
+  for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM}) {
+    sigaddset(&relayed, signal);
+  }
+  sigprocmask(SIG_BLOCK, &relayed, &inherited_mask_);
+  // Sampan must survive when the reader of its messages goes away. With SIGCHLD ignored, the
+  // program's exit status would be lost.
+  struct sigaction action {};
+  action.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &action, &inherited_pipe_);
+  action.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &action, &inherited_child_);
+  fd_ = FileDescriptor(signalfd(-1, &relayed, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd_) {
+    restore();
+    throw Error("receiving signals: signalfd: {}", std::strerror(errno));
+  }
+}
+
+SignalRelay::~SignalRelay() {
+  restore();
+}
+
+void SignalRelay::restore() const {
+  sigaction(SIGPIPE, &inherited_pipe_, nullptr);
+  sigaction(SIGCHLD, &inherited_child_, nullptr);
+  sigprocmask(SIG_SETMASK, &inherited_mask_, nullptr);
+}
+
+void SignalRelay::take(int signal, std::function<void()> call) {
+  taken_ = signal;
+  call_ = std::move(call);
+}
+
+void SignalRelay::pass_on(pid_t pid) {
+  signalfd_siginfo info{};
+  while (read(fd_.get(), &info, sizeof info) == sizeof info) {
+    if (static_cast<int>(info.ssi_signo) == taken_) {
+      call_();
+      continue;
+    }
+    if (info.ssi_code != SI_KERNEL) kill(pid, static_cast<int>(info.ssi_signo));
+  }
+}
 
 LaunchedProgram launch(const LaunchOptions& options, const SignalRelay& signals) {
   if (options.shim.find_first_of(": \t\n") != std::string::npos) {
@@ -152,15 +204,7 @@ ProgramEnd wait_for(const LaunchedProgram& program) {
   rusage usage{};
   while (wait4(program.pid, &status, 0, &usage) < 0 && errno == EINTR) {
   }
-  ProgramEnd end{};
-  if (WIFSIGNALED(status)) {
-    end.exit.signal = WTERMSIG(status);
-  } else {
-    end.exit.status = WEXITSTATUS(status);
-  }
-  end.user_cpu_ns = nanoseconds(usage.ru_utime);
-  end.system_cpu_ns = nanoseconds(usage.ru_stime);
-  return end;
+  return {from_wait_status(status), nanoseconds(usage.ru_utime), nanoseconds(usage.ru_stime)};
 }
 
 int exit_like(const ExitState& exit) {

@@ -1,33 +1,68 @@
-// Starts the program with the shim preloaded, and tells how it ended. Its stdin, stdout, stderr,
-// terminal, process group, signal mask and dispositions are those that sampan was started with.
+// Starts the program, with the shim preloaded, passes signals on to it, and says how it ended. The
+// program gets the stdin, stdout, stderr, terminal, process group, signal mask and dispositions
+// that sampan was started with.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
-#include "sampler/cpu_accounting.h"
-#include "sampler/file_descriptor.h"
-#include "sampler/signal_relay.h"
+#include "base/file_descriptor.h"
+#include "sampler/process/cpu_accounting.h"
 
 namespace sampan::sampler {
+
+// A signal that is sent to sampan is meant for the program that it runs. The terminal sends its
+// signals (Ctrl-C, hang-up) to the whole process group, so the program has them already. A signal
+// that `kill` sends to sampan alone is passed on. Signals that stop and continue processes are not
+// touched: they work for both.
+class SignalRelay {
+ public:
+  // From now on signals wait until they are read. Throws Error.
+  SignalRelay();
+  ~SignalRelay();  // restores mask and dispositions
+  SignalRelay(const SignalRelay&) = delete;
+  SignalRelay& operator=(const SignalRelay&) = delete;
+
+  // For the forked child before exec: mask and dispositions as sampan found them.
+  // Async-signal-safe.
+  void restore() const;
+
+  // From now on this signal calls `call`, and is not passed on.
+  void take(int signal, std::function<void()> call);
+
+  int fd() const { return fd_.get(); }
+  // Sends the signals that have come to `pid`, which must not have been waited for.
+  void pass_on(pid_t pid);
+
+ private:
+  sigset_t inherited_mask_;
+  struct sigaction inherited_pipe_, inherited_child_;
+  FileDescriptor fd_;
+  int taken_ = 0;
+  std::function<void()> call_;
+};
 
 struct LaunchOptions {
   std::vector<std::string> command;  // as typed; not empty
   std::string shim;                  // path of libsampan_preload.so; empty: not preloaded
   std::string session;               // the socket's name
   bool follow;                       // children too
-  // Called with the pid of the child, which waits to execute the program until this returns. The
-  // child is ended when it throws.
+  // The program's, "NAME=value", to which the variables of the shim are added; absent: ours.
+  std::optional<std::vector<std::string>> environment = {};
+  // Called with the pid of the child, which executes the program only after this has returned. When
+  // this throws, the child is killed.
   std::function<void(pid_t)> before_exec = {};
 };
 
-// The program could not be executed. `exit_status` is what a shell would say: 127 when it was not
-// found, 126 when it cannot be executed.
+// The program could not be executed. `exit_status` is a shell's: 127 when it was not found, 126
+// when it cannot be executed.
 class LaunchError : public Error {
  public:
   template <typename... Args>

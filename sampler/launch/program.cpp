@@ -1,4 +1,4 @@
-#include "sampler/preloadable.h"
+#include "sampler/launch/program.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -8,19 +8,49 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <string_view>
 #include <vector>
 
-#include "sampler/file_descriptor.h"
-#include "sampler/program.h"
+#include "base/file_descriptor.h"
 
 namespace sampan::sampler {
 namespace {
 
+constexpr size_t kLongestFirstLine = 256;  // BINPRM_BUF_SIZE of the kernel
+constexpr int kDeepestScript = 5;          // as the kernel
+
+bool is_executable_file(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0;
+}
+
+std::vector<std::string> words_of(std::string_view line) {
+  std::vector<std::string> words;
+  while (true) {
+    const size_t begin = line.find_first_not_of(" \t");
+    if (begin == std::string_view::npos) return words;
+    const size_t end = std::min(line.find_first_of(" \t", begin), line.size());
+    words.emplace_back(line.substr(begin, end - begin));
+    line.remove_prefix(end);
+  }
+}
+
+// The words after "#!"; empty for a file that is no script.
+std::vector<std::string> interpreter_line(const std::string& path) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char bytes[kLongestFirstLine];
+  const ssize_t size = file ? read(file.get(), bytes, sizeof bytes) : 0;
+  const std::string_view text(bytes, size > 0 ? static_cast<size_t>(size) : 0);
+  if (!text.starts_with("#!")) return {};
+  return words_of(text.substr(2, std::min(text.find('\n'), text.size()) - 2));
+}
+
 constexpr size_t kMaxSegments = 4096;
 
-// The path in PT_INTERP, the loader that the program asks for; "" for a static program.
+// The path of the program's loader (PT_INTERP); "" for a static program.
 std::string loader_of(int file, const Elf64_Ehdr& header) {
   const size_t count = std::min<size_t>(header.e_phnum, kMaxSegments);
   std::vector<Elf64_Phdr> segments(count);
@@ -40,7 +70,7 @@ std::string loader_of(int file, const Elf64_Ehdr& header) {
   return "";
 }
 
-// Where the loader ignores LD_PRELOAD for safety (AT_SECURE), unless we have the rights anyway.
+// Whether the loader ignores LD_PRELOAD for safety (AT_SECURE): not if we have the same rights.
 bool changes_rights(int file, const struct stat& info) {
   const bool other_user = (info.st_mode & S_ISUID) != 0 && info.st_uid != geteuid();
   const bool other_group = (info.st_mode & S_ISGID) != 0 && info.st_gid != getegid();
@@ -68,7 +98,7 @@ bool is_musl(const std::string& loader) {
 
 Preloadability of_elf(int file, const std::string& path) {
   const std::optional<Elf64_Ehdr> header = read_header(file);
-  if (!header) return {};  // no ELF file: the kernel, or the shell, knows what to do with it
+  if (!header) return {};  // not an ELF file: the kernel or the shell knows what to do
   if (is_other_machine(*header)) {
     return {Preload::kOtherMachine, fmt::format("{} is not an x86-64 program", path)};
   }
@@ -86,13 +116,49 @@ Preloadability of_elf(int file, const std::string& path) {
 
 }  // namespace
 
+std::string find_program(const std::string& word) {
+  if (word.find('/') != std::string::npos) return is_executable_file(word) ? word : "";
+  const char* path = std::getenv("PATH");
+  std::string_view left = path != nullptr ? path : "/bin:/usr/bin";
+  while (!word.empty()) {
+    const size_t colon = left.find(':');
+    const std::string_view directory = left.substr(0, colon);
+    std::string file = (directory.empty() ? "." : std::string(directory)) + "/" + word;
+    if (is_executable_file(file)) return file;
+    if (colon == std::string_view::npos) break;
+    left.remove_prefix(colon + 1);
+  }
+  return "";
+}
+
+std::string resolve_interpreter(const std::string& path, std::string& missing) {
+  std::string program = path;
+  for (int depth = 0; depth < kDeepestScript; ++depth) {
+    const std::vector<std::string> words = interpreter_line(program);
+    if (words.empty()) return program;
+    program = find_program(words[0]);
+    missing = words[0];
+    // env looks up the interpreter; skip the options and assignments before its name.
+    if (words[0].ends_with("/env")) {
+      for (size_t i = 1; i < words.size(); ++i) {
+        if (words[i].starts_with("-") || words[i].find('=') != std::string::npos) continue;
+        program = find_program(words[i]);
+        missing = words[i];
+        break;
+      }
+    }
+    if (program.empty()) return "";
+  }
+  return program;
+}
+
 Preloadability preloadability(const std::string& path) {
   std::string missing;
   const std::string program = resolve_interpreter(path, missing);
   struct stat info {};
   if (program.empty() || stat(program.c_str(), &info) != 0) return {};
   const FileDescriptor file(open(program.c_str(), O_RDONLY | O_CLOEXEC));
-  const Preloadability elf = file ? of_elf(file.get(), program) : Preloadability();
+  Preloadability elf = file ? of_elf(file.get(), program) : Preloadability();
   if (elf.kind != Preload::kOtherMachine && changes_rights(file.get(), info)) {
     return {Preload::kOtherRights,
             fmt::format("{} runs with other rights than yours (setuid, setgid or capabilities), so "

@@ -1,10 +1,19 @@
-// Whether the loader will take the shim into a program. One where it does not runs all the same,
-// and is sampled from outside where that is permitted.
+// The program of a command: which file it is, as execvp finds it, and whether the loader will load
+// the shim into it. Otherwise the program runs all the same, and is sampled from outside if that is
+// permitted.
 #pragma once
 
 #include <string>
 
 namespace sampan::sampler {
+
+// The file that runs when `word` is executed: itself when it has a slash, else the first executable
+// of that name in PATH. "" when there is none.
+std::string find_program(const std::string& word);
+
+// The program that interprets `path` in the end ("#!/usr/bin/env python3"); `path` itself for a
+// binary. "" when an interpreter is missing; `missing` is its name then.
+std::string resolve_interpreter(const std::string& path, std::string& missing);
 
 enum class Preload {
   kYes,
@@ -18,7 +27,7 @@ struct Preloadability {
   Preload kind = Preload::kYes;
   std::string reason;  // a sentence without its full stop; "" for kYes
 
-  // Its loader would complain about the shim, or end the program: it must not be asked.
+  // Its loader would complain about the shim, or end the program: do not preload.
   bool refuses() const { return kind == Preload::kOtherMachine || kind == Preload::kMusl; }
 };
 

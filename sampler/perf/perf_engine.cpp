@@ -1,4 +1,4 @@
-#include "attach/perf_engine.h"
+#include "sampler/perf/perf_engine.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,16 +10,16 @@
 #include <unordered_set>
 #include <utility>
 
-#include "attach/kernel_limits.h"
-#include "attach/proc_task.h"
 #include "base/clock.h"
 #include "base/units.h"
-#include "sampler/gaps.h"
+#include "sampler/process/kernel_limits.h"
+#include "sampler/process/proc_task.h"
+#include "sampler/recorder/interrupt_cost.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
-// New threads may come faster than we look; what they inherit makes up for it soon.
+// New threads may come faster than we scan; soon they inherit their events.
 constexpr int kMostScans = 16;
 // A thread runs on for microseconds after its EXIT record.
 constexpr uint64_t kLastSteps = 2'000'000;
@@ -28,28 +28,29 @@ constexpr uint64_t kUnread = 500 * kNsPerMs;
 constexpr uint32_t kMeasuredRate = 10'000;
 constexpr uint64_t kMeasuredTime = 3'000'000;
 
-// What a sample costs a thread, seen by this one: the interrupt, and the copy of a stack. Throws
-// Refused.
+// What a sample costs a thread, measured on this one: the interrupt, and the copy of a stack.
+// Throws Refused.
 uint64_t measure_sample() {
   PerfEvents events({kMeasuredRate, false, kMeasuredTime});
   if (events.open(static_cast<pid_t>(syscall(SYS_gettid))) != 0) return 0;
-  const std::vector<uint64_t> gaps = sampler::gaps(kMeasuredTime);
+  const std::vector<uint64_t> found = gaps(kMeasuredTime);
   size_t samples = 0;
   for (PerfEvents::Ring& ring : events.rings()) {
     const uint64_t limit = ring.ring.head();
     for (; !ring.ring.peek(limit).empty(); ring.ring.pop()) ++samples;
   }
-  return sampler::median_of_longest(gaps, samples);
+  return median_of_longest(found, samples);
 }
 
 }  // namespace
 
-PerfEngine::PerfEngine(sampler::EventLoop& loop, Targets& targets, const EngineOptions& options)
-    : loop_(loop),
+PerfEngine::PerfEngine(RecordingSession& session, AttachedProcesses targets, bool follow)
+    : loop_(session.loop()),
       targets_(targets),
-      options_(options),
+      rate_hz_(session.rate_hz()),
+      follow_(follow),
       sample_ns_(measure_sample()),
-      events_({options.rate_hz, options.follow, kUnread}),
+      events_({rate_hz_, follow, kUnread}),
       tick_ns_(kNsPerSecond / static_cast<uint64_t>(tick_rate_hz())) {
   for (const PerfEvents::Ring& ring : events_.rings()) {
     loop_.watch(ring.fd, [this] { drain(); });
@@ -66,8 +67,8 @@ void PerfEngine::attach(pid_t pid) {
   if (process.threads.empty()) throw Error("process {} has ended", pid);
 }
 
-// Those that nobody has told us of: a thread whose maker was opened before it was made has
-// inherited its events, and the rings say so. Returns whether there were any.
+// Opens threads that no record has announced. (A thread whose maker was opened before has inherited
+// its events, and the rings say so.) Returns whether there were any.
 bool PerfEngine::open_new_threads(pid_t pid) {
   Process& process = processes_[pid];
   bool any = false;
@@ -84,7 +85,7 @@ bool PerfEngine::open_new_threads(pid_t pid) {
     }
     Clock& clock = process.threads[tid];
     const std::optional<RunTimes> times = run_times(pid, tid);
-    clock.start_ns = clock.now_ns = times ? times->cpu_ns : 0;
+    clock.start_ns = clock.now_ns = times ? times->cpu_ns : CpuNs();
     clock.readable = true;
     target.thread_began(tid, monotonic_ns(), clock.cpu_ns());
     any = true;
@@ -92,8 +93,8 @@ bool PerfEngine::open_new_threads(pid_t pid) {
   return any;
 }
 
-// Of threads that have inherited their events and live longer than from tick to tick: what shorter
-// ones used in all is known of their process only.
+// For threads that have inherited their events and live longer than from one read to the next. What
+// shorter ones used in all is known of their process only.
 void PerfEngine::open_clocks(pid_t pid, Process& process) {
   for (const pid_t tid : process.announced) {
     const auto found = process.threads.find(tid);
@@ -107,8 +108,8 @@ void PerfEngine::open_clocks(pid_t pid, Process& process) {
   process.announced.clear();
 }
 
-// Threads may make others meanwhile: of those that have the new events already they inherit them.
-// Returns whether there were any that had none.
+// Threads may make others meanwhile, which inherit the new events if their maker has them. Returns
+// whether there was a thread without.
 bool PerfEngine::prepare_threads() {
   bool any = false;
   for (const auto& [pid, process] : processes_) {
@@ -118,8 +119,8 @@ bool PerfEngine::prepare_threads() {
       if (prepared_.contains(tid)) continue;
       const int error = events_.prepare(tid);
       if (error != 0 && error != ESRCH) {
-        throw Error("the rate stays {} Hz: opening perf events anew, of thread {}: {}",
-                    options_.rate_hz, tid, std::strerror(error));
+        throw Error("the rate stays {} Hz: opening perf events anew, of thread {}: {}", rate_hz_,
+                    tid, std::strerror(error));
       }
       prepared_[tid] = monotonic_ns();
       any = true;
@@ -129,7 +130,7 @@ bool PerfEngine::prepare_threads() {
 }
 
 void PerfEngine::set_rate(uint32_t rate_hz) {
-  if (rate_hz == options_.rate_hz) return;
+  if (rate_hz == rate_hz_) return;
   events_.begin_change(rate_hz);
   prepared_.clear();
   try {
@@ -138,7 +139,7 @@ void PerfEngine::set_rate(uint32_t rate_hz) {
     events_.give_up();
     throw;
   }
-  options_.rate_hz = rate_hz;
+  rate_hz_ = rate_hz;
   events_.stop();
   drain();
   events_.start();
@@ -146,9 +147,9 @@ void PerfEngine::set_rate(uint32_t rate_hz) {
   prepared_.clear();
 }
 
-// Their events count from zero. What a thread has used since its last sample is the next one's; and
-// some may have ended while nobody counted.
-void PerfEngine::begin_clocks_anew(uint64_t now_ns) {
+// The new events count from zero. What a thread has used since its last sample counts for the next
+// one. Threads may have ended while no event counted.
+void PerfEngine::begin_clocks_anew(MonotonicNs now_ns) {
   for (auto& [pid, process] : processes_) {
     const std::vector<pid_t> tids = thread_ids(pid);
     const std::unordered_set<pid_t> alive(tids.begin(), tids.end());
@@ -167,7 +168,7 @@ uint64_t PerfEngine::cost_ns() const {
   return samples_ * sample_ns_;
 }
 
-void PerfEngine::tick(uint64_t now_ns) {
+void PerfEngine::read(MonotonicNs now_ns) {
   stolen_.look(now_ns);
   drain();
   for (auto& [pid, process] : processes_) {
@@ -180,7 +181,7 @@ void PerfEngine::tick(uint64_t now_ns) {
 void PerfEngine::drain() {
   std::vector<PerfEvents::Ring>& rings = events_.rings();
   struct Next {
-    uint64_t time_ns;
+    MonotonicNs time_ns;
     size_t cpu;
     bool operator<(const Next& other) const {
       return std::tie(time_ns, cpu) > std::tie(other.time_ns, other.cpu);
@@ -190,7 +191,7 @@ void PerfEngine::drain() {
   std::priority_queue<Next> next;  // the earliest on top
   const auto look = [&](size_t cpu) {
     while (true) {
-      const PerfRing::Record record = rings[cpu].ring.peek(limits[cpu]);
+      const PerfBytes record = rings[cpu].ring.peek(limits[cpu]);
       if (record.empty()) return;
       if (const auto identity = identify(record)) return next.push({identity->time_ns, cpu});
       ++unreadable_;
@@ -202,7 +203,7 @@ void PerfEngine::drain() {
   while (!next.empty()) {
     const size_t cpu = next.top().cpu;
     next.pop();
-    const PerfRing::Record record = rings[cpu].ring.peek(limits[cpu]);
+    const PerfBytes record = rings[cpu].ring.peek(limits[cpu]);
     take(cpu, *identify(record), record);
     rings[cpu].ring.pop();
     look(cpu);
@@ -211,7 +212,7 @@ void PerfEngine::drain() {
   if (unreadable_ != 0) count_lost(0, wire::Loss::kRingCorrupt, std::exchange(unreadable_, 0));
 }
 
-void PerfEngine::take(size_t cpu, const PerfIdentity& identity, PerfRing::Record record) {
+void PerfEngine::take(size_t cpu, const PerfIdentity& identity, PerfBytes record) {
   if (identity.type == PERF_RECORD_FORK) {
     if (const auto task = decode_perf_task(record)) take_fork(identity, *task);
     return;
@@ -226,22 +227,22 @@ void PerfEngine::take(size_t cpu, const PerfIdentity& identity, PerfRing::Record
     case PERF_RECORD_COMM:
       if (const auto comm = decode_perf_comm(record)) take_comm(identity, *comm);
       return;
-    case PERF_RECORD_MMAP: return targets_.process(identity.pid).modules_changed(identity.time_ns);
+    case PERF_RECORD_MMAP: return targets_.process(identity.pid).refresh_modules(identity.time_ns);
     case PERF_RECORD_EXIT: return take_exit(identity);
     default: return;
   }
 }
 
-void PerfEngine::take_sample(size_t cpu, const PerfIdentity& identity, PerfRing::Record record) {
+void PerfEngine::take_sample(size_t cpu, const PerfIdentity& identity, PerfBytes record) {
   const auto sample = decode_perf_sample(record, events_.samples_clock());
   if (!sample) {
     ++unreadable_;
     return;
   }
   ++samples_;
-  const uint64_t cpu_ns = cpu_clock(cpu, identity, sample->value);
+  const CpuNs cpu_ns = cpu_clock(cpu, identity, sample->value);
   if (!sample->user) return;
-  const uint64_t sp = sample->registers.value[unwind::kRsp];
+  const auto sp = Avma::at(sample->registers.value[unwind::kRsp]);
   if (sample->larger) {
     memory_.use_part(identity.tid, sp, sample->stack);
   } else {
@@ -251,8 +252,8 @@ void PerfEngine::take_sample(size_t cpu, const PerfIdentity& identity, PerfRing:
       .add_sample({identity.tid, identity.time_ns, cpu_ns, sample->registers}, memory_);
 }
 
-// Of a sample's thread; 0: a period more than at its last sample.
-uint64_t PerfEngine::cpu_clock(size_t cpu, const PerfIdentity& identity, uint64_t value) {
+// The CPU clock of a sample's thread; 0: a period more than at its last sample.
+CpuNs PerfEngine::cpu_clock(size_t cpu, const PerfIdentity& identity, uint64_t value) {
   Clock& clock = clock_of(processes_.at(identity.pid), identity);
   if (events_.samples_clock()) {
     advance(clock, cpu, value);
@@ -260,13 +261,13 @@ uint64_t PerfEngine::cpu_clock(size_t cpu, const PerfIdentity& identity, uint64_
     return clock.cpu_ns();
   }
   if (events_.samples_kernel()) return 0;
-  // The period was of user code alone: the kernel's account has the rest, a moment later.
+  // The period counts user code only. The kernel's account, a moment later, has the rest.
   const std::optional<RunTimes> times = run_times(identity.pid, identity.tid);
-  return times ? times->cpu_ns : 0;
+  return times ? times->cpu_ns : CpuNs();
 }
 
-// Whose they were is not known. `pid` is the process that ran when there was room again; if it is
-// none of ours, they are counted for the first that is.
+// It is not known whose records were lost. `pid` is the process that ran when there was room again;
+// if it is not one of ours, they are counted for our first one.
 void PerfEngine::count_lost(pid_t pid, wire::Loss loss, uint64_t records) {
   if (processes_.empty()) return;
   if (!processes_.contains(pid)) pid = processes_.begin()->first;
@@ -275,17 +276,17 @@ void PerfEngine::count_lost(pid_t pid, wire::Loss loss, uint64_t records) {
 
 void PerfEngine::take_fork(const PerfIdentity& identity, const PerfTask& task) {
   const bool new_process = task.pid != task.parent_pid;
-  if (new_process && !(options_.follow && processes_.contains(task.parent_pid))) return;
+  if (new_process && !(follow_ && processes_.contains(task.parent_pid))) return;
   if (!new_process && !processes_.contains(task.pid)) return;
   Process& process = processes_[task.pid];
   const auto maker = prepared_.find(task.parent_tid);
   if (maker != prepared_.end() && identity.time_ns >= maker->second) {
     prepared_[task.tid] = identity.time_ns;
   }
-  settle_ends(task.pid, process, identity.time_ns);  // of an earlier thread of this number
+  settle_ends(task.pid, process, identity.time_ns);  // of an earlier thread with this tid
   process.threads.try_emplace(task.tid);
   process.announced.push_back(task.tid);
-  targets_.process(task.pid).thread_began(task.tid, identity.time_ns, 0);
+  targets_.process(task.pid).thread_began(task.tid, identity.time_ns, CpuNs());
 }
 
 void PerfEngine::take_comm(const PerfIdentity& identity, const PerfComm& comm) {
@@ -293,7 +294,7 @@ void PerfEngine::take_comm(const PerfIdentity& identity, const PerfComm& comm) {
   if (!comm.exec) return target.thread_named(identity.tid, identity.time_ns, comm.name);
   Process& process = processes_.at(identity.pid);
   settle_ends(identity.pid, process, identity.time_ns);
-  // One thread is left, and it has the number of the first now.
+  // One thread is left, and it has the tid of the first now.
   Clock clock;
   for (auto& [tid, other] : process.threads) {
     if (tid != identity.tid && process.threads.size() != 1) continue;
@@ -315,15 +316,16 @@ void PerfEngine::take_exit(const PerfIdentity& identity) {
   process.ended.push_back(identity.tid);
 }
 
-// Of threads that had ended by `time_ns`.
-void PerfEngine::settle_ends(pid_t pid, Process& process, uint64_t time_ns) {
+// For threads that had ended by `time_ns`.
+void PerfEngine::settle_ends(pid_t pid, Process& process, MonotonicNs time_ns) {
   std::erase_if(process.ended, [&](pid_t tid) {
     const auto found = process.threads.find(tid);
     if (found == process.threads.end()) return true;
     const Clock& clock = found->second;
     if (clock.end_ns > time_ns) return false;
-    std::optional<uint64_t> cpu_ns = clock.readable ? events_.clock_ns(tid) : std::nullopt;
-    if (cpu_ns) *cpu_ns += clock.start_ns - clock.stolen_ns;
+    const std::optional<uint64_t> used_ns = clock.readable ? events_.clock_ns(tid) : std::nullopt;
+    std::optional<CpuNs> cpu_ns;
+    if (used_ns) cpu_ns = CpuNs::at(clock.start_ns + *used_ns - clock.stolen_ns);
     targets_.process(pid).thread_ended(tid, clock.end_ns, cpu_ns);
     events_.retire(tid);
     process.threads.erase(found);
@@ -338,7 +340,7 @@ void PerfEngine::advance(Clock& clock, size_t cpu, uint64_t value) {
   last = std::max(last, value);
 }
 
-// Looks at the thread a moment after the sample: then it has used as much, or more.
+// Reads the kernel's account a moment after the sample: it is as much as then, or more.
 void PerfEngine::take_stolen(Clock& clock, const PerfIdentity& identity) {
   const std::optional<RunTimes> times = run_times(identity.pid, identity.tid);
   if (!times) return;
@@ -350,7 +352,7 @@ PerfEngine::Clock& PerfEngine::clock_of(Process& process, const PerfIdentity& id
   if (is_new) {
     // Its FORK record is still to come, or was lost.
     process.announced.push_back(identity.tid);
-    targets_.process(identity.pid).thread_began(identity.tid, identity.time_ns, 0);
+    targets_.process(identity.pid).thread_began(identity.tid, identity.time_ns, CpuNs());
   }
   return found->second;
 }
@@ -361,9 +363,4 @@ std::string PerfEngine::note() const {
          "code carry it.";
 }
 
-std::unique_ptr<Engine> make_perf_engine(sampler::EventLoop& loop, Targets& targets,
-                                         const EngineOptions& options) {
-  return std::make_unique<PerfEngine>(loop, targets, options);
-}
-
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

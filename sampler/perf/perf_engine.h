@@ -1,45 +1,47 @@
-// The perf engine: the kernel samples the threads, and this turns its records into samples of the
-// recording. The target is never stopped.
+// The perf engine: the kernel samples the threads, and this turns its records into samples. The
+// target is never stopped.
 //
-// A thread moves from CPU to CPU, and its records with it from ring to ring: each round merges what
-// the rings hold by time. A record that was being written at that moment comes a round later.
+// When a thread moves from CPU to CPU, its records move from ring to ring, so each round merges the
+// rings by time. A record that is being written at that moment comes a round later.
 #pragma once
 
 #include <map>
 #include <unordered_map>
 #include <vector>
 
-#include "attach/engine.h"
-#include "attach/perf_events.h"
-#include "attach/perf_records.h"
-#include "attach/remote_memory.h"
-#include "attach/stolen_time.h"
+#include "base/time.h"
+#include "sampler/perf/perf_events.h"
+#include "sampler/perf/perf_ring.h"
+#include "sampler/process/cpu_accounting.h"
+#include "sampler/process/remote_memory.h"
+#include "sampler/recorder/attached_process.h"
+#include "sampler/recorder/source.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 
 class PerfEngine : public Engine {
  public:
-  PerfEngine(sampler::EventLoop& loop, Targets& targets, const EngineOptions& options);
+  // `follow`: children too. Throws Refused.
+  PerfEngine(RecordingSession& session, AttachedProcesses targets, bool follow);
   ~PerfEngine() override;
 
-  EngineKind kind() const override { return EngineKind::kPerf; }
   void attach(pid_t pid) override;
-  void tick(uint64_t now_ns) override;
+  void read(MonotonicNs now_ns) override;
   void set_rate(uint32_t rate_hz) override;
   uint64_t cost_ns() const override;
   std::string note() const override;
 
  private:
-  // A thread's clock by perf, put together of one event per CPU. It runs on in time that is stolen.
+  // A thread's CPU clock by perf: the sum of one event per CPU. It also counts stolen time.
   struct Clock {
     uint64_t start_ns = 0;         // where it stood when it became readable
     uint64_t now_ns = 0;           // at the thread's latest sample
-    uint64_t stolen_ns = 0;        // of that
+    uint64_t stolen_ns = 0;        // included in now_ns
     std::vector<uint64_t> values;  // of its event on each CPU, when it was seen last
     bool readable = false;         // by PerfEvents::clock_ns, from start_ns to its end
-    uint64_t end_ns = 0;           // when it ended; 0: lives
+    MonotonicNs end_ns = 0;        // when it ended; 0: lives
 
-    uint64_t cpu_ns() const { return now_ns - stolen_ns; }
+    CpuNs cpu_ns() const { return CpuNs::at(now_ns - stolen_ns); }
   };
   struct Process {
     std::unordered_map<pid_t, Clock> threads;
@@ -49,24 +51,25 @@ class PerfEngine : public Engine {
 
   bool open_new_threads(pid_t pid);
   bool prepare_threads();
-  void begin_clocks_anew(uint64_t now_ns);
+  void begin_clocks_anew(MonotonicNs now_ns);
   void open_clocks(pid_t pid, Process& process);
   void drain();
-  void take(size_t cpu, const PerfIdentity& identity, PerfRing::Record record);
-  void take_sample(size_t cpu, const PerfIdentity& identity, PerfRing::Record record);
+  void take(size_t cpu, const PerfIdentity& identity, PerfBytes record);
+  void take_sample(size_t cpu, const PerfIdentity& identity, PerfBytes record);
   void take_fork(const PerfIdentity& identity, const PerfTask& task);
   void take_comm(const PerfIdentity& identity, const PerfComm& comm);
   void take_exit(const PerfIdentity& identity);
-  void settle_ends(pid_t pid, Process& process, uint64_t time_ns);
-  uint64_t cpu_clock(size_t cpu, const PerfIdentity& identity, uint64_t value);
+  void settle_ends(pid_t pid, Process& process, MonotonicNs time_ns);
+  CpuNs cpu_clock(size_t cpu, const PerfIdentity& identity, uint64_t value);
   void advance(Clock& clock, size_t cpu, uint64_t value);
   void take_stolen(Clock& clock, const PerfIdentity& identity);
   void count_lost(pid_t pid, wire::Loss loss, uint64_t records);
   Clock& clock_of(Process& process, const PerfIdentity& identity);
 
-  sampler::EventLoop& loop_;
-  Targets& targets_;
-  EngineOptions options_;
+  EventLoop& loop_;
+  AttachedProcesses targets_;
+  uint32_t rate_hz_;
+  const bool follow_;
   const uint64_t sample_ns_;  // CPU that a sample costs a thread here
   PerfEvents events_;
   StolenTime stolen_;
@@ -75,8 +78,8 @@ class PerfEngine : public Engine {
   RemoteMemory memory_;
   uint64_t samples_ = 0;
   // While the rate is changed: since when a thread has its new events, made or inherited.
-  std::unordered_map<pid_t, uint64_t> prepared_;
+  std::unordered_map<pid_t, MonotonicNs> prepared_;
   uint64_t unreadable_ = 0;  // records, not yet counted as lost
 };
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

@@ -1,4 +1,4 @@
-#include "attach/perf_events.h"
+#include "sampler/perf/perf_events.h"
 
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -13,23 +13,23 @@
 #include <cstring>
 #include <utility>
 
-#include "attach/engine.h"
-#include "attach/perf_records.h"
 #include "base/units.h"
+#include "sampler/perf/perf_ring.h"
+#include "sampler/recorder/source.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
 constexpr size_t kPage = 4096;
 // Memory of rings is locked, and an ordinary user has little of it (perf_event_mlock_kb for each
-// CPU, RLIMIT_MEMLOCK in all): less where less is to be had.
+// CPU, RLIMIT_MEMLOCK in all). Rings are smaller if the kernel refuses more.
 constexpr size_t kLargestRing = size_t{32} << 20;
 constexpr size_t kSmallestRing = size_t{256} << 10;
 constexpr size_t kLargestRecord = size_t{64} << 10;
 constexpr size_t kAllRings = size_t{256} << 20;
-// Soon enough to find the rest of a stack that is larger than its copy as it was.
+// Wakes us soon enough to find the rest of a stack unchanged that is larger than its copy.
 constexpr size_t kWakeUp = size_t{128} << 10;
-// The largest that is a multiple of 8 below 64 KB; the kernel lowers it until the record fits.
+// The largest multiple of 8 below 64 KB; the kernel lowers it until the record fits.
 constexpr uint32_t kStackBytes = 65528;
 
 int open_perf_event(const perf_event_attr& attributes, pid_t tid, int cpu) {
@@ -65,13 +65,12 @@ PerfEvents::PerfEvents(const Options& options) : options_(options) {
   }
 }
 
-PerfEvents::~PerfEvents() {
-  for (const std::span<uint8_t> mapping : mappings_) munmap(mapping.data(), mapping.size());
+void PerfEvents::Unmap::operator()(void* memory) const {
+  munmap(memory, size);
 }
 
-// One event per CPU that never happens, of this thread: its ring is there for as long as we are.
+// For each CPU, an event of this thread that never occurs: its ring lives as long as this object.
 bool PerfEvents::open_rings(size_t data_size) {
-  for (const std::span<uint8_t> mapping : mappings_) munmap(mapping.data(), mapping.size());
   mappings_.clear();
   ring_events_.clear();
   rings_.clear();
@@ -80,14 +79,14 @@ bool PerfEvents::open_rings(size_t data_size) {
   attributes.watermark = 1;
   attributes.wakeup_watermark = static_cast<uint32_t>(std::min(data_size / 4, kWakeUp));
   for (int cpu = 0; cpu < get_nprocs_conf(); ++cpu) {
-    sampler::FileDescriptor event(open_perf_event(attributes, 0, cpu));
+    FileDescriptor event(open_perf_event(attributes, 0, cpu));
     if (!event && errno == ENODEV) continue;  // not online
     if (!event) return false;
     void* memory =
         mmap(nullptr, kPage + data_size, PROT_READ | PROT_WRITE, MAP_SHARED, event.get(), 0);
     if (memory == MAP_FAILED) return false;
-    auto* bytes = static_cast<uint8_t*>(memory);
-    mappings_.emplace_back(bytes, kPage + data_size);
+    mappings_.emplace_back(memory, Unmap{kPage + data_size});
+    const auto* const bytes = static_cast<const uint8_t*>(memory);
     rings_.push_back({PerfRing(static_cast<perf_event_mmap_page*>(memory),
                                std::span<const uint8_t>(bytes + kPage, data_size)),
                       event.get()});
@@ -106,10 +105,9 @@ int PerfEvents::open(pid_t tid) {
   return 0;
 }
 
-int PerfEvents::open_events(pid_t tid, bool disabled,
-                            std::vector<sampler::FileDescriptor>* events) {
+int PerfEvents::open_events(pid_t tid, bool disabled, std::vector<FileDescriptor>* events) {
   for (size_t i = 0; i < cpus_.size(); ++i) {
-    sampler::FileDescriptor event(open_event(tid, cpus_[i], disabled));
+    FileDescriptor event(open_event(tid, cpus_[i], disabled));
     if (!event && errno == ENODEV) continue;
     if (!event || ioctl(event.get(), PERF_EVENT_IOC_SET_OUTPUT, rings_[i].fd) != 0) return errno;
     events->push_back(std::move(event));
@@ -119,17 +117,18 @@ int PerfEvents::open_events(pid_t tid, bool disabled,
 
 int PerfEvents::open_clock(pid_t tid) {
   const perf_event_attr counter = software_event(PERF_COUNT_SW_TASK_CLOCK);
-  sampler::FileDescriptor clock(open_perf_event(counter, tid, -1));
+  FileDescriptor clock(open_perf_event(counter, tid, -1));
   if (!clock) return errno;
   opened_[tid].clock = std::move(clock);
   return 0;
 }
 
-// Not with inherit_stat, which would tell a thread's clock at its end: the thread writes it to the
-// rings of all CPUs, from its own. Rings are for one writer, and records of others got lost (seen
-// on Linux 6.18: up to half of the FORK and EXIT records where threads end two at a time).
+// inherit_stat, which would tell a thread's clock at its end, is not used: the thread writes it
+// from its own CPU to the rings of all CPUs. Rings are made for one writer, and records of others
+// got lost (seen on Linux 6.18: up to half of the FORK and EXIT records when threads end two at a
+// time).
 //
-// What the kernel does not know, or permit, is left out, now and in what is opened later.
+// Features that the kernel does not know or permit are left out, for this event and for later ones.
 int PerfEvents::open_event(pid_t tid, int cpu, bool disabled) {
   perf_event_attr attributes = software_event(PERF_COUNT_SW_TASK_CLOCK);
   attributes.sample_period = 1'000'000'000 / options_.rate_hz;
@@ -140,7 +139,7 @@ int PerfEvents::open_event(pid_t tid, int cpu, bool disabled) {
   attributes.inherit = 1;
   attributes.inherit_thread = options_.inherit_children ? 0 : 1;
   attributes.watermark = 1;
-  attributes.wakeup_watermark = UINT32_MAX;  // the ring's own event has the say
+  attributes.wakeup_watermark = UINT32_MAX;  // the ring's own event wakes us
   attributes.task = 1;
   attributes.comm = 1;
   attributes.comm_exec = 1;
@@ -175,9 +174,9 @@ void PerfEvents::give_up() {
   prepared_.clear();
 }
 
-// Those that were inherited stop with those that they are inherited from, and start so, and go so.
+// Inherited events stop, start, and go together with those that they were inherited from.
 void PerfEvents::stop() {
-  const auto stop_each = [](const std::vector<sampler::FileDescriptor>& events) {
+  const auto stop_each = [](const std::vector<FileDescriptor>& events) {
     for (const auto& event : events) ioctl(event.get(), PERF_EVENT_IOC_DISABLE, 0);
   };
   for (const auto& [tid, opened] : opened_) stop_each(opened.events);
@@ -197,7 +196,7 @@ void PerfEvents::start() {
 void PerfEvents::retire(pid_t tid) {
   const auto found = opened_.find(tid);
   if (found == opened_.end()) return;
-  for (sampler::FileDescriptor& event : found->second.events) retired_.push_back(std::move(event));
+  for (FileDescriptor& event : found->second.events) retired_.push_back(std::move(event));
   opened_.erase(found);
 }
 
@@ -209,4 +208,4 @@ std::optional<uint64_t> PerfEvents::clock_ns(pid_t tid) const {
   return value;
 }
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

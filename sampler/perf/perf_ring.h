@@ -1,8 +1,8 @@
-// The records of perf events as structs, in the layout that the attributes of perf_events.cpp ask
-// for: perf_event_open(2), "MMAP layout". Every record ends with its pid, tid and time
-// (sample_id_all), but for samples, which begin with them.
+// The ring into which the kernel writes the records of perf events, and the records as structs
+// (perf_event_open(2), "MMAP layout").
 //
-// A decode returns nothing for bytes that make no sense.
+// Positions, lengths and records are checked. When a position makes no sense, the content of the
+// ring is dropped, and that is counted; a decode returns nothing for bytes that make no sense.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -12,12 +12,44 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "base/time.h"
 #include "unwind/registers.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 
+// The bytes of a record: the header, then what the decoders below take apart.
 using PerfBytes = std::span<const uint8_t>;
+
+// A control page, then the data, whose size is a power of two. The kernel publishes `data_head`
+// after the bytes before it. It may overwrite what lies before `data_tail`, which is ours.
+class PerfRing {
+ public:
+  PerfRing(perf_event_mmap_page* control, std::span<const uint8_t> data)
+      : control_(control), data_(data) {}
+
+  // The end of what has been written so far; `peek` reads no further than the limit it is given.
+  uint64_t head() const;
+  // The next record before `limit`; empty when there is none. Stays readable until `pop`.
+  PerfBytes peek(uint64_t limit);
+  // Gives the record of the last `peek` back to the kernel.
+  void pop();
+
+  // How often the content was dropped since the last call.
+  uint64_t take_corrupt() { return std::exchange(corrupt_, 0); }
+
+ private:
+  void release(uint64_t position);
+
+  perf_event_mmap_page* control_;
+  std::span<const uint8_t> data_;
+  uint64_t position_ = 0;  // our own copy of data_tail
+  PerfBytes current_;
+  std::vector<uint8_t> wrapped_;  // a record that goes over the end of the ring, in one piece
+  uint64_t corrupt_ = 0;
+};
 
 // What the attributes must ask for.
 inline constexpr uint64_t kPerfSampleType =
@@ -25,19 +57,21 @@ inline constexpr uint64_t kPerfSampleType =
 // In the order of the kernel's numbers (asm/perf_regs.h): ax bx cx dx si di bp sp ip, r8 to r15.
 inline constexpr uint64_t kPerfRegisters = 0xff01ff;
 
+// The layout is the one that the attributes of perf_events.cpp ask for: every record ends with its
+// pid, tid and time (sample_id_all); samples begin with them.
 struct PerfIdentity {
   uint32_t type;  // PERF_RECORD_*
   int32_t pid, tid;
-  uint64_t time_ns;
+  MonotonicNs time_ns;
 };
 std::optional<PerfIdentity> identify(PerfBytes record);
 
 struct PerfSample {
   uint64_t value;  // of the event's clock; 0 without PERF_SAMPLE_READ
-  bool user;       // there are registers and a stack: not of a thread that is about to be gone
+  bool user;       // it has registers and a stack; not that of a thread that is about to end
   unwind::Registers registers;
   std::span<const std::byte> stack;  // from the stack pointer upwards
-  bool larger;                       // the stack may go on where the copy ends
+  bool larger;                       // the stack may be larger than the copy
 };
 // `with_value`: the attributes ask for PERF_SAMPLE_READ too.
 std::optional<PerfSample> decode_perf_sample(PerfBytes record, bool with_value);
@@ -56,4 +90,4 @@ std::optional<PerfComm> decode_perf_comm(PerfBytes record);
 
 std::optional<uint64_t> decode_perf_lost(PerfBytes record);  // how many records
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

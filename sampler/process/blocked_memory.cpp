@@ -1,15 +1,13 @@
-#include "attach/blocked_memory.h"
+#include "sampler/process/blocked_memory.h"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "attach/prologue.h"
-#include "attach/return_address.h"
+#include "sampler/process/machine_code.h"
 #include "unwind/cfi.h"
-#include "unwind/eh_frame_hdr.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
 using unwind::kRbp;
@@ -17,10 +15,10 @@ using unwind::kRip;
 using unwind::kRsp;
 using unwind::Step;
 
-// How far above the stack pointer a frame may end: nearly all are smaller by far.
+// How far above the stack pointer a frame may end. Nearly all are much smaller.
 constexpr uint64_t kLargestFrame = uint64_t{64} << 10;
 constexpr uint64_t kSmallFrame = 512;
-// Where a function begins is not known without unwind information.
+// Without unwind information it is not known where a function begins.
 constexpr uint64_t kLongestFunction = uint64_t{4} << 10;
 constexpr uint64_t kUnknownRbp = 1;  // never the address of a frame
 constexpr size_t kDeepestTrial = 512;
@@ -66,7 +64,7 @@ uint32_t BlockedMemory::frames_to_root(const unwind::RegisterFile& caller) {
   return result.depth;
 }
 
-// By unwind information, with each value that rbp may have.
+// Uses unwind information, with each value that rbp may have.
 Step BlockedMemory::recover_by_row(const unwind::Lost& lost, unwind::RegisterFile& file) {
   uint64_t fde = 0;
   uint64_t start = 0;
@@ -93,7 +91,7 @@ Step BlockedMemory::recover_by_row(const unwind::Lost& lost, unwind::RegisterFil
     best = caller;
     best_score = score;
   };
-  // Where the code says that it is, whatever else looks like it.
+  // The place that the code names comes first, whatever else looks like it.
   try_slot(sp + bytes_below_frame_pointer(memory_, start, *lost.row));
   const bool expected = best && best_score.first && best_score.second != Fit::kOther;
   for (uint64_t slot = first_slot(file); !expected && slot < sp + kLargestFrame; slot += 8) {
@@ -107,11 +105,12 @@ Step BlockedMemory::recover_by_row(const unwind::Lost& lost, unwind::RegisterFil
   return Step::kCaller;
 }
 
-// Code that was built without unwind information, and perhaps without frame pointers (musl): a
-// return address that leads to the root, with a saved rbp below it or without; of those that are
-// near, the one with the most frames, since calls that are over leave shortcuts. Where there is no
-// return address up to the end of the stack, this is the root. Where none leads there, as in a
-// thread of Go's scheduler, the nearest behind a call of what may be this function.
+// For code without unwind information, and perhaps without frame pointers (musl). Takes a return
+// address that leads to the root, with or without a saved rbp below it. Among near candidates the
+// one with the most frames wins, because calls that have returned leave shortcuts. If there is no
+// return address up to the end of the stack, this frame is the root. If none leads to the root, as
+// in a thread of Go's scheduler, it takes the nearest that follows a call of what may be this
+// function.
 Step BlockedMemory::recover_without_row(uint64_t pc, unwind::RegisterFile& file) {
   const uint64_t sp = file.registers.value[kRsp];
   uint64_t end = sp + kLargestFrame;
@@ -148,11 +147,11 @@ Step BlockedMemory::recover_without_row(uint64_t pc, unwind::RegisterFile& file)
     file = best;
     return Step::kCaller;
   }
-  unwind::Module module;  // where nothing is known of the code, nothing can be known of its callers
+  unwind::Module module;  // unknown code has unknown callers
   if (!any && slot < end && modules_.find(pc, module)) return Step::kRoot;
   if (!likely) return Step::kLostRegister;
   file = *likely;
   return Step::kCaller;
 }
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

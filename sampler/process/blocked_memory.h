@@ -1,20 +1,19 @@
-// The memory of a thread of which only pc and stack pointer are known, for a walk of it. Where a
-// frame cannot be left without rbp, the stack itself helps: the addresses above the stack pointer
-// are tried: first the one that the function's own code speaks for, then the nearest. What is left
-// on a stack by calls that are over looks much like frames, so candidates are judged: a return
-// address must follow a call, best one of this very function, and from there the walk should reach
-// the root of the stack.
+// The memory of a thread whose pc and stack pointer alone are known, for a walk of its stack. When
+// a frame cannot be left without rbp, this tries addresses above the stack pointer as values of
+// rbp: first the one that the function's code suggests, then the nearest. Calls that have returned
+// leave words on the stack that look like frames, so candidates are judged: a return address must
+// follow a call, preferably of this function, and the walk from there should reach the root.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <utility>
 
-#include "attach/process_modules.h"
-#include "attach/remote_memory.h"
+#include "sampler/process/process_modules.h"
+#include "sampler/process/remote_memory.h"
 #include "unwind/stack_walk.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 
 class BlockedMemory {
  public:
@@ -29,22 +28,22 @@ class BlockedMemory {
   unwind::Step recover(const unwind::Lost& lost, unwind::RegisterFile& file);
 
  private:
-  // What the call before a return address calls: this function?
+  // Whether the call before a return address calls this function.
   enum class Fit { kNoCall, kOther, kUnknown, kSame };
 
   unwind::Step recover_by_row(const unwind::Lost& lost, unwind::RegisterFile& file);
   unwind::Step recover_without_row(uint64_t pc, unwind::RegisterFile& file);
   Fit judge(uint64_t return_address, uint64_t function);
-  // Frames from there to the root; 0 when it does not lead there.
+  // Frames from there to the root; 0 when the walk does not reach it.
   uint32_t frames_to_root(const unwind::RegisterFile& caller);
 
   RemoteMemory& memory_;
   const ProcessModules& modules_;
   unwind::WalkCache& cache_;
-  // A trial is a walk that may meet another frame of this kind, and so on: a bound on all of it.
+  // A trial is a walk that may meet another frame of this kind, and so on: this bounds all of it.
   unsigned trials_left_ = 400;
   unsigned depth_ = 0;                                       // of trials within trials
   std::map<std::pair<uint64_t, uint64_t>, uint32_t> tried_;  // by rsp and rbp
 };
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

@@ -1,4 +1,4 @@
-#include "attach/kernel_limits.h"
+#include "sampler/process/kernel_limits.h"
 
 #include <fmt/format.h>
 #include <pwd.h>
@@ -6,9 +6,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "attach/proc_text.h"
+#include "sampler/process/proc_text.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
 constexpr unsigned kSysAdmin = 21;  // CAP_SYS_ADMIN
@@ -69,4 +69,11 @@ std::string user_name(uid_t user) {
   return entry != nullptr ? fmt::format("{} ({})", entry->pw_name, user) : fmt::format("{}", user);
 }
 
-}  // namespace sampan::attach
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace sampan::sampler

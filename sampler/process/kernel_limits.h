@@ -1,4 +1,5 @@
-// What the kernel is set to, and what this process may do: the values behind permission.h.
+// Settings and limits of the kernel, and what this process may do: the values behind
+// inspect/permission.h.
 #pragma once
 
 #include <sys/types.h>
@@ -7,20 +8,20 @@
 #include <optional>
 #include <string>
 
-namespace sampan::attach {
+namespace sampan::sampler {
 
 // kernel.yama.ptrace_scope; nothing where the kernel has no yama.
 std::optional<int> ptrace_scope();
 // kernel.perf_event_paranoid; nothing where the kernel has no perf.
 std::optional<int> perf_event_paranoid();
-// The most samples a second that perf gives (kernel.perf_event_max_sample_rate).
+// The highest sampling rate that perf permits, in Hz (kernel.perf_event_max_sample_rate).
 std::optional<int> perf_sample_rate_limit();
 
 // Ticks of the kernel in a second (CONFIG_HZ): CPU timers expire on them.
 int tick_rate_hz();
 
-// Signals that may wait for processes of this user (RLIMIT_SIGPENDING of `pid`): each timer of a
-// process counts. Nothing: unlimited, or `pid` may not be asked.
+// How many signals may be pending for processes of this user (RLIMIT_SIGPENDING of `pid`); each
+// timer of a process counts. Nothing: unlimited, or `pid` may not be asked.
 std::optional<uint64_t> pending_signal_limit(pid_t pid);
 
 enum class Capability : unsigned { kPtrace = 19, kPerfmon = 38 };  // of linux/capability.h
@@ -33,4 +34,8 @@ bool under_seccomp_filter();
 // "alice (1000)", or "1000" for a user without a name.
 std::string user_name(uid_t user);
 
-}  // namespace sampan::attach
+// Raises RLIMIT_NOFILE to its hard limit, because each recorded process takes descriptors. Call it
+// after the program was launched, which keeps the limit that it would have had.
+void raise_descriptor_limit();
+
+}  // namespace sampan::sampler

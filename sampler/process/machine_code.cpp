@@ -1,15 +1,18 @@
-#include "attach/return_address.h"
+#include "sampler/process/machine_code.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
-namespace sampan::attach {
+#include "unwind/registers.h"
+
+namespace sampan::sampler {
 namespace {
 
 constexpr uint8_t kCallRelative = 0xe8;
 constexpr uint8_t kGroup5 = 0xff;  // with 2 in the middle of the ModRM byte: call
 
-// The eight bytes from `avma` on; zeros where they cannot be read.
+// The eight bytes from `avma` on; zeros for those that cannot be read.
 std::array<uint8_t, 8> bytes_at(RemoteMemory& memory, uint64_t avma) {
   uint64_t word = 0;
   memory.read(avma, word);
@@ -24,7 +27,7 @@ uint64_t relative(const uint8_t* bytes, uint64_t next) {
   return next + static_cast<uint64_t>(int64_t{distance});
 }
 
-// Length of an indirect call, from its ModRM byte and the one behind it; 0: it is none.
+// Length of an indirect call, from its ModRM byte and the next one; 0: it is none.
 unsigned length_of_indirect(uint8_t modrm, uint8_t sib) {
   if ((modrm >> 3 & 7) != 2) return 0;
   const unsigned mode = modrm >> 6;
@@ -36,7 +39,7 @@ unsigned length_of_indirect(uint8_t modrm, uint8_t sib) {
   return 2 + has_sib + (has_long_displacement ? 4 : mode == 1 ? 1 : 0);
 }
 
-// endbr64, bnd and jmp *slot(%rip), the first two perhaps.
+// jmp *slot(%rip), perhaps with endbr64 and bnd before it.
 uint64_t through_stub(RemoteMemory& memory, uint64_t target) {
   std::array<uint8_t, 8> bytes = bytes_at(memory, target);
   constexpr uint8_t kEndbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
@@ -49,6 +52,37 @@ uint64_t through_stub(RemoteMemory& memory, uint64_t target) {
   uint64_t function = 0;
   if (bytes[0] != 0xff || bytes[1] != 0x25) return target;
   return memory.read(relative(&bytes[2], at + 6), function) ? function : target;
+}
+
+using unwind::CfiRow;
+using unwind::RegisterRule;
+
+// Longer prologues save vector registers, or initialize arrays.
+constexpr size_t kLongestPrologue = 96;
+constexpr std::array<uint8_t, 3> kFramePointer = {0x48, 0x89, 0xe5};  // mov %rsp, %rbp
+constexpr std::array<uint8_t, 3> kSubtractByte = {0x48, 0x83, 0xec};  // sub $imm8, %rsp
+constexpr std::array<uint8_t, 3> kSubtract = {0x48, 0x81, 0xec};      // sub $imm32, %rsp
+
+using PrologueBytes = std::array<uint8_t, kLongestPrologue>;
+
+// Zeros for bytes that cannot be read.
+PrologueBytes read_code(RemoteMemory& memory, uint64_t avma) {
+  PrologueBytes code{};
+  for (size_t i = 0; i < code.size(); i += 8) {
+    uint64_t word = 0;
+    if (!memory.read(avma + i, word)) break;
+    std::memcpy(code.data() + i, &word, sizeof word);
+  }
+  return code;
+}
+
+// Bytes that were pushed below the saved frame pointer, which lies 16 bytes below the CFA.
+uint64_t pushed_bytes(const CfiRow& row) {
+  int32_t lowest = -16;
+  for (const RegisterRule& rule : row.registers) {
+    if (rule.kind() == RegisterRule::kOffset) lowest = std::min(lowest, rule.value());
+  }
+  return static_cast<uint64_t>(-16 - lowest);
 }
 
 }  // namespace
@@ -71,4 +105,23 @@ std::optional<CallBefore> call_before(RemoteMemory& memory, uint64_t return_addr
   return std::nullopt;
 }
 
-}  // namespace sampan::attach
+uint64_t bytes_below_frame_pointer(RemoteMemory& memory, uint64_t start, const CfiRow& row) {
+  const bool has_frame_pointer = row.cfa_kind == CfiRow::kCfaRegister &&
+                                 row.cfa_register == unwind::kRbp && row.cfa_value == 16;
+  if (!has_frame_pointer) return 0;
+  const PrologueBytes code = read_code(memory, start);
+  const auto at = std::search(code.begin(), code.end(), kFramePointer.begin(), kFramePointer.end());
+  for (auto byte = at; code.end() - byte >= 7; ++byte) {
+    if (std::equal(kSubtractByte.begin(), kSubtractByte.end(), byte)) {
+      return pushed_bytes(row) + byte[3];
+    }
+    if (std::equal(kSubtract.begin(), kSubtract.end(), byte)) {
+      uint32_t size;
+      std::memcpy(&size, &byte[3], sizeof size);
+      return pushed_bytes(row) + size;
+    }
+  }
+  return at == code.end() ? 0 : pushed_bytes(row);
+}
+
+}  // namespace sampan::sampler

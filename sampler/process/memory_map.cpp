@@ -1,16 +1,16 @@
-#include "attach/memory_map.h"
+#include "sampler/process/memory_map.h"
 
 #include <fmt/format.h>
 #include <sys/sysmacros.h>
 
 #include <charconv>
 
-#include "attach/proc_text.h"
+#include "sampler/process/proc_text.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
-// Takes a hexadecimal number and the character behind it. False when they are not there.
+// Takes a hexadecimal number and the character after it. False when they are not there.
 bool take_hex(std::string_view& text, char behind, uint64_t& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
   const auto length = static_cast<size_t>(end - text.data());
@@ -19,7 +19,7 @@ bool take_hex(std::string_view& text, char behind, uint64_t& value) {
   return true;
 }
 
-// The kernel writes a newline in a path as \012, and nothing else so.
+// The kernel escapes a newline in a path as \012, and nothing else.
 std::string unescape(std::string_view path) {
   std::string result;
   while (!path.empty()) {
@@ -38,9 +38,13 @@ std::string unescape(std::string_view path) {
 
 std::optional<MappedRange> parse_map_line(std::string_view line) {
   MappedRange range{};
+  uint64_t start = 0;
+  uint64_t end = 0;
   uint64_t major = 0;
   uint64_t minor = 0;
-  if (!take_hex(line, '-', range.start) || !take_hex(line, ' ', range.end)) return std::nullopt;
+  if (!take_hex(line, '-', start) || !take_hex(line, ' ', end)) return std::nullopt;
+  range.start = Avma::at(start);
+  range.end = Avma::at(end);
   if (range.start >= range.end || line.size() < 5) return std::nullopt;
   range.executable = line[2] == 'x';
   line.remove_prefix(5);
@@ -70,4 +74,4 @@ std::vector<MappedRange> read_memory_map(pid_t pid) {
   return ranges;
 }
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

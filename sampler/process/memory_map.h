@@ -1,4 +1,4 @@
-// /proc/PID/maps, line by line (proc_pid_maps(5)). Paths are those of the process's own root.
+// The lines of /proc/PID/maps (proc_pid_maps(5)). Paths are relative to the process's root.
 #pragma once
 
 #include <sys/types.h>
@@ -9,24 +9,26 @@
 #include <string_view>
 #include <vector>
 
-namespace sampan::attach {
+#include "base/address.h"
 
-// A stretch of memory that was mapped at once.
+namespace sampan::sampler {
+
+// One mapping.
 struct MappedRange {
-  uint64_t start;  // AVMAs: [start, end)
-  uint64_t end;
+  Avma start;  // [start, end)
+  Avma end;
   uint64_t offset;  // in the file, of `start`
   uint64_t device;  // as stat(2) has it
   uint64_t inode;   // 0: no file
   bool executable;
-  bool deleted;      // the file has no name any more, or another file has it now
+  bool deleted;      // the path no longer names this file
   std::string path;  // "" or "[heap]" for no file
 };
 
 // Nothing for a line that makes no sense.
 std::optional<MappedRange> parse_map_line(std::string_view line);
 
-// In order of addresses. Empty when the process is gone or may not be looked at.
+// Ordered by address. Empty when the process is gone or may not be read.
 std::vector<MappedRange> read_memory_map(pid_t pid);
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

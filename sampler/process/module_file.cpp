@@ -1,18 +1,22 @@
-#include "attach/module_file.h"
+#include "sampler/process/module_file.h"
 
 #include <elf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
-namespace sampan::attach {
+#include "sampler/process/remote_memory.h"
+
+namespace sampan::sampler {
 namespace {
 
-using File = std::shared_ptr<sampler::FileDescriptor>;
+using File = std::shared_ptr<FileDescriptor>;
 
-// The ELF header, program headers and mostly the build-id are there.
+// Holds the ELF header, the program headers, and in most files the build-id.
 constexpr size_t kStartSize = 4096;
 
 // What the process has mapped of the file.
@@ -26,8 +30,8 @@ std::vector<MappedPart> parts_of(const MappedRange& range, const std::vector<Map
   return parts;
 }
 
-// Some file systems (overlayfs, btrfs) give stat another device than maps, so what the file begins
-// with must do.
+// Some file systems (overlayfs, btrfs) report another device in stat than in maps, so the start of
+// the file is compared instead.
 bool is_same(const File& file, const MappedRange& range, const ModuleBytes& memory) {
   struct stat status {};
   if (fstat(file->get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
@@ -41,11 +45,35 @@ bool is_same(const File& file, const MappedRange& range, const ModuleBytes& memo
 
 File open_file(const std::string& path) {
   // A FIFO that has taken the name of a library must not make us wait.
-  return std::make_shared<sampler::FileDescriptor>(
-      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  return std::make_shared<FileDescriptor>(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 }
 
 }  // namespace
+
+ModuleBytes bytes_of_file(std::shared_ptr<FileDescriptor> file) {
+  return [file = std::move(file)](uint64_t offset, std::span<uint8_t> buffer) {
+    size_t done = 0;
+    while (done < buffer.size()) {
+      const ssize_t size = pread(file->get(), buffer.data() + done, buffer.size() - done,
+                                 static_cast<off_t>(offset + done));
+      if (size <= 0) break;
+      done += static_cast<size_t>(size);
+    }
+    return done;
+  };
+}
+
+ModuleBytes bytes_of_process(pid_t pid, std::vector<MappedPart> parts) {
+  return [pid, parts = std::move(parts)](uint64_t offset, std::span<uint8_t> buffer) -> size_t {
+    for (const MappedPart& part : parts) {
+      if (offset - part.offset >= part.size) continue;
+      const uint64_t skipped = offset - part.offset;
+      const size_t size = std::min<uint64_t>(buffer.size(), part.size - skipped);
+      return read_process(pid, part.start + skipped, buffer.data(), size);
+    }
+    return 0;
+  };
+}
 
 ModuleFile open_module(pid_t pid, const MappedRange& range, const std::vector<MappedRange>& map) {
   ModuleBytes memory = bytes_of_process(pid, parts_of(range, map));
@@ -72,4 +100,13 @@ bool is_at_path(const ModuleFile& file, const MappedRange& range) {
          ours.st_ino == named.st_ino;
 }
 
-}  // namespace sampan::attach
+void add_new(const std::vector<HiddenFile>& files, std::vector<HiddenFile>* all) {
+  for (const HiddenFile& file : files) {
+    const auto is_same = [&file](const HiddenFile& other) {
+      return other.path == file.path && other.build_id == file.build_id;
+    };
+    if (std::ranges::none_of(*all, is_same)) all->push_back(file);
+  }
+}
+
+}  // namespace sampan::sampler

@@ -1,4 +1,4 @@
-#include "attach/elf_layout.h"
+#include "sampler/process/module_image.h"
 
 #include <elf.h>
 
@@ -7,8 +7,10 @@
 #include <string_view>
 
 #include "base/byte_cursor.h"
+#include "unwind/cfi.h"
+#include "unwind/pointer_encoding.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
 constexpr uint64_t kPageMask = 4095;
@@ -78,9 +80,55 @@ ElfLayout::Segment find_section(const ModuleBytes& bytes, const Elf64_Ehdr& head
     const size_t room = names.size() - section.sh_name;
     const char* const name = names.data() + section.sh_name;
     if (std::string_view(name, strnlen(name, room)) != wanted) continue;
-    return {section.sh_addr, section.sh_size, section.sh_offset, section.sh_size, false};
+    return {Svma::at(section.sh_addr), section.sh_size, section.sh_offset, section.sh_size, false};
   }
   return {};
+}
+
+// Far more than any program has. It keeps a damaged header from asking for all memory.
+constexpr uint64_t kLargestImage = uint64_t{512} << 20;
+
+constexpr size_t kHeaderSize = 12;  // of .eh_frame_hdr, as linkers write it, before the table
+
+struct TableEntry {
+  int32_t start;  // both relative to .eh_frame_hdr
+  int32_t fde;
+};
+
+// Calls visit(AVMA) for each FDE of `section`.
+template <typename Visit>
+void for_each_fde(const unwind::Image& section, Visit&& visit) {
+  unwind::ImageCursor cursor = section.cursor(section.start);
+  while (cursor.ok() && !cursor.bytes.at_end()) {
+    const uint64_t entry = cursor.avma();
+    uint64_t length = cursor.bytes.u32();
+    if (length == 0) break;
+    if (length == UINT32_MAX) length = cursor.bytes.u64();
+    ByteCursor content(cursor.bytes.take(length));
+    if (cursor.ok() && content.u32() != 0) visit(entry);
+  }
+}
+
+// `section`'s table: relative to an .eh_frame_hdr at `header`.
+std::vector<TableEntry> make_table(const unwind::Image& section, uint64_t header) {
+  std::vector<TableEntry> table;
+  for_each_fde(section, [&](uint64_t fde) {
+    uint64_t start = 0;
+    uint64_t end = 0;
+    if (read_coverage(section, fde, start, end) != unwind::CfiResult::kFound) return;
+    const auto distance = static_cast<int64_t>(start - header);
+    if (distance != static_cast<int32_t>(distance)) return;
+    table.push_back({static_cast<int32_t>(distance), static_cast<int32_t>(fde - header)});
+  });
+  std::sort(table.begin(), table.end(),
+            [](const TableEntry& a, const TableEntry& b) { return a.start < b.start; });
+  return table;
+}
+
+template <typename T>
+void append(std::vector<uint8_t>& bytes, const T* values, size_t count) {
+  const auto* const first = reinterpret_cast<const uint8_t*>(values);
+  bytes.insert(bytes.end(), first, first + count * sizeof(T));
 }
 
 }  // namespace
@@ -92,10 +140,10 @@ std::optional<ElfLayout> read_elf_layout(const ModuleBytes& bytes) {
   for (const Elf64_Phdr& entry :
        read_structs<Elf64_Phdr>(bytes, header[0].e_phoff, header[0].e_phnum)) {
     if (entry.p_type == PT_LOAD && entry.p_filesz <= entry.p_memsz) {
-      layout.segments.push_back({entry.p_vaddr, entry.p_memsz, entry.p_offset, entry.p_filesz,
-                                 (entry.p_flags & PF_X) != 0});
+      layout.segments.push_back({Svma::at(entry.p_vaddr), entry.p_memsz, entry.p_offset,
+                                 entry.p_filesz, (entry.p_flags & PF_X) != 0});
     } else if (entry.p_type == PT_GNU_EH_FRAME) {
-      layout.eh_frame_hdr = entry.p_vaddr;
+      layout.eh_frame_hdr = Svma::at(entry.p_vaddr);
     } else if (entry.p_type == PT_NOTE && layout.build_id.empty()) {
       layout.build_id = read_build_id(bytes, entry);
     }
@@ -117,18 +165,75 @@ const ElfLayout::Segment* ElfLayout::mapped_from(uint64_t offset) const {
   return nullptr;
 }
 
-uint64_t ElfLayout::begin() const {
+Svma ElfLayout::begin() const {
   uint64_t lowest = UINT64_MAX;
   for (const Segment& segment : segments) lowest = std::min(lowest, segment.svma & ~kPageMask);
-  return lowest;
+  return Svma::at(lowest);
 }
 
-uint64_t ElfLayout::end() const {
+Svma ElfLayout::end() const {
   uint64_t highest = 0;
   for (const Segment& segment : segments) {
     highest = std::max(highest, (segment.svma + segment.memory_size + kPageMask) & ~kPageMask);
   }
-  return highest;
+  return Svma::at(highest);
 }
 
-}  // namespace sampan::attach
+UnwindImage::UnwindImage(const ElfLayout& layout, uint64_t bias, const ModuleBytes& bytes) {
+  if (layout.eh_frame_hdr != 0) {
+    copy_with_table(layout, bias, bytes);
+  } else if (layout.eh_frame.file_size != 0) {
+    copy_and_make_table(layout, bias, bytes);
+  }
+}
+
+// From .eh_frame_hdr, or from .eh_frame where that comes first, to the end of their segment.
+void UnwindImage::copy_with_table(const ElfLayout& layout, uint64_t bias,
+                                  const ModuleBytes& bytes) {
+  for (const ElfLayout::Segment& segment : layout.segments) {
+    if (!segment.contains(layout.eh_frame_hdr)) continue;
+    uint8_t header[kHeaderSize];
+    const uint64_t header_offset = segment.offset + (layout.eh_frame_hdr - segment.svma);
+    if (!read_all(bytes, header_offset, header)) return;
+    const unwind::Image image{header, layout.eh_frame_hdr};
+    unwind::ImageCursor cursor = image.cursor(image.start + 4);
+    const auto eh_frame = Svma::at(unwind::read_pointer(cursor, header[1], layout.eh_frame_hdr));
+    if (!cursor.ok() || !segment.contains(eh_frame)) return;
+    const Svma first = std::min(eh_frame, layout.eh_frame_hdr);
+    const uint64_t size = segment.svma + segment.file_size - first;
+    if (size > kLargestImage) return;
+    bytes_.resize(size);
+    bytes_.resize(bytes(segment.offset + (first - segment.svma), bytes_));
+    start_ = avma_of(first, bias);
+    eh_frame_hdr_ = avma_of(layout.eh_frame_hdr, bias);
+    return;
+  }
+}
+
+void UnwindImage::copy_and_make_table(const ElfLayout& layout, uint64_t bias,
+                                      const ModuleBytes& bytes) {
+  if (layout.eh_frame.file_size > kLargestImage) return;
+  std::vector<uint8_t> section(layout.eh_frame.file_size);
+  section.resize(bytes(layout.eh_frame.offset, section));
+  const Avma eh_frame = avma_of(layout.eh_frame.svma, bias);
+  // The header ends where the section begins, so its own place depends on the table's size.
+  size_t count = 0;
+  for_each_fde({section, eh_frame}, [&count](uint64_t) { ++count; });
+  const Avma header = eh_frame - kHeaderSize - count * sizeof(TableEntry);
+  const std::vector<TableEntry> table = make_table({section, eh_frame}, header);
+  if (table.empty()) return;
+
+  const uint8_t encodings[4] = {1, 0x1b, 0x03, unwind::kPointerDataRelativeSigned4};
+  const auto to_eh_frame = static_cast<int32_t>(eh_frame - header - sizeof encodings);
+  const auto entries = static_cast<uint32_t>(table.size());
+  append(bytes_, encodings, sizeof encodings);
+  append(bytes_, &to_eh_frame, 1);
+  append(bytes_, &entries, 1);
+  append(bytes_, table.data(), table.size());
+  bytes_.resize(eh_frame - header);
+  append(bytes_, section.data(), section.size());
+  start_ = header;
+  eh_frame_hdr_ = header;
+}
+
+}  // namespace sampan::sampler

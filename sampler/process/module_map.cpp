@@ -1,13 +1,13 @@
-#include "sampler/module_map.h"
+#include "sampler/process/module_map.h"
 
 #include <algorithm>
 
 namespace sampan::sampler {
 namespace {
 
-constexpr uint64_t kStillLoaded = UINT64_MAX;
-// dlopen and dlclose at the same few places for hours must not make lookups slow: what was
-// unloaded is forgotten, oldest first, beyond so many mappings.
+constexpr MonotonicNs kStillLoaded = UINT64_MAX;
+// dlopen and dlclose at the same few addresses for hours must not make lookups slow: beyond this
+// many mappings, those that were unloaded first are forgotten.
 constexpr size_t kMaxMappings = 4096;
 
 }  // namespace
@@ -39,14 +39,14 @@ void ModuleMap::unload(const ModuleUnloadRecord& record) {
   changed(record.time_ns);
 }
 
-void ModuleMap::changed(uint64_t time_ns) {
+void ModuleMap::changed(MonotonicNs time_ns) {
   last_change_ns_ = std::max(last_change_ns_, time_ns);
   ++changes_;
 }
 
-recording::Frame ModuleMap::lookup(uint64_t avma, uint64_t time_ns) const {
+recording::Frame ModuleMap::lookup(Avma avma, MonotonicNs time_ns) const {
   const Mapping* best = nullptr;
-  // How far the mapping's time is from the sample's; mappings to come go before mappings gone.
+  // Distance of the mapping's time from the sample's; later mappings come before earlier ones.
   const auto distance = [time_ns](const Mapping& mapping) -> std::pair<int, uint64_t> {
     if (time_ns < mapping.load_ns) return {1, mapping.load_ns - time_ns};
     if (time_ns >= mapping.unload_ns) return {2, time_ns - mapping.unload_ns};
@@ -54,15 +54,15 @@ recording::Frame ModuleMap::lookup(uint64_t avma, uint64_t time_ns) const {
   };
   auto it = std::upper_bound(
       mappings_.begin(), mappings_.end(), avma,
-      [](uint64_t value, const Mapping& mapping) { return value < mapping.start_avma; });
+      [](Avma value, const Mapping& mapping) { return value < mapping.start_avma; });
   while (it != mappings_.begin()) {
     --it;
-    if (avma - it->start_avma >= longest_) break;  // nothing that begins further down reaches here
+    if (avma - it->start_avma >= longest_) break;  // no mapping that starts lower reaches `avma`
     if (avma >= it->end_avma) continue;
     if (best == nullptr || distance(*it) < distance(*best)) best = &*it;
   }
   if (best == nullptr) return {recording::kNone, avma};
-  return {best->module, avma - best->bias};
+  return {best->module, svma_of(avma, best->bias)};
 }
 
 }  // namespace sampan::sampler

@@ -1,16 +1,18 @@
-#include "attach/proc_task.h"
+#include "sampler/process/proc_task.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
 
-#include "attach/proc_text.h"
-#include "sampler/program.h"
+#include "sampler/process/proc_text.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
 constexpr uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD of include/linux/sched.h
@@ -23,7 +25,7 @@ std::optional<std::string_view> read_task(pid_t pid, pid_t tid, const char* file
   return read_start(path, buffer);
 }
 
-// The fields of /proc/PID/stat from the third, the state, on: the second may hold any character.
+// The fields of /proc/PID/stat from the third (the state) on. The second may hold any character.
 std::string_view stat_after_name(std::string_view stat) {
   const size_t end = stat.rfind(')');
   return end == std::string_view::npos ? std::string_view{} : stat.substr(end + 1);
@@ -31,6 +33,27 @@ std::string_view stat_after_name(std::string_view stat) {
 
 std::string process_path(pid_t pid, const char* file) {
   return fmt::format("/proc/{}/{}", pid, file);
+}
+
+constexpr int kReserved = 256;  // descriptors that are left for everything else
+
+int highest_descriptor() {
+  static const int highest = [] {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < kReserved) return 0;
+    return static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 1 << 20)) - kReserved;
+  }();
+  return highest;
+}
+
+// "CPU QUEUED TURNS\n"
+std::optional<RunTimes> parse_run_times(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  RunTimes times;
+  times.cpu_ns = CpuNs::at(take_number(text));
+  times.queued_ns = take_number(text);
+  times.turns = take_number(text);
+  return times;
 }
 
 }  // namespace
@@ -67,13 +90,7 @@ std::optional<char> thread_state(pid_t pid, pid_t tid) {
 
 std::optional<RunTimes> run_times(pid_t pid, pid_t tid) {
   char buffer[128];
-  auto text = read_task(pid, tid, "schedstat", buffer);
-  if (!text || text->empty()) return std::nullopt;
-  RunTimes times;
-  times.cpu_ns = take_number(*text);
-  times.queued_ns = take_number(*text);
-  times.turns = take_number(*text);
-  return times;
+  return parse_run_times(read_task(pid, tid, "schedstat", buffer).value_or(""));
 }
 
 std::optional<BlockedCall> blocked_call(pid_t pid, pid_t tid) {
@@ -86,8 +103,8 @@ std::optional<BlockedCall> blocked_call(pid_t pid, pid_t tid) {
   if (call.number >= 0) {
     for (uint64_t& argument : call.arguments) argument = take_number(*text, 16);
   }
-  call.sp = take_number(*text, 16);
-  call.pc = take_number(*text, 16);
+  call.sp = Avma::at(take_number(*text, 16));
+  call.pc = Avma::at(take_number(*text, 16));
   return call.pc == 0 ? std::nullopt : std::optional(call);
 }
 
@@ -122,8 +139,26 @@ std::vector<std::string> command_line_of(pid_t pid) {
     words.push_back(text.substr(begin, end - begin));
     begin = end + 1;
   }
-  if (words.empty()) words.push_back(sampler::executable_of(pid));
+  if (words.empty()) words.push_back(executable_of(pid));
   return words;
 }
 
-}  // namespace sampan::attach
+std::string executable_of(pid_t pid) {
+  return read_link(process_path(pid, "exe")).value_or(fmt::format("pid {}", pid));
+}
+
+SchedstatFile::SchedstatFile(pid_t pid, pid_t tid) : pid_(pid), tid_(tid) {
+  const std::string path = fmt::format("/proc/{}/task/{}/schedstat", pid, tid);
+  file_ = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // The kernel gives out the lowest free number: a high one tells how many are in use.
+  if (file_ && file_.get() > highest_descriptor()) file_.reset();
+}
+
+std::optional<RunTimes> SchedstatFile::read() const {
+  if (!file_) return run_times(pid_, tid_);
+  char text[96];
+  const ssize_t size = ::pread(file_.get(), text, sizeof text, 0);
+  return parse_run_times({text, size > 0 ? static_cast<size_t>(size) : 0});
+}
+
+}  // namespace sampan::sampler

@@ -1,6 +1,6 @@
-// What /proc says about the threads of a process. Any of it may vanish between two reads: a thread
-// that is gone, or may not be looked at, is std::nullopt, never an error. Nothing here disturbs the
-// process (proc_pid_stat(5) and its neighbours).
+// What /proc says about a process and its threads (proc_pid_stat(5) and related pages). A thread
+// may vanish between two reads: one that is gone, or may not be read, is std::nullopt, never an
+// error. Nothing here disturbs the process.
 #pragma once
 
 #include <sys/types.h>
@@ -10,36 +10,40 @@
 #include <string>
 #include <vector>
 
-namespace sampan::attach {
+#include "base/address.h"
+#include "base/file_descriptor.h"
+#include "base/time.h"
 
-// The threads that there are now; empty when the process is gone.
+namespace sampan::sampler {
+
+// The threads of now; empty when the process is gone.
 std::vector<pid_t> thread_ids(pid_t pid);
 
 std::optional<std::string> thread_name(pid_t pid, pid_t tid);
 
-// R running or runnable, S and D asleep, T and t stopped, Z and X ended.
+// R: running or runnable; S and D: asleep; T and t: stopped; Z and X: ended.
 std::optional<char> thread_state(pid_t pid, pid_t tid);
 
-// /proc/PID/task/TID/schedstat. All three only grow; when none has moved, the thread has not run.
+// /proc/PID/task/TID/schedstat. All three only grow. If none has grown, the thread has not run.
 struct RunTimes {
-  uint64_t cpu_ns;     // on a CPU; brought up to date at the latest a tick ago
+  CpuNs cpu_ns;        // on a CPU; brought up to date at the latest a tick ago
   uint64_t queued_ns;  // runnable, without a CPU
   uint64_t turns;      // times it got a CPU
   friend bool operator==(const RunTimes&, const RunTimes&) = default;
 };
 std::optional<RunTimes> run_times(pid_t pid, pid_t tid);
 
-// Where a thread that is not running waits: /proc/PID/task/TID/syscall. Nothing for one that runs,
-// and where the kernel refuses (PTRACE_MODE_ATTACH).
+// Where a thread waits: /proc/PID/task/TID/syscall. Nothing for one that runs, or when the kernel
+// refuses (PTRACE_MODE_ATTACH).
 struct BlockedCall {
-  int64_t number;  // of the system call; -1: it waits outside one (a page fault)
+  int64_t number;  // of the system call; -1: it waits outside of one (page fault)
   uint64_t arguments[6];
-  uint64_t sp;  // of user space
-  uint64_t pc;
+  Avma sp;  // of user space
+  Avma pc;
 };
 std::optional<BlockedCall> blocked_call(pid_t pid, pid_t tid);
 
-// The thread group, its real user, who traces it; of /proc/PID/status.
+// From /proc/PID/status.
 struct ProcessStatus {
   std::string name;
   char state;
@@ -51,7 +55,26 @@ struct ProcessStatus {
 };
 std::optional<ProcessStatus> process_status(pid_t pid);
 
-// The words it was started with; never empty.
+// The arguments that the process was started with; never empty.
 std::vector<std::string> command_line_of(pid_t pid);
 
-}  // namespace sampan::attach
+// The program that `pid` executes: as /proc/PID/exe has it, without the kernel's " (deleted)"; "pid
+// N" where it may not be read.
+std::string executable_of(pid_t pid);
+
+// The run times of one thread. The file is kept open as long as there are descriptors to spare
+// (RLIMIT_NOFILE), so that a read costs one system call. An open file stays that of its thread, even
+// if another thread gets the tid later.
+class SchedstatFile {
+ public:
+  SchedstatFile(pid_t pid, pid_t tid);
+
+  // Nothing when the thread is gone.
+  std::optional<RunTimes> read() const;
+
+ private:
+  pid_t pid_, tid_;
+  FileDescriptor file_;
+};
+
+}  // namespace sampan::sampler

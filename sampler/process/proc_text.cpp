@@ -1,4 +1,4 @@
-#include "attach/proc_text.h"
+#include "sampler/process/proc_text.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -6,9 +6,9 @@
 
 #include <charconv>
 
-#include "sampler/file_descriptor.h"
+#include "base/file_descriptor.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\n";
@@ -17,7 +17,7 @@ constexpr std::string_view kDeleted = " (deleted)";
 }  // namespace
 
 std::optional<std::string_view> read_start(const char* path, std::span<char> buffer) {
-  const sampler::FileDescriptor file(open(path, O_RDONLY | O_CLOEXEC));
+  const FileDescriptor file(open(path, O_RDONLY | O_CLOEXEC));
   if (!file) return std::nullopt;
   const ssize_t size = read(file.get(), buffer.data(), buffer.size());
   if (size < 0) return std::nullopt;
@@ -25,7 +25,7 @@ std::optional<std::string_view> read_start(const char* path, std::span<char> buf
 }
 
 std::optional<std::string> read_whole(const std::string& path) {
-  const sampler::FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return std::nullopt;
   std::string text;
   size_t used = 0;
@@ -84,4 +84,4 @@ std::string_view without_deleted(std::string_view path) {
   return path;
 }
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

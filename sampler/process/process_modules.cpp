@@ -1,4 +1,4 @@
-#include "attach/process_modules.h"
+#include "sampler/process/process_modules.h"
 
 #include <elf.h>
 #include <fmt/format.h>
@@ -9,18 +9,17 @@
 #include <set>
 #include <tuple>
 
-#include "attach/elf_layout.h"
-#include "attach/memory_map.h"
-#include "attach/module_file.h"
-#include "attach/unwind_image.h"
+#include "sampler/process/memory_map.h"
+#include "sampler/process/module_file.h"
+#include "sampler/process/module_image.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
 struct LoadedModule {
   uint64_t device;
   uint64_t inode;
-  sampler::ModuleLoadRecord record;
+  ModuleLoadRecord record;
   ElfLayout layout;
   ModuleBytes bytes;                  // until `unwind` has been read
   std::optional<UnwindImage> unwind;  // read when it is needed first
@@ -28,8 +27,8 @@ struct LoadedModule {
 };
 
 struct Code {
-  uint64_t start;  // AVMAs
-  uint64_t end;
+  Avma start;
+  Avma end;
   LoadedModule* module;
 };
 
@@ -41,7 +40,7 @@ bool is_module(const MappedRange& range) {
 std::optional<uint64_t> bias_of(const ElfLayout& layout, const MappedRange& range) {
   const ElfLayout::Segment* const segment = layout.mapped_from(range.offset);
   if (segment == nullptr) return std::nullopt;
-  return range.start - range.offset - (segment->svma - segment->offset);
+  return uint64_t{range.start} - range.offset - (segment->svma - segment->offset);
 }
 
 }  // namespace
@@ -52,13 +51,13 @@ struct ProcessModules::State {
   std::vector<std::unique_ptr<LoadedModule>> modules;
   std::vector<std::unique_ptr<LoadedModule>> gone;  // since the last refresh; still referred to
   std::vector<Code> code;                           // by start
-  // What is no module, though it is mapped executable: not looked at twice.
+  // Executable mappings that are no modules: they are not read twice.
   std::set<std::tuple<uint64_t, uint64_t, uint64_t>> others;  // device, inode, start
 
   LoadedModule* find_known(const MappedRange& range) const;
-  void add(const MappedRange& range, const std::vector<MappedRange>& map, uint64_t time_ns,
+  void add(const MappedRange& range, const std::vector<MappedRange>& map, MonotonicNs time_ns,
            Changes& changes);
-  void drop_gone(uint64_t time_ns, Changes& changes);
+  void drop_gone(MonotonicNs time_ns, Changes& changes);
   void index_code();
 };
 
@@ -74,13 +73,13 @@ LoadedModule* ProcessModules::State::find_known(const MappedRange& range) const 
 }
 
 void ProcessModules::State::add(const MappedRange& range, const std::vector<MappedRange>& map,
-                                uint64_t time_ns, Changes& changes) {
+                                MonotonicNs time_ns, Changes& changes) {
   if (!others.emplace(range.device, range.inode, range.start).second) return;
   ModuleFile file = open_module(pid, range, map);
   std::optional<ElfLayout> layout = read_elf_layout(file.bytes);
   const std::optional<uint64_t> bias = layout ? bias_of(*layout, range) : std::nullopt;
   if (!bias) {
-    // Code that was made at run time may well lie in a file.
+    // Code that was compiled at run time may lie in a file, too.
     uint8_t magic[SELFMAG];
     const bool readable = read_all(file.bytes, 0, magic);
     if (readable && std::memcmp(magic, ELFMAG, SELFMAG) != 0) return;
@@ -93,8 +92,9 @@ void ProcessModules::State::add(const MappedRange& range, const std::vector<Mapp
   auto module = std::make_unique<LoadedModule>();
   module->device = range.device;
   module->inode = range.inode;
-  module->record = {time_ns,          *bias,     layout->begin() + *bias, layout->end() + *bias,
-                    layout->build_id, range.path};
+  module->record = {
+      time_ns,          *bias,     avma_of(layout->begin(), *bias), avma_of(layout->end(), *bias),
+      layout->build_id, range.path};
   module->layout = std::move(*layout);
   module->bytes = std::move(file.bytes);
   module->seen = true;
@@ -105,12 +105,12 @@ void ProcessModules::State::add(const MappedRange& range, const std::vector<Mapp
   modules.push_back(std::move(module));
 }
 
-void ProcessModules::State::drop_gone(uint64_t time_ns, Changes& changes) {
+void ProcessModules::State::drop_gone(MonotonicNs time_ns, Changes& changes) {
   gone.clear();
   const auto first_gone = std::stable_partition(modules.begin(), modules.end(),
                                                 [](const auto& module) { return module->seen; });
   for (auto it = first_gone; it != modules.end(); ++it) {
-    const sampler::ModuleLoadRecord& record = (*it)->record;
+    const ModuleLoadRecord& record = (*it)->record;
     changes.unloaded.push_back({time_ns, record.bias, record.start_avma});
     gone.push_back(std::move(*it));
   }
@@ -122,7 +122,7 @@ void ProcessModules::State::index_code() {
   for (const auto& module : modules) {
     for (const ElfLayout::Segment& segment : module->layout.segments) {
       if (!segment.executable) continue;
-      const uint64_t start = segment.svma + module->record.bias;
+      const Avma start = avma_of(segment.svma, module->record.bias);
       code.push_back({start, start + segment.file_size, module.get()});
     }
   }
@@ -136,10 +136,10 @@ ProcessModules::ProcessModules(pid_t pid) : state_(std::make_unique<State>()) {
 ProcessModules::~ProcessModules() = default;
 ProcessModules::ProcessModules(ProcessModules&&) noexcept = default;
 
-ProcessModules::Changes ProcessModules::refresh(uint64_t time_ns) {
+ProcessModules::Changes ProcessModules::refresh(MonotonicNs time_ns) {
   Changes changes;
   const std::vector<MappedRange> map = read_memory_map(state_->pid);
-  if (map.empty()) return changes;  // the process is gone; what is known of it stays true
+  if (map.empty()) return changes;  // the process is gone; what is known stays true
   for (const auto& module : state_->modules) module->seen = false;
   for (const MappedRange& range : map) {
     if (!is_module(range)) continue;
@@ -173,8 +173,12 @@ bool ProcessModules::find(uint64_t pc, unwind::Module& module) const {
   return true;
 }
 
+pid_t ProcessModules::pid() const {
+  return state_->pid;
+}
+
 uint64_t ProcessModules::generation() const {
   return state_->generation;
 }
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

@@ -1,23 +1,30 @@
-#include "attach/remote_memory.h"
+#include "sampler/process/remote_memory.h"
+
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "attach/module_bytes.h"
-
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
 constexpr uint64_t kPageSize = 4096;
 constexpr uint64_t kMaxAddress = (uint64_t{1} << 47) - kPageSize;
-// A stack that goes on beyond the copy is read on; further away it is another stack.
+// Reads go on beyond the copy by this much; memory further away is another stack.
 constexpr uint64_t kFarthest = uint64_t{8} << 20;
-// Of the end of a copy, to see whether the stack is still what it was.
+// So much of a copy's end is compared, to see whether the stack is unchanged.
 constexpr size_t kCompared = 512;
 
 }  // namespace
 
-size_t read_stack(pid_t pid, uint64_t sp, std::span<std::byte> to) {
+size_t read_process(pid_t pid, Avma avma, void* buffer, size_t size) {
+  const iovec local{buffer, size};
+  const iovec remote{reinterpret_cast<void*>(uint64_t{avma}), size};
+  const ssize_t done = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+  return done < 0 ? 0 : static_cast<size_t>(done);
+}
+
+size_t read_stack(pid_t pid, Avma sp, std::span<std::byte> to) {
   if (const size_t copied = read_process(pid, sp - kRedZone, to.data(), to.size())) return copied;
   const std::span<std::byte> above = to.subspan(kRedZone);
   const size_t copied = read_process(pid, sp, above.data(), above.size());
@@ -26,7 +33,7 @@ size_t read_stack(pid_t pid, uint64_t sp, std::span<std::byte> to) {
   return kRedZone + copied;
 }
 
-void RemoteMemory::copy_stack(pid_t pid, uint64_t sp, size_t size, bool live) {
+void RemoteMemory::copy_stack(pid_t pid, Avma sp, size_t size, bool live) {
   size += kRedZone;
   if (own_.size() < size) own_.resize(size);
   const size_t copied = read_stack(pid, sp, {own_.data(), size});
@@ -38,13 +45,13 @@ void RemoteMemory::copy_stack(pid_t pid, uint64_t sp, size_t size, bool live) {
   truncated_ = false;
 }
 
-void RemoteMemory::use_part(pid_t pid, uint64_t sp, std::span<const std::byte> bytes) {
+void RemoteMemory::use_part(pid_t pid, Avma sp, std::span<const std::byte> bytes) {
   use_copy(sp, bytes);
   pid_ = pid;
   part_ = true;
 }
 
-void RemoteMemory::use_copy(uint64_t low, std::span<const std::byte> bytes) {
+void RemoteMemory::use_copy(Avma low, std::span<const std::byte> bytes) {
   pid_ = 0;
   part_ = false;
   low_ = low;
@@ -69,9 +76,9 @@ bool RemoteMemory::read(uint64_t avma, uint64_t& value) {
   return false;
 }
 
-// Copies on, as much again as there is, so that the copy reaches `end`.
+// Extends the copy to `end`, and at least to twice its size.
 bool RemoteMemory::extend(uint64_t end) {
-  const uint64_t high = low_ + bytes_.size();
+  const Avma high = low_ + bytes_.size();
   if (pid_ == 0 || end <= high || end - high > kFarthest || bytes_.empty()) return false;
   if (part_ && !own_copy()) return false;
   const size_t wanted = std::max<size_t>(end - low_, 2 * bytes_.size());
@@ -81,12 +88,12 @@ bool RemoteMemory::extend(uint64_t end) {
   return end <= low_ + bytes_.size();
 }
 
-// Somebody else's copy becomes our own, if its end is what the process has there now.
+// Makes a copy that is not ours our own, if its end is still what the process has there.
 bool RemoteMemory::own_copy() {
   std::array<std::byte, kCompared> now;
   const size_t compared = std::min(now.size(), bytes_.size());
   const std::span<const std::byte> end = bytes_.last(compared);
-  const uint64_t end_avma = low_ + bytes_.size() - compared;
+  const Avma end_avma = low_ + bytes_.size() - compared;
   if (read_process(pid_, end_avma, now.data(), compared) != compared ||
       !std::equal(end.begin(), end.end(), now.begin())) {
     pid_ = 0;
@@ -99,16 +106,18 @@ bool RemoteMemory::own_copy() {
   return true;
 }
 
-// Off the stack that was copied: a signal's own stack, say, or that of the code it interrupted.
+// An address off the copied stack: on a signal's alternate stack, or on that of the code that it
+// interrupted.
 bool RemoteMemory::read_elsewhere(uint64_t avma, uint64_t& value) {
   const uint64_t page = avma & ~(kPageSize - 1);
   if (avma - page > kPageSize - sizeof value) {
-    return read_process(pid_, avma, &value, sizeof value) == sizeof value;
+    return read_process(pid_, Avma::at(avma), &value, sizeof value) == sizeof value;
   }
   if (page == 0 || page > kMaxAddress) return false;
   if (page != other_page_) {
     other_page_ = 0;
-    if (read_process(pid_, page, other_.data(), other_.size()) != other_.size()) return false;
+    if (read_process(pid_, Avma::at(page), other_.data(), other_.size()) != other_.size())
+      return false;
     other_page_ = page;
   }
   std::memcpy(&value, other_.data() + (avma - page), sizeof value);
@@ -121,4 +130,4 @@ bool RemoteMemory::readable(uint64_t avma) {
   return pid_ == 0 || part_ || read_elsewhere(avma & ~uint64_t{7}, value);
 }
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

@@ -1,17 +1,18 @@
-// Walks the stacks of another process: the walker of the shim (unwind/stack_walk.h), over memory
-// and modules that are not ours. One per process. Not thread-safe.
+// Walks the stacks of another process with the shim's walker (unwind/stack_walk.h). One per
+// process. Not thread-safe.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
 
-#include "attach/process_modules.h"
-#include "attach/remote_memory.h"
+#include "base/address.h"
+#include "sampler/process/process_modules.h"
+#include "sampler/process/remote_memory.h"
 #include "unwind/registers.h"
 #include "unwind/walker.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 
 class RemoteWalker {
  public:
@@ -19,13 +20,12 @@ class RemoteWalker {
   ~RemoteWalker();
 
   // Writes lookup AVMAs, leaf first. All registers are known.
-  unwind::WalkResult walk(const unwind::Registers& registers, RemoteMemory& memory,
+  unwind::WalkResult walk(unwind::Registers registers, RemoteMemory& memory,
                           std::span<uint64_t> frames);
 
-  // The same of a thread that waits in the kernel, of which only pc and sp are known (/proc). A
-  // frame that needs rbp is helped by the stack itself: where a saved rbp lies beside a return
-  // address that follows a call, it is taken for the caller's.
-  unwind::WalkResult walk_blocked(uint64_t pc, uint64_t sp, RemoteMemory& memory,
+  // The same for a thread that waits in the kernel, whose pc and sp alone are known (/proc). For a
+  // frame that needs rbp, see blocked_memory.h.
+  unwind::WalkResult walk_blocked(Avma pc, Avma sp, RemoteMemory& memory,
                                   std::span<uint64_t> frames);
 
  private:
@@ -33,4 +33,4 @@ class RemoteWalker {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

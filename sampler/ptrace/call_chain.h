@@ -1,14 +1,14 @@
-// A few system calls that a stopped thread of another process makes for us, by itself, and then
-// goes on where it was, whatever becomes of us meanwhile.
+// A few system calls that a stopped thread of another process makes for us. Afterwards the thread
+// goes on where it was, even if we are killed meanwhile.
 //
-// Setting a thread's registers, waiting for a call and setting them back would leave it with wrong
-// registers when we are killed in between. So the way back is in the chain: each call is followed
-// by rt_sigreturn, with a signal frame (as handlers return through) whose registers make the next
-// call, and the last of which are the thread's own. One request of ptrace, PTRACE_SETREGS, starts
-// it all. It needs two places in the program's code (call_site.h) and memory that nobody else uses.
+// To set a thread's registers, wait for a call, and set them back would leave the thread with wrong
+// registers if we were killed in between. So the chain includes the way back: each call is followed
+// by rt_sigreturn, with a signal frame whose registers make the next call; the last frame has the
+// thread's own registers. One PTRACE_SETREGS starts the chain. It needs two places in the program's
+// code (CallSite) and memory that nothing else uses.
 //
-// Layout of a frame: struct rt_sigframe of arch/x86/include/asm/sigframe.h, whose ucontext is
-// that of <ucontext.h> up to the mask. x86-64.
+// Layout of a frame: struct rt_sigframe of arch/x86/include/asm/sigframe.h, whose ucontext is that
+// of <ucontext.h> up to the mask. x86-64.
 #pragma once
 
 #include <sys/types.h>
@@ -17,15 +17,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
 
-#include "attach/call_site.h"
+namespace sampan::sampler {
 
-namespace sampan::attach {
+// The places in a process's own code that a chain uses: nothing is ever written into code.
+struct CallSite {
+  uint64_t call;           // AVMA of `syscall; ret`
+  uint64_t signal_return;  // AVMA of `mov $15, %rax; syscall`: what handlers return to
+};
 
-// What a thread is to be given back.
+// Searches the code of the C library, the program and the vdso, which are never unloaded. Nothing
+// when one of the two is missing (right after exec, the C library is not loaded yet).
+std::optional<CallSite> find_call_site(pid_t pid);
+
+// The state that a thread gets back.
 struct ThreadState {
   user_regs_struct registers;
   uint64_t signal_mask;
@@ -34,21 +43,21 @@ struct ThreadState {
 
 class CallChain {
  public:
-  // Will lie from `base` (AVMA, a multiple of 64) upwards, with up to `most_calls` calls.
+  // The chain lies from `base` (AVMA, a multiple of 64) upwards, and has up to `most_calls` calls.
   CallChain(uint64_t base, size_t most_calls);
 
-  // Bytes for a call to point to; returns where they will be.
+  // Adds bytes for a call to point to; returns their AVMA.
   uint64_t place(std::span<const std::byte> bytes);
   template <typename T>
   requires std::is_trivially_copyable_v<T> uint64_t place(const T& value) {
     return place(std::as_bytes(std::span(&value, 1)));
   }
-  // The next call; returns its number in the chain.
+  // Adds a call; returns its number in the chain.
   size_t add(long system_call, std::initializer_list<uint64_t> arguments);
-  // Where the first argument of a call lies, for an earlier call to write a result there. Not of
-  // call 0, whose arguments are in registers.
+  // AVMA of a call's first argument, into which an earlier call may write its result. Not for call
+  // 0, whose arguments are in registers.
   uint64_t first_argument_avma(size_t call) const;
-  // The stack pointer of the thread in and after a call, until the next one.
+  // The thread's stack pointer during a call and after it, until the next one.
   uint64_t stack_pointer_in(size_t call) const { return frame_avma(call); }
 
   struct Image {
@@ -56,10 +65,10 @@ class CallChain {
     std::vector<std::byte> bytes;
     user_regs_struct start;  // registers that begin the chain
   };
-  // Every signal but `let_through` is blocked between the calls.
+  // All signals but `let_through` are blocked between the calls.
   Image finish(const CallSite& site, const ThreadState& state, int let_through);
 
-  // Bytes that a chain may take up, whatever the state of the thread.
+  // The most bytes that a chain takes up, in any state of the thread.
   static size_t largest_size(size_t calls, size_t placed);
 
  private:
@@ -75,8 +84,8 @@ class CallChain {
   std::vector<Call> calls_;
 };
 
-// Whether a thread that is stopped like this may make a chain of calls: it is not on its way out of
-// a system call that the kernel would begin again.
+// Whether a thread that is stopped with these registers may make a chain of calls. It may not on
+// its way out of a system call that the kernel would begin again.
 bool may_host_calls(const user_regs_struct& registers);
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

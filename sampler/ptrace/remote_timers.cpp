@@ -1,4 +1,4 @@
-#include "attach/remote_timers.h"
+#include "sampler/ptrace/remote_timers.h"
 
 #include <elf.h>
 #include <sys/ptrace.h>
@@ -9,17 +9,18 @@
 #include <algorithm>
 #include <bit>
 
-#include "attach/proc_task.h"
-#include "attach/proc_text.h"
-#include "attach/remote_memory.h"
 #include "base/clock.h"
+#include "sampler/process/memory_map.h"
+#include "sampler/process/proc_task.h"
+#include "sampler/process/proc_text.h"
+#include "sampler/process/remote_memory.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
 constexpr uint64_t kCookie = 0x73616d70616e'5054;  // "sampan"
 constexpr size_t kMostMakings = 8, kMostOthers = 16;
-// The first thread may go on while another makes our calls: it is this far from reaching them.
+// The first thread may go on while another makes our calls: it is so many bytes away from them.
 constexpr uint64_t kDistance = 32 * 1024;
 constexpr uint64_t kSearchInterval = 100'000'000;
 constexpr size_t kLargestVectors = 16384;
@@ -33,13 +34,13 @@ bool in_mask(uint64_t mask, int signal) {
   return (mask >> (signal - 1) & 1) != 0;
 }
 
-// Go's runtime handles nearly all signals. Of them SIGURG is the one by which it stops its own
-// threads, and it bears any that comes without a reason.
+// Go's runtime handles nearly all signals. It stops its own threads by SIGURG, and tolerates one
+// that comes without a reason.
 bool is_go_runtime(uint64_t caught) {
   return std::popcount(caught) > 48;
 }
 
-// Not SIGCHLD: programs that wait for children by its default action, too, take it seriously.
+// SIGCHLD is no choice: programs that leave it at its default action react to it, too.
 int choose_signal(pid_t pid) {
   const auto status = read_whole("/proc/" + std::to_string(pid) + "/status");
   if (!status || status->empty()) return 0;
@@ -53,7 +54,7 @@ int choose_signal(pid_t pid) {
   return is_go_runtime(caught) ? SIGURG : 0;
 }
 
-// In the process's own pid namespace, where its system calls name threads.
+// The tid in the process's own pid namespace, as its system calls name threads.
 pid_t own_tid(pid_t pid, pid_t tid) {
   const auto status =
       read_whole("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/status");
@@ -65,8 +66,8 @@ pid_t own_tid(pid_t pid, pid_t tid) {
   return own;
 }
 
-// The pointer of rseq(2) to a critical section under way: the kernel would not know any more that
-// it was left.
+// Whether rseq(2) points to a critical section under way: the kernel would not notice that the
+// thread has left it.
 bool in_restartable_sequence(pid_t tid) {
   struct {
     uint64_t area;
@@ -79,9 +80,8 @@ bool in_restartable_sequence(pid_t tid) {
     return false;
   }
   uint64_t section = 0;
-  iovec here{&section, sizeof section};
-  iovec there{reinterpret_cast<void*>(configuration.area + 8), sizeof section};
-  return process_vm_readv(tid, &here, 1, &there, 1, 0) == sizeof section && section != 0;
+  const auto place = Avma::at(configuration.area + 8);
+  return read_process(tid, place, &section, sizeof section) == sizeof section && section != 0;
 }
 
 bool write_to(pid_t pid, uint64_t avma, const std::vector<std::byte>& bytes) {
@@ -113,7 +113,7 @@ bool RemoteTimers::is_ours(const siginfo_t& info) const {
   return by_timer_or_call && reinterpret_cast<uint64_t>(info.si_value.sival_ptr) == kCookie;
 }
 
-// Of a tracer that was killed: "ID: 3", then "signal: 23/COOKIE" (proc_pid_timers(5)).
+// Timers of a tracer that was killed: "ID: 3", then "signal: 23/COOKIE" (proc_pid_timers(5)).
 void RemoteTimers::find_leftovers() {
   const auto text = read_whole("/proc/" + std::to_string(pid_) + "/timers");
   std::string_view rest = text ? *text : std::string_view();
@@ -134,8 +134,8 @@ void RemoteTimers::find_leftovers() {
 
 void RemoteTimers::set_period(uint64_t period_ns) {
   period_ns_ = period_ns;
-  slow_.clear();
-  for (const auto& [tid, id] : timers_) slow_.push_back(tid);
+  stale_.clear();
+  for (const auto& [tid, id] : timers_) stale_.push_back(tid);
 }
 
 void RemoteTimers::want(pid_t tid) {
@@ -144,7 +144,7 @@ void RemoteTimers::want(pid_t tid) {
 
 void RemoteTimers::forget(pid_t tid) {
   std::erase(wanted_, tid);
-  std::erase(slow_, tid);
+  std::erase(stale_, tid);
   if (work_) {
     for (Making& making : work_->makings) {
       if (making.tid == tid) making.tid = 0;
@@ -158,7 +158,7 @@ void RemoteTimers::forget(pid_t tid) {
 
 void RemoteTimers::forget_all() {
   wanted_.clear();
-  slow_.clear();
+  stale_.clear();
   for (const auto& [tid, id] : timers_) unwanted_.push_back(id);
   timers_.clear();
   if (!work_) return;
@@ -170,31 +170,32 @@ void RemoteTimers::thread_ended(pid_t tid) {
   if (work_ && work_->tid == tid) work_.reset();
 }
 
-// Where `size` bytes of the first thread's stack lie unused; it is either stopped here or asleep.
+// Where `size` bytes of the first thread's stack are unused. That thread is stopped here or asleep.
 std::optional<uint64_t> RemoteTimers::memory_for(pid_t tid, const user_regs_struct& registers,
                                                  size_t size) {
-  const auto stack = first_stack(tid);
-  if (!stack) return std::nullopt;
+  const std::vector<MappedRange> map = read_memory_map(tid);
+  const auto stack = std::ranges::find(map, "[stack]", &MappedRange::path);
+  if (stack == map.end()) return std::nullopt;
   constexpr uint64_t kPage = 4096;
-  const uint64_t base = stack->low + kPage;
-  uint64_t limit = stack->high;
+  const uint64_t base = stack->start + kPage;
+  uint64_t limit = stack->end;
   if (tid == pid_) {
-    if (registers.rsp >= stack->low && registers.rsp < stack->high) {
+    if (registers.rsp >= stack->start && registers.rsp < stack->end) {
       limit = registers.rsp - kRedZone;
-    } else if (base + size + kDistance > stack->high) {
+    } else if (base + size + kDistance > stack->end) {
       return std::nullopt;
     }
   } else if (const auto call = blocked_call(pid_, pid_)) {
-    if (call->sp >= stack->low && call->sp < stack->high) limit = call->sp - kDistance;
+    if (call->sp >= stack->start && call->sp < stack->end) limit = call->sp - kDistance;
   } else if (const auto state = thread_state(pid_, pid_); state && state != 'Z') {
-    return std::nullopt;  // it runs: nobody knows where
+    return std::nullopt;  // it runs: its stack pointer is not known
   }
   return base + size <= limit ? std::optional(base) : std::nullopt;
 }
 
 bool RemoteTimers::begin(pid_t tid, const user_regs_struct& registers) {
   if (!work_to_do() || work_ || !may_host_calls(registers)) return false;
-  const uint64_t now = monotonic_ns();
+  const MonotonicNs now = monotonic_ns();
   if (!site_) {
     if (now < next_search_ns_) return false;
     next_search_ns_ = now + kSearchInterval;
@@ -206,7 +207,7 @@ bool RemoteTimers::begin(pid_t tid, const user_regs_struct& registers) {
 
   const size_t makings = std::min(wanted_.size(), kMostMakings);
   const size_t deletions = std::min(unwanted_.size(), kMostOthers);
-  const size_t settings = std::min(slow_.size(), kMostOthers - deletions);
+  const size_t settings = std::min(stale_.size(), kMostOthers - deletions);
   const size_t calls = 2 * makings + settings + deletions + 1;
   const size_t placed =
       (makings + 1) * sizeof(sigevent) + 2 * sizeof(itimerspec) + sizeof(siginfo_t);
@@ -230,13 +231,13 @@ bool RemoteTimers::begin(pid_t tid, const user_regs_struct& registers) {
                         static_cast<long>(period_ns_ % 1'000'000'000)};
   const uint64_t changed = chain.place(itimerspec{period, period});
   for (size_t i = 0; i < settings; ++i) {
-    work.settings.push_back(take(slow_));
+    work.settings.push_back(take(stale_));
     const int id = timers_.at(work.settings.back());
     chain.add(SYS_timer_settime, {static_cast<uint64_t>(id), 0, changed, 0});
   }
-  // The first expiry at the next tick: a thread that lives shortly is seen, too.
+  // The first expiry is at the next tick, so that short threads are seen, too.
   const uint64_t interval = chain.place(itimerspec{period, {0, 1}});
-  // The deletions come first so that no call is the chain's first that waits for an id.
+  // The deletions come first, so that no call that needs an id is the first of the chain.
   for (size_t i = 0; i < makings; ++i) {
     const pid_t wanting = take(wanted_);
     const pid_t own = own_tid(pid_, wanting);
@@ -251,7 +252,7 @@ bool RemoteTimers::begin(pid_t tid, const user_regs_struct& registers) {
     const size_t setting = chain.add(SYS_timer_settime, {~0ull, 0, interval, 0});
     work.makings.push_back({wanting, chain.first_argument_avma(setting)});
   }
-  // A signal to itself: where we learn that all is done.
+  // A signal to itself, which tells us that all is done.
   siginfo_t done{};
   done.si_signo = signal_;
   done.si_code = SI_QUEUE;
@@ -268,7 +269,7 @@ bool RemoteTimers::begin(pid_t tid, const user_regs_struct& registers) {
   if (!write_to(tid, image.base, image.bytes) ||
       ptrace(PTRACE_SETREGS, tid, 0, &image.start) != 0) {
     for (const int id : work.deletions) unwanted_.push_back(id);
-    for (const pid_t slow : work.settings) slow_.push_back(slow);
+    for (const pid_t stale : work.settings) stale_.push_back(stale);
     for (const Making& making : work.makings) wanted_.push_back(making.tid);
     return false;
   }
@@ -292,9 +293,8 @@ void RemoteTimers::finish() {
   work_.reset();
   for (const Making& making : work.makings) {
     int id = -1;
-    iovec here{&id, sizeof id};
-    iovec there{reinterpret_cast<void*>(making.id_avma), sizeof id};
-    const bool known = process_vm_readv(work.tid, &here, 1, &there, 1, 0) == sizeof id;
+    const bool known =
+        read_process(work.tid, Avma::at(making.id_avma), &id, sizeof id) == sizeof id;
     if (!known || id < 0) continue;
     if (making.tid == 0) {
       unwanted_.push_back(id);
@@ -306,4 +306,4 @@ void RemoteTimers::finish() {
   ptrace(PTRACE_SETREGS, work.tid, 0, &work.before.registers);
 }
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

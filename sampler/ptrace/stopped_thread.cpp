@@ -1,20 +1,32 @@
-#include "attach/stopped_thread.h"
+#include "sampler/ptrace/stopped_thread.h"
 
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstddef>
 
 #include "base/clock.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
-// A thread that runs comes by at the latest when its system call ends, or, where many want the CPU,
-// at its next turn.
-constexpr long kPatienceNs = 1'000'000'000;
+// A thread that runs stops at the latest when its system call ends, or, if it waits for a CPU, at
+// its next turn.
+constexpr long kTimeoutNs = 1'000'000'000;
+
+constexpr std::array kRepeatable = {
+    SYS_epoll_wait, SYS_epoll_pwait,  SYS_epoll_pwait2, SYS_semop,          SYS_semtimedop,
+    SYS_read,       SYS_readv,        SYS_recvfrom,     SYS_recvmsg,        SYS_recvmmsg,
+    SYS_accept,     SYS_accept4,      SYS_write,        SYS_writev,         SYS_sendto,
+    SYS_sendmsg,    SYS_io_getevents, SYS_msgrcv,       SYS_rt_sigtimedwait};
+
+constexpr long kRestartNoHandler = -514;  // ERESTARTNOHAND of include/linux/errno.h
 
 }  // namespace
 
@@ -42,17 +54,17 @@ int StoppedThread::wait() {
   sigset_t child;
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
-  while (monotonic_ns() - since_ns_ < uint64_t{kPatienceNs}) {
+  while (monotonic_ns() - since_ns_ < uint64_t{kTimeoutNs}) {
     int status = 0;
     const pid_t found = waitpid(tid_, &status, __WALL | WNOHANG);
     if (found < 0) return errno;
     if (found == 0) {
-      const timespec patience{0, kPatienceNs / 50};
-      sigtimedwait(&child, nullptr, &patience);
+      const timespec pause{0, kTimeoutNs / 50};
+      sigtimedwait(&child, nullptr, &pause);
       continue;
     }
     if (!WIFSTOPPED(status)) return ESRCH;
-    // A stop without an event is a signal that must not be lost.
+    // A stop without an event is for a signal, which must not be lost.
     if (status >> 16 == 0) signal_ = WSTOPSIG(status);
     return 0;
   }
@@ -69,4 +81,13 @@ unwind::Registers registers_of(const user_regs_struct& user) {
            user.r9, user.r10, user.r11, user.r12, user.r13, user.r14, user.r15, user.rip}};
 }
 
-}  // namespace sampan::attach
+bool must_begin_again(const user_regs_struct& registers) {
+  return static_cast<long>(registers.rax) == -EINTR &&
+         std::ranges::find(kRepeatable, static_cast<long>(registers.orig_rax)) != kRepeatable.end();
+}
+
+void begin_again(pid_t tid) {
+  ptrace(PTRACE_POKEUSER, tid, offsetof(user_regs_struct, rax), kRestartNoHandler);
+}
+
+}  // namespace sampan::sampler

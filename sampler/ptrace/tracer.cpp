@@ -1,4 +1,4 @@
-#include "attach/tracer.h"
+#include "sampler/ptrace/tracer.h"
 
 #include <linux/kcmp.h>
 #include <sched.h>
@@ -13,37 +13,36 @@
 #include <cstring>
 #include <utility>
 
-#include "attach/interrupted_call.h"
-#include "attach/proc_task.h"
-#include "attach/proc_text.h"
-#include "attach/remote_memory.h"
-#include "attach/stopped_thread.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/units.h"
+#include "sampler/process/proc_task.h"
+#include "sampler/process/proc_text.h"
+#include "sampler/process/remote_memory.h"
+#include "sampler/ptrace/stopped_thread.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
-// Ends a wait of the tracing thread. Harmless to us by default, so that no thread needs to care.
+// Ends a wait of the tracing thread. It is ignored by default, so other threads need not care.
 constexpr int kAlarm = SIGURG;
 constexpr uint64_t kSlowAlarm = 10 * kNsPerMs;
 constexpr uint64_t kLongestLookInterval = 100 * kNsPerMs;
 constexpr uint64_t kMaskInterval = 500 * kNsPerMs;
-// For a thread to run, so that it can take the timers away.
-constexpr uint64_t kLeavePatience = 300 * kNsPerMs;
+// How long to wait for a thread to run, which can delete the timers.
+constexpr uint64_t kLeaveTimeout = 300 * kNsPerMs;
 constexpr size_t kFirstCopy = 256 * 1024, kLargestCopy = 1024 * 1024;
 constexpr size_t kMostQueuedBytes = 256 * 1024 * 1024;
 constexpr int kMostScans = 16;
 
-// The process of a thread, whoever's it is.
+// The process of any thread.
 pid_t process_of_thread(pid_t tid) {
   const auto status = read_whole("/proc/" + std::to_string(tid) + "/status");
   std::string_view line = line_after(status ? *status : std::string_view(), "Tgid:");
   return static_cast<pid_t>(take_number(line));
 }
 
-// A child of vfork: what it has done to its memory, it has done to its parent's.
+// Whether it is a child of vfork, which writes to its parent's memory.
 bool shares_memory_with_parent(pid_t pid) {
   const auto status = process_status(pid);
   return status && syscall(SYS_kcmp, pid, status->parent_pid, KCMP_VM, 0, 0) == 0;
@@ -76,8 +75,8 @@ Tracer::~Tracer() {
 int Tracer::attach(pid_t pid) {
   std::unique_lock lock(mutex_);
   command_ = pid;
-  answered_.wait(lock, [this] { return command_ == 0; });
-  return answer_;
+  answered_.wait(lock, [this] { return command_ == 0 || failure_ != 0; });
+  return failure_ != 0 ? failure_ : answer_;
 }
 
 std::vector<TraceEvent> Tracer::take() {
@@ -117,8 +116,7 @@ void Tracer::push(TraceEvent&& event) {
   if (first) (void)!write(ready_.get(), &one, sizeof one);
 }
 
-// --- the tracing thread
-// ---------------------------------------------------------------------------
+// --- the tracing thread ---
 
 void Tracer::run() {
   sigset_t alarm;
@@ -133,7 +131,12 @@ void Tracer::run() {
   wake.sigev_notify = SIGEV_THREAD_ID;
   wake.sigev_signo = kAlarm;
   wake._sigev_un._tid = static_cast<pid_t>(syscall(SYS_gettid));
-  if (timer_create(CLOCK_MONOTONIC, &wake, &alarm_) != 0) return;
+  if (timer_create(CLOCK_MONOTONIC, &wake, &alarm_) != 0) {
+    const std::lock_guard lock(mutex_);
+    failure_ = errno;
+    answered_.notify_all();
+    return;
+  }
   set_alarm(kSlowAlarm);
   while (true) {
     run_command();
@@ -179,7 +182,7 @@ void Tracer::follow_period() {
   }
 }
 
-// One stop, one end, or one alarm.
+// Waits for one stop, one end, or one alarm.
 void Tracer::wait_once() {
   int status = 0;
   const pid_t tid = wait4(-1, &status, __WALL | __WNOTHREAD, nullptr);
@@ -221,7 +224,7 @@ int Tracer::seize_thread(pid_t pid, pid_t tid) {
   long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT;
   if (options_.follow) options |= PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
   if (ptrace(PTRACE_SEIZE, tid, 0, options) != 0) {
-    // A leader that has ended is a zombie until its threads have: no thread to sample.
+    // A leader that has ended stays a zombie until its threads have ended; it cannot be sampled.
     return errno == EPERM && thread_state(pid, tid) == 'Z' ? ESRCH : errno;
   }
   Tracee& tracee = tracees_.try_emplace(tid, pid, tid).first->second;
@@ -258,14 +261,14 @@ void Tracer::check_signal_mask(pid_t tid, Tracee& tracee) {
 }
 
 void Tracer::on_alarm() {
-  const uint64_t now = monotonic_ns();
+  const MonotonicNs now = monotonic_ns();
   const bool check_masks = now >= next_mask_check_ns_;
   if (check_masks) next_mask_check_ns_ = now + kMaskInterval;
   size_t polled = 0;
-  uint64_t next_look = now + kSlowAlarm;
+  MonotonicNs next_look = now + kSlowAlarm;
   for (auto& [tid, tracee] : tracees_) {
     if (check_masks) {
-      // One that ran, but whose timer did not stop it, may block the signal by now.
+      // A thread that ran, but was not stopped by its timer, may block the signal by now.
       const auto times = tracee.run_times.read();
       if (times && times->cpu_ns > tracee.sampled_cpu_ns + 2 * period_ns_) {
         check_signal_mask(tid, tracee);
@@ -277,11 +280,10 @@ void Tracer::on_alarm() {
     next_look = std::min(next_look, tracee.next_look_ns);
   }
   polled_.store(polled, std::memory_order_relaxed);
-  set_alarm(std::clamp(next_look - std::min(now, next_look), period_ns_ / 2,
-                       std::max(kSlowAlarm, period_ns_ / 2)));
+  set_alarm(std::clamp(next_look.since(now), period_ns_ / 2, std::max(kSlowAlarm, period_ns_ / 2)));
 }
 
-void Tracer::poll(pid_t tid, Tracee& tracee, uint64_t now_ns) {
+void Tracer::poll(pid_t tid, Tracee& tracee, MonotonicNs now_ns) {
   const auto times = tracee.run_times.read();
   const bool moved = times && times->cpu_ns + times->turns != tracee.turns;
   if (times) tracee.turns = times->cpu_ns + times->turns;
@@ -289,7 +291,7 @@ void Tracer::poll(pid_t tid, Tracee& tracee, uint64_t now_ns) {
                                   : std::min(2 * std::max(tracee.look_interval_ns, period_ns_),
                                              std::max(kLongestLookInterval, period_ns_));
   tracee.next_look_ns = now_ns + tracee.look_interval_ns;
-  // It may be waiting for a CPU, and then has used nothing since its last sample.
+  // A thread that waits for a CPU is in state R, too, but has used nothing since its last sample.
   const bool due = times && times->cpu_ns >= tracee.sampled_cpu_ns + period_ns_ * 3 / 4;
   if (!due || tracee.interrupted || thread_state(tracee.pid, tid) != 'R') return;
   tracee.next_look_ns = now_ns + period_ns_;
@@ -297,7 +299,7 @@ void Tracer::poll(pid_t tid, Tracee& tracee, uint64_t now_ns) {
 }
 
 void Tracer::resume(pid_t tid, int signal) {
-  ptrace(PTRACE_CONT, tid, 0, signal);  // it may have been killed meanwhile: its end is told
+  ptrace(PTRACE_CONT, tid, 0, signal);  // fails if it was killed meanwhile: wait4 will say so
 }
 
 void Tracer::on_stop(pid_t tid, int status) {
@@ -311,12 +313,12 @@ void Tracer::on_stop(pid_t tid, int status) {
       return on_signal(tid, *tracee, signal);
     case PTRACE_EVENT_STOP:
       if (tracee != nullptr) return on_ptrace_stop(tid, *tracee, signal);
-      // Another's child, that clone made for a process which is not followed.
+      // The first thread of a process that is not followed.
       ptrace(PTRACE_DETACH, tid, 0, 0);
       return;
     case PTRACE_EVENT_EXEC: return on_exec(tid);
     case PTRACE_EVENT_EXIT: return on_end(tid, std::nullopt);
-    default: return resume(tid);  // what was made stops by itself
+    default: return resume(tid);  // clone, fork: the new thread stops by itself
   }
 }
 
@@ -332,7 +334,7 @@ void Tracer::on_signal(pid_t tid, Tracee& tracee, int signal) {
 
 void Tracer::on_ptrace_stop(pid_t tid, Tracee& tracee, int signal) {
   if (signal != SIGTRAP) {
-    // Stopped as by job control: it stays so until SIGCONT.
+    // A group-stop (job control): it stays stopped until SIGCONT.
     ptrace(PTRACE_LISTEN, tid, 0, 0);
     return;
   }
@@ -347,12 +349,12 @@ void Tracer::on_ptrace_stop(pid_t tid, Tracee& tracee, int signal) {
   resume(tid);
 }
 
-// The thread waits for us: everything that can be done later is done later.
+// The thread is stopped meanwhile: what can be done later is done after it goes on.
 void Tracer::sample(pid_t tid, Tracee& tracee, int signal_to_pass) {
   user_regs_struct regs;
   if (ptrace(PTRACE_GETREGS, tid, 0, &regs) != 0) return;
   TraceEvent sample = event(TraceEvent::Kind::kSample, tracee.pid, tid);
-  const size_t copied = read_stack(tid, regs.rsp, stack_);
+  const size_t copied = read_stack(tid, Avma::at(regs.rsp), stack_);
   sample.registers = registers_of(regs);
   RemoteTimers& timers = *process_of(tracee).timers;
   if (must_begin_again(regs)) begin_again(tid);
@@ -370,8 +372,8 @@ void Tracer::sample(pid_t tid, Tracee& tracee, int signal_to_pass) {
 }
 
 // Moves to the CPU of the thread that was stopped last. A stop wakes us, preferably on an idle CPU,
-// and waking one up can take longer than everything that we do with the thread: where that was
-// measured, in a virtual machine, stops of 109 us became stops of 41 us.
+// and to wake an idle CPU can take longer than all that we do with the thread. In a virtual machine
+// this reduced stops from 109 us to 41 us.
 void Tracer::stay_near(pid_t tid) {
   constexpr int kProcessorField = 39, kFirstFieldBehindName = 3;  // proc_pid_stat(5)
   const auto stat = read_whole("/proc/" + std::to_string(tid) + "/stat");
@@ -388,7 +390,7 @@ void Tracer::stay_near(pid_t tid) {
   sched_setaffinity(0, sizeof set, &set);
 }
 
-// A thread, or a process, that a tracee has made.
+// Takes over a thread, or a process, that a tracee has made.
 Tracer::Tracee* Tracer::adopt(pid_t tid) {
   const pid_t pid = process_of_thread(tid);
   if (pid == 0) return nullptr;
@@ -401,12 +403,12 @@ Tracer::Tracee* Tracer::adopt(pid_t tid) {
   ++process.threads;
   if (!leaving_) process.timers->want(tid);
   TraceEvent began = event(TraceEvent::Kind::kThreadBegan, pid, tid);
-  began.cpu_ns = 0;
+  began.cpu_ns = CpuNs();
   push(std::move(began));
   return &tracee;
 }
 
-// All threads but one have ended, and that one has the number of the first now.
+// All threads but one have ended, and this one has the tid of the first now.
 void Tracer::on_exec(pid_t tid) {
   const auto found = tracees_.find(tid);
   const pid_t pid = found != tracees_.end() ? found->second.pid : process_of_thread(tid);
@@ -423,7 +425,7 @@ void Tracer::on_exec(pid_t tid) {
   resume(tid);
 }
 
-// `status` of one that is gone; nothing for one that is about to go, and is let go.
+// `status`: of a thread that is gone; nothing for one that is about to exit, which is detached.
 void Tracer::on_end(pid_t tid, std::optional<int> status) {
   const auto found = tracees_.find(tid);
   if (found != tracees_.end()) {
@@ -437,19 +439,18 @@ void Tracer::on_end(pid_t tid, std::optional<int> status) {
     if (--process.threads == 0) processes_.erase(pid);
     if (status && tid == pid) {
       TraceEvent over = event(TraceEvent::Kind::kProcessEnded, pid, tid);
-      if (WIFSIGNALED(*status)) over.exit.signal = WTERMSIG(*status);
-      if (WIFEXITED(*status)) over.exit.status = WEXITSTATUS(*status);
+      over.exit = from_wait_status(*status);
       push(std::move(over));
     }
   }
   if (!status) ptrace(PTRACE_DETACH, tid, 0, 0);
 }
 
-// The timers go with the next thread that runs. What is left of them, when none runs for so long,
-// the kernel drops when it expires.
+// The next thread that runs deletes the timers. If none runs in time, timers stay, and the kernel
+// drops their signals when they expire.
 void Tracer::leave() {
   leaving_ = true;
-  const uint64_t end = monotonic_ns() + kLeavePatience;
+  const MonotonicNs end = monotonic_ns() + kLeaveTimeout;
   for (auto& [pid, process] : processes_) process.timers->forget_all();
   const auto work_left = [this] {
     return std::any_of(processes_.begin(), processes_.end(),
@@ -458,4 +459,4 @@ void Tracer::leave() {
   while (work_left() && monotonic_ns() < end) wait_once();
 }
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

@@ -1,4 +1,4 @@
-#include "sampler/governor.h"
+#include "sampler/recorder/governor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,28 +12,28 @@ namespace {
 constexpr uint64_t kFirstWindow = kNsPerSecond / 4;
 constexpr uint64_t kShortWindow = kNsPerSecond;
 constexpr uint64_t kLongWindow = 4 * kNsPerSecond;
-// A target that hardly runs is judged when it has used so much, or after so long.
+// A target that hardly runs is judged when it has used so much CPU, or after so much time.
 constexpr uint64_t kLeastCpu = kNsPerSecond / 20;
 constexpr uint64_t kLongestWindow = 10 * kNsPerSecond;
-// Of the limit: where a new rate aims at, and below what there is room for more.
+// Shares of the limit: what a new rate aims at, and below which the rate may rise.
 constexpr double kAim = 0.8, kRoom = 0.7;
-// Of the limit: so much is too much, however short the window.
+// Share of the limit that is too much, however short the window.
 constexpr double kFarMore = 2;
 constexpr double kLargestStep = 4;
-// Of the whole cost, what can be seen. Of clang, whose caches are full, it was 0.4; of a program
-// with little memory all of it.
+// The share of the whole cost that can be measured. It was 0.4 for clang, whose caches are full,
+// and all of it for a program with little memory.
 constexpr double kSeen = 0.5;
 // A smaller step up is not worth a change.
 constexpr double kSmallestRaise = 1.15;
-// Of a rate that was too much: as far as it is approached again.
+// How near the rate comes to one that was too high.
 constexpr double kBelowCeiling = 0.75;
-constexpr uint64_t kShortPatience = 20 * kNsPerSecond, kLongPatience = 600 * kNsPerSecond;
+constexpr uint64_t kShortestCeiling = 20 * kNsPerSecond, kLongestCeiling = 600 * kNsPerSecond;
 
 uint64_t difference(uint64_t now, uint64_t before) {
   return now - std::min(now, before);
 }
 
-// Two digits are enough: a rate that people read.
+// Two digits are enough for a rate that people read.
 uint32_t rounded(double rate_hz) {
   double unit = 1;
   while (rate_hz / unit >= 100) unit *= 10;
@@ -43,7 +43,7 @@ uint32_t rounded(double rate_hz) {
 }  // namespace
 
 Usage operator-(const Usage& now, const Usage& before) {
-  return {difference(now.time_ns, before.time_ns), difference(now.target_ns, before.target_ns),
+  return {now.time_ns.earlier(before.time_ns), difference(now.target_ns, before.target_ns),
           difference(now.in_target_ns, before.in_target_ns),
           difference(now.recorder_ns, before.recorder_ns)};
 }
@@ -53,7 +53,7 @@ Governor::Governor(double limit, uint32_t asked_hz)
       asked_hz_(asked_hz),
       rate_hz_(std::min(asked_hz, kFirstHz)),
       window_ns_(kFirstWindow),
-      patience_ns_(kShortPatience) {}
+      ceiling_ns_(kShortestCeiling) {}
 
 uint32_t Governor::floor_hz() const {
   return std::min(kFloorHz, asked_hz_);
@@ -86,8 +86,8 @@ bool Governor::observe(const Usage& so_far) {
 bool Governor::lower(const Usage& so_far) {
   if (raised_) {
     ceiling_hz_ = rate_hz_;
-    ceiling_end_ns_ = so_far.time_ns + patience_ns_;
-    patience_ns_ = std::min(2 * patience_ns_, kLongPatience);
+    ceiling_end_ns_ = so_far.time_ns + ceiling_ns_;
+    ceiling_ns_ = std::min(2 * ceiling_ns_, kLongestCeiling);
     raised_ = false;
   }
   floor_costs_more_ = rate_hz_ <= floor_hz();
@@ -117,7 +117,8 @@ bool Governor::set(double rate_hz, const Usage& so_far) {
   begin_ = so_far;
   const uint32_t before = rate_hz_;
   rate_hz_ = rate_hz >= asked_hz_ ? asked_hz_ : std::max(rounded(rate_hz), floor_hz());
-  // What was lowered is raised after a longer look: noise alone must not move it to and fro.
+  // After a rate was lowered, it is raised only after a longer window: noise alone must not move
+  // it.
   window_ns_ = rate_hz_ < before ? kLongWindow : kShortWindow;
   return rate_hz_ != before;
 }

@@ -1,22 +1,24 @@
-// Holds what sampling costs under a share of the target's CPU, by the rate. Pure arithmetic: it is
-// told what was used, and says the rate.
+// Keeps the cost of sampling under a share of the target's CPU by choosing the rate. Pure
+// arithmetic: it is told what was used, and says the rate.
 //
-// The cost is the CPU of the sampan that records and what samples take inside the target; both are
-// nearly proportional to the rate. As much again is allowed for what cannot be seen from within:
-// the caches that a sample leaves cold (bench/governor.py sees it). It is judged over windows of a
-// second and more, from when it is told first: what starting costs is not in them. The rate begins
-// low, and rises to what there is room for. It is lowered when a window cost more than the limit,
-// and raised after one that cost much less; in between it stays. A rate that was too much is not
-// tried again for a while, each time longer.
+// The cost is the CPU of the recording sampan and the CPU that samples take inside the target; both
+// are nearly proportional to the rate. The same amount again is reserved for what cannot be
+// measured from within: the caches that a sample leaves cold (bench/governor.py measures it). The
+// cost is judged over windows of a second and more; the first begins with the first report, so the
+// cost of starting is in none. The rate begins low, and rises as far as the limit permits. It is
+// lowered after a window that cost more than the limit, and raised after one that cost much less. A
+// rate that was too high is not tried again for a while, longer each time.
 #pragma once
 
 #include <cstdint>
 
+#include "base/time.h"
+
 namespace sampan::sampler {
 
-// CPU that was used so far, and when that was so; nanoseconds.
+// CPU that was used up to a time; nanoseconds.
 struct Usage {
-  uint64_t time_ns = 0;       // CLOCK_MONOTONIC
+  MonotonicNs time_ns = 0;
   uint64_t target_ns = 0;     // of the target's processes, with in_target_ns
   uint64_t in_target_ns = 0;  // of it, for samples
   uint64_t recorder_ns = 0;   // of this process
@@ -36,18 +38,18 @@ class Governor {
   Governor(double limit, uint32_t asked_hz);
 
   uint32_t rate_hz() const { return rate_hz_; }
-  // The person asks for another rate: the rate will go no higher.
+  // The user asks for another rate; the governor goes no higher.
   void ask(uint32_t asked_hz);
 
-  // The rate could not be changed: it is this one.
+  // The rate could not be changed; it is this one.
   void stay(uint32_t rate_hz) { rate_hz_ = rate_hz; }
 
   // Call it a few times a second. Returns whether the rate has changed.
   bool observe(const Usage& so_far);
 
   double limit() const { return limit_; }
-  // Of the latest window that was judged: cost by the target's own CPU, with what cannot be seen.
-  // Infinite for a target that used none.
+  // Cost of the latest window by the target's own CPU, with what cannot be measured. Infinite for a
+  // target that used no CPU.
   double latest_share() const { return share_; }
   // The lowest rate costs more than the limit.
   bool floor_costs_more() const { return floor_costs_more_; }
@@ -67,9 +69,9 @@ class Governor {
   double share_ = 0;
   bool floor_costs_more_ = false;
   bool raised_ = false;          // since it was lowered last
-  uint32_t ceiling_hz_ = 0;      // was too much; 0: none is known
+  uint32_t ceiling_hz_ = 0;      // a rate that was too high; 0: none is known
   uint64_t ceiling_end_ns_ = 0;  // until then it is not tried again
-  uint64_t patience_ns_;         // how long the next ceiling will hold
+  uint64_t ceiling_ns_;          // how long the next ceiling will hold
 };
 
 }  // namespace sampan::sampler

@@ -1,4 +1,4 @@
-#include "sampler/signal_cost.h"
+#include "sampler/recorder/interrupt_cost.h"
 
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -6,15 +6,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
 #include <vector>
 
 #include "base/clock.h"
-#include "sampler/file_descriptor.h"
-#include "sampler/gaps.h"
+#include "base/file_descriptor.h"
 
 namespace sampan::sampler {
 namespace {
+
+constexpr uint64_t kShortest = 500;  // ns; reading the clock takes a tenth of it
 
 constexpr int kSignal = SIGPROF;
 constexpr uint64_t kPerfPeriod = 100'000;  // ns
@@ -23,7 +26,7 @@ constexpr int kSignals = 31;
 
 std::atomic<size_t> handled;
 
-// The signal comes to this thread, and is counted.
+// Counts the signals that come to this thread.
 class Handled {
  public:
   Handled() {
@@ -52,14 +55,14 @@ class Handled {
 uint64_t measure_timer() {
   std::vector<uint64_t> times;
   for (int i = 0; i < kSignals; ++i) {
-    const uint64_t begin_ns = monotonic_ns();
+    const MonotonicNs begin_ns = monotonic_ns();
     syscall(SYS_tgkill, getpid(), gettid(), kSignal);
     times.push_back(monotonic_ns() - begin_ns);
   }
   return median_of_longest(times, times.size());
 }
 
-// As the shim opens it (preload/perf_clock.cpp).
+// As the shim opens it (preload/clocks/perf_clock.cpp).
 uint64_t measure_perf() {
   perf_event_attr attributes{};
   attributes.size = sizeof attributes;
@@ -83,6 +86,24 @@ uint64_t measure_perf() {
 }
 
 }  // namespace
+
+std::vector<uint64_t> gaps(uint64_t for_ns) {
+  std::vector<uint64_t> found;
+  found.reserve(1024);
+  const MonotonicNs end_ns = monotonic_ns() + for_ns;
+  for (MonotonicNs last_ns = monotonic_ns(); last_ns < end_ns;) {
+    const MonotonicNs now_ns = monotonic_ns();
+    if (now_ns - last_ns > kShortest) found.push_back(now_ns - last_ns);
+    last_ns = now_ns;
+  }
+  std::sort(found.begin(), found.end(), std::greater<>());
+  return found;
+}
+
+uint64_t median_of_longest(const std::vector<uint64_t>& gaps, size_t count) {
+  count = std::min(count, gaps.size());
+  return count == 0 ? 0 : gaps[count / 2];
+}
 
 SignalCost measure_signal_cost(bool perf) {
   const Handled signals;

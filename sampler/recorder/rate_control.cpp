@@ -1,4 +1,4 @@
-#include "sampler/rate_control.h"
+#include "sampler/recorder/rate_control.h"
 
 #include <fmt/format.h>
 #include <time.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kInterval = kNsPerSecond, kGovernedInterval = kNsPerSecond / 4;
 constexpr uint64_t kCostInterval = 10 * kNsPerSecond;
-// A change is said when the rate is so many times what was said last, and not more often than that.
+// The user is told of a change by this factor, and not more often than this.
 constexpr double kMuch = 2;
 constexpr uint64_t kSayInterval = 60 * kNsPerSecond;
 
@@ -31,9 +31,9 @@ void check_rate(uint32_t rate_hz) {
   throw Error("a rate of {} Hz: it may be 1 to {}", rate_hz, wire::kHighestRateHz);
 }
 
-RateControl::RateControl(recording::Writer& writer, uint64_t start_ns, RateOptions options)
+RateControl::RateControl(recording::Writer& writer, SessionClock clock, RateOptions options)
     : writer_(writer),
-      start_ns_(start_ns),
+      clock_(clock),
       options_(std::move(options)),
       rate_hz_(std::max(options_.asked_hz, 1u)),
       recorder_start_ns_(read_clock_ns(CLOCK_PROCESS_CPUTIME_ID)),
@@ -41,12 +41,12 @@ RateControl::RateControl(recording::Writer& writer, uint64_t start_ns, RateOptio
   writer_.add(recording::Cost{});
   if (!options_.max_overhead) return;
   governor_.emplace(*options_.max_overhead, rate_hz_);
-  follow(start_ns_);
+  follow(clock_.start_ns);
 }
 
-void RateControl::follow(uint64_t time_ns) {
+void RateControl::follow(MonotonicNs time_ns) {
   if (governor_) rate_hz_ = governor_->rate_hz();
-  writer_.add(recording::RateChange{time_ns - std::min(time_ns, start_ns_), rate_hz_,
+  writer_.add(recording::RateChange{clock_.at(time_ns), rate_hz_,
                                     governor_ && rate_hz_ < options_.asked_hz});
 }
 
@@ -76,9 +76,9 @@ void RateControl::stay(uint32_t rate_hz, const std::string& why) {
 }
 
 bool RateControl::observe(uint64_t target_ns, uint64_t in_target_ns) {
-  const uint64_t now_ns = monotonic_ns();
+  const MonotonicNs now_ns = monotonic_ns();
   next_ns_ = now_ns + (governor_ ? kGovernedInterval : kInterval);
-  // What a target says of itself may be anything.
+  // The target's own figures may be anything.
   used_ = {now_ns, target_ns, std::min(in_target_ns, target_ns),
            read_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - recorder_start_ns_};
   if (now_ns >= next_cost_ns_) write_cost();
@@ -92,8 +92,8 @@ bool RateControl::observe(uint64_t target_ns, uint64_t in_target_ns) {
 void RateControl::write_cost() {
   if (used_.time_ns == 0) return;  // nothing is known yet
   next_cost_ns_ = used_.time_ns + kCostInterval;
-  writer_.add(recording::Cost{used_.time_ns - std::min(used_.time_ns, start_ns_), used_.target_ns,
-                              used_.in_target_ns, used_.recorder_ns});
+  writer_.add(recording::Cost{clock_.at(used_.time_ns), used_.target_ns, used_.in_target_ns,
+                              used_.recorder_ns});
 }
 
 void RateControl::say_what_changed() {
@@ -106,8 +106,8 @@ void RateControl::say_what_changed() {
                                100 * governor_->latest_share()));
     }
   }
-  // While it rises from where it begins, there is nothing to say.
-  const bool settled = used_.time_ns >= start_ns_ + 5 * kNsPerSecond;
+  // While the rate rises at the start, there is nothing to say.
+  const bool settled = used_.time_ns >= clock_.start_ns + 5 * kNsPerSecond;
   const double ratio = static_cast<double>(rate_hz_) / said_hz_;
   const bool much = ratio >= kMuch || ratio <= 1 / kMuch ||
                     (rate_hz_ == options_.asked_hz && rate_hz_ != said_hz_);

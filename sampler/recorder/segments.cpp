@@ -1,4 +1,4 @@
-#include "sampler/segments.h"
+#include "sampler/recorder/segments.h"
 
 #include <fmt/core.h>
 #include <time.h>
@@ -10,15 +10,14 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "recording/join.h"
-#include "recording/segment_files.h"
-#include "recording/write.h"
+#include "recording/segments.h"
+#include "recording/writer.h"
 
 namespace sampan::sampler {
 namespace {
-// Processes that die of the same blow die one after the other.
-constexpr uint64_t kBlow = kNsPerSecond / 3;
-// Of a program whose processes die again and again not each is worth a file.
+// Processes that die of the same cause die one after the other.
+constexpr uint64_t kDeathDelay = kNsPerSecond / 3;
+// When processes die again and again, not every death is worth a file.
 constexpr size_t kMostBoxes = 16;
 
 }  // namespace
@@ -35,34 +34,34 @@ std::string Segments::path_of(uint32_t number) const {
   return directory_ + "/" + recording::segment_file_name(number);
 }
 
-bool Segments::is_due(const recording::Writer& writer, uint64_t now_ns) const {
+bool Segments::is_due(const recording::Writer& writer, SessionNs now_ns) const {
   if (now_ns >= box_due_ns_) return true;
   const Limit& limit = options_.rotate;
-  return (limit.ns != 0 && now_ns - std::min(now_ns, writer.begin_ns()) >= limit.ns) ||
+  return (limit.ns != 0 && now_ns.since(writer.begin_ns()) >= limit.ns) ||
          (limit.bytes != 0 && writer.bytes() >= limit.bytes);
 }
 
-void Segments::rotate(recording::Writer& writer, uint64_t now_ns) {
+void Segments::rotate(recording::Writer& writer, SessionNs now_ns) {
   const std::string path = writer.path();
   writer.rotate(path_of(++number_), now_ns);
   completed(path, now_ns);
   if (now_ns >= box_due_ns_) write_due_box();
 }
 
-std::string Segments::write_box(uint64_t now_ns) {
+std::string Segments::write_box(SessionNs now_ns) {
   const std::string path = free_name();
   write_box(path, now_ns);
   return path;
 }
 
-void Segments::process_ended(const ExitState& exit, uint64_t now_ns) {
+void Segments::process_ended(const ExitState& exit, SessionNs now_ns) {
   const bool unknown = !exit.status && !exit.signal;
   if (options_.black_box_ns == 0 || !(exit.signal || unknown)) return;
   died_ns_ = now_ns;
-  box_due_ns_ = std::min(box_due_ns_, now_ns + kBlow);
+  box_due_ns_ = std::min(box_due_ns_, now_ns + kDeathDelay);
 }
 
-void Segments::finish(const recording::Writer& writer, uint64_t now_ns) {
+void Segments::finish(const recording::Writer& writer, SessionNs now_ns) {
   completed(writer.path(), now_ns);
   if (options_.black_box_ns == 0) return;
   if (box_due_ns_ != UINT64_MAX) write_due_box();
@@ -72,11 +71,11 @@ void Segments::finish(const recording::Writer& writer, uint64_t now_ns) {
                     "times, and {} times more it was not",
                     kMostBoxes, not_written_));
   }
-  std::error_code ignored;  // a rest that stays is a nuisance, no error
+  std::error_code ignored;  // leftover files are no error
   std::filesystem::remove_all(directory_, ignored);
 }
 
-void Segments::completed(const std::string& path, uint64_t end_ns) {
+void Segments::completed(const std::string& path, SessionNs end_ns) {
   std::error_code error;
   const uintmax_t bytes = std::filesystem::file_size(path, error);
   files_.push_back({path, end_ns, error ? 0 : bytes});
@@ -84,7 +83,7 @@ void Segments::completed(const std::string& path, uint64_t end_ns) {
   remove_old(end_ns);
 }
 
-void Segments::remove_old(uint64_t now_ns) {
+void Segments::remove_old(SessionNs now_ns) {
   uint64_t bytes = 0;
   for (const File& file : files_) bytes += file.bytes;
   const auto is_old = [&](const File& file) {
@@ -125,11 +124,11 @@ void Segments::write_due_box() {
   }
 }
 
-// `last_ns`: what it is about; it has what came after that too.
-void Segments::write_box(const std::string& path, uint64_t last_ns) {
+// `last_ns`: when the process died. The box has what came after that, too.
+void Segments::write_box(const std::string& path, SessionNs last_ns) {
   std::vector<std::string> paths;
   for (const File& file : files_) paths.push_back(file.path);
-  const uint64_t from_ns = last_ns - std::min(last_ns, options_.black_box_ns);
+  const SessionNs from_ns = last_ns.earlier(options_.black_box_ns);
   recording::write(recording::rebased(recording::read_segments(paths, from_ns)), path);
   boxes_.push_back(path);
 }

@@ -1,6 +1,6 @@
-// The files of a recording that goes on for long: when it goes on in the next one, and how long
-// each is kept. With a black box only the last of them are kept, and become a recording when a
-// process dies by a signal, or somebody asks.
+// The files (segments) of a long recording: when the next one begins, and how long each is kept.
+// With a black box only the last ones are kept; they become a recording when a process dies by a
+// signal, or the user asks.
 //
 // Times are nanoseconds since the session's start. Errors: throws Error.
 #pragma once
@@ -11,12 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "base/time.h"
 #include "recording/writer.h"
-#include "sampler/cpu_accounting.h"
+#include "sampler/process/cpu_accounting.h"
 
 namespace sampan::sampler {
 
-// What is reached first; 0: no limit.
+// Whichever is reached first; 0: no limit.
 struct Limit {
   uint64_t ns = 0, bytes = 0;
 };
@@ -26,53 +27,53 @@ class Segments {
   struct Options {
     std::string directory;      // of the run; the files are in a directory of their own below it
     Limit rotate;               // of one file
-    Limit keep;                 // of all of them; the present one stays in any case
-    uint64_t black_box_ns = 0;  // so much is kept for the black box; 0: there is none
+    Limit keep;                 // of all of them; the current one always stays
+    uint64_t black_box_ns = 0;  // length of the black box; 0: there is none
     std::function<void(const std::string&)> completed = {};  // called with the path of each
   };
   explicit Segments(Options options);
 
-  // Where the recording begins.
+  // The file that the recording begins in.
   std::string first() const { return path_of(0); }
 
-  // A file is full, or a black box is to be written.
-  bool is_due(const recording::Writer& writer, uint64_t now_ns) const;
-  // Goes on in the next file: what there was of all processes is accounted for.
-  void rotate(recording::Writer& writer, uint64_t now_ns);
+  // The file is full, or a black box is to be written.
+  bool is_due(const recording::Writer& writer, SessionNs now_ns) const;
+  // Begins the next file. Everything of all processes has been accounted for.
+  void rotate(recording::Writer& writer, SessionNs now_ns);
   bool has_black_box() const { return options_.black_box_ns != 0; }
-  // Because somebody asks, right after rotate(). Returns its path.
-  std::string write_box(uint64_t now_ns);
-  // A process has ended so.
-  void process_ended(const ExitState& exit, uint64_t now_ns);
-  // The writer has finished. Of a black box nothing is left but what was written.
-  void finish(const recording::Writer& writer, uint64_t now_ns);
+  // Writes the black box because the user asks. Call it right after rotate(). Returns its path.
+  std::string write_box(SessionNs now_ns);
+  // A process has ended.
+  void process_ended(const ExitState& exit, SessionNs now_ns);
+  // The writer has finished. With a black box, only the boxes are left.
+  void finish(const recording::Writer& writer, SessionNs now_ns);
 
   const std::string& directory() const { return directory_; }
   const std::vector<std::string>& boxes() const { return boxes_; }  // that were written
-  // What went wrong meanwhile, and did not end the recording.
+  // What went wrong without ending the recording.
   const std::vector<std::string>& problems() const { return problems_; }
 
  private:
   struct File {
     std::string path;
-    uint64_t end_ns;
+    SessionNs end_ns;
     uint64_t bytes;
   };
 
   std::string path_of(uint32_t number) const;
-  void completed(const std::string& path, uint64_t end_ns);
-  void remove_old(uint64_t now_ns);
+  void completed(const std::string& path, SessionNs end_ns);
+  void remove_old(SessionNs now_ns);
   std::string free_name() const;
-  void write_box(const std::string& path, uint64_t last_ns);
+  void write_box(const std::string& path, SessionNs last_ns);
   void write_due_box();
 
   Options options_;
   std::string directory_;   // of the files
-  uint32_t number_ = 0;     // of the present one
-  std::deque<File> files_;  // that are complete and kept
-  uint64_t box_due_ns_ = UINT64_MAX;
-  uint64_t died_ns_ = 0;    // the latest
-  size_t not_written_ = 0;  // boxes
+  uint32_t number_ = 0;     // of the current one
+  std::deque<File> files_;  // complete and kept
+  SessionNs box_due_ns_ = UINT64_MAX;
+  SessionNs died_ns_ = 0;   // the latest
+  size_t not_written_ = 0;  // boxes beyond the limit
   std::vector<std::string> boxes_;
   std::vector<std::string> problems_;
 };

@@ -1,6 +1,8 @@
-#include "sampler/stack_recorder.h"
+#include "sampler/recorder/stack_recorder.h"
 
 #include <algorithm>
+
+#include "wire/record.h"
 
 namespace sampan::sampler {
 
@@ -8,8 +10,8 @@ void StackRecorder::load(const ModuleLoadRecord& record) {
   recording::Module module;
   module.path = record.path;
   module.build_id = record.build_id;
-  module.svma_begin = record.start_avma - record.bias;
-  module.svma_end = record.end_avma - record.bias;
+  module.svma_begin = svma_of(record.start_avma, record.bias);
+  module.svma_end = svma_of(record.end_avma, record.bias);
   modules_.load(record, writer_.add(module));
   frames_.clear();
 }
@@ -20,12 +22,12 @@ void StackRecorder::unload(const ModuleUnloadRecord& record) {
 }
 
 uint32_t StackRecorder::row(Previous& previous, std::span<const uint64_t> stack, size_t shared,
-                            uint64_t time_ns) {
+                            MonotonicNs time_ns) {
   if (generation_ != writer_.generation()) {
     generation_ = writer_.generation();
     frames_.clear();
   }
-  // A sample from before the latest change may see other modules than those that follow it.
+  // A sample from before the latest change may see other modules than later ones.
   const bool settled = time_ns >= modules_.last_change_ns();
   if (!settled || previous.changes != modules_.changes() || previous.generation != generation_) {
     shared = 0;
@@ -35,17 +37,31 @@ uint32_t StackRecorder::row(Previous& previous, std::span<const uint64_t> stack,
   previous.changes = settled ? modules_.changes() : 0;
   previous.generation = generation_;
   uint32_t row = shared > 0 ? previous.rows.back() : recording::kNone;
-  for (const uint64_t avma : stack.subspan(shared)) {
-    row = writer_.stack(row, frame_row(avma, time_ns));
+  for (const uint64_t frame : stack.subspan(shared)) {
+    row = writer_.stack(row, wire::is_python_frame(frame) ? python_row(frame)
+                                                          : frame_row(Avma::at(frame), time_ns));
     previous.rows.push_back(row);
   }
   return row;
 }
 
-uint32_t StackRecorder::frame_row(uint64_t avma, uint64_t time_ns) {
+uint32_t StackRecorder::frame_row(Avma avma, MonotonicNs time_ns) {
   if (time_ns < modules_.last_change_ns()) return writer_.frame(modules_.lookup(avma, time_ns));
   const auto [found, is_new] = frames_.try_emplace(avma);
   if (is_new) found->second = writer_.frame(modules_.lookup(avma, time_ns));
+  return found->second;
+}
+
+// The announcement may still be in the ring of another thread: then the frame has no name.
+uint32_t StackRecorder::python_row(uint64_t frame) {
+  if (!python_.knows(frame)) {
+    return writer_.frame({recording::kNone, frame}, {"[python]", "", 0, 0});
+  }
+  const auto [found, is_new] = frames_.try_emplace(frame);
+  if (is_new) {
+    const recording::FrameName name = python_.name(frame);
+    found->second = writer_.frame(python_frame_row(name), name);
+  }
   return found->second;
 }
 

@@ -1,6 +1,6 @@
-// From the stacks of one process, as addresses, to stack rows of the recording. Frames are looked
-// up once and remembered until the modules change, or the recording goes on in another file; what a
-// stack shares with the thread's previous one is not looked at again.
+// Turns the stacks of one process, which are addresses, into stack rows of the recording. Frames
+// are looked up once and remembered until the modules change or the next file begins. What a stack
+// shares with the thread's previous one is not looked up again.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,16 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/time.h"
 #include "recording/writer.h"
-#include "sampler/module_map.h"
-#include "sampler/record_decoder.h"
+#include "sampler/process/module_map.h"
+#include "sampler/recorder/python_code.h"
 
 namespace sampan::sampler {
 
 class StackRecorder {
  public:
-  // The stack that a thread had last: the row up to each of its frames, root first.
+  // The previous stack of a thread: the row up to each of its frames, root first.
   struct Previous {
     std::vector<uint32_t> rows;
     uint64_t changes = 0;     // of the modules, when `rows` was made
@@ -27,20 +28,23 @@ class StackRecorder {
 
   void load(const ModuleLoadRecord& record);
   void unload(const ModuleUnloadRecord& record);
+  void add(PythonCodeRecord record) { python_.add(std::move(record)); }
 
-  // The row of `stack` (lookup AVMAs, root first) in a sample taken at `time_ns`
-  // (CLOCK_MONOTONIC), of which `shared` frames at the root side are those of `previous`. kNone
-  // when the stack is empty.
+  // The row of `stack` (lookup AVMAs and wire::python_frame(), root first) in a sample taken at
+  // `time_ns`, of which `shared` frames at the root side are those of `previous`. kNone when the
+  // stack is empty.
   uint32_t row(Previous& previous, std::span<const uint64_t> stack, size_t shared,
-               uint64_t time_ns);
+               MonotonicNs time_ns);
 
  private:
-  uint32_t frame_row(uint64_t avma, uint64_t time_ns);
+  uint32_t frame_row(Avma avma, MonotonicNs time_ns);
+  uint32_t python_row(uint64_t frame);
 
   recording::Writer& writer_;
   ModuleMap modules_;
+  PythonCodes python_;
   uint64_t generation_ = 0;
-  std::unordered_map<uint64_t, uint32_t> frames_;  // by AVMA, with the modules as they are now
+  std::unordered_map<uint64_t, uint32_t> frames_;  // by AVMA or Python frame
 };
 
 }  // namespace sampan::sampler

@@ -1,6 +1,8 @@
-#include "sampler/session_socket.h"
+#include "sampler/rings/handshake.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -10,6 +12,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "wire/control_block.h"
 
 namespace sampan::sampler {
 namespace {
@@ -17,6 +20,26 @@ namespace {
 constexpr int kBacklog = 4096;  // a storm of forks connects faster than we accept
 
 }  // namespace
+
+SharedMemory::SharedMemory() : fd_(memfd_create("sampan", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
+  const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  if (!fd_ || ftruncate(fd_.get(), wire::kSharedSize) != 0 ||
+      fcntl(fd_.get(), F_ADD_SEALS, seals) != 0) {
+    throw Error("creating the memory shared with the program: {}", std::strerror(errno));
+  }
+  base_ = mmap(nullptr, wire::kSharedSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+               fd_.get(), 0);
+  if (base_ == MAP_FAILED) {
+    throw Error("mapping the memory shared with the program: {}", std::strerror(errno));
+  }
+}
+
+SharedMemory::SharedMemory(SharedMemory&& other) noexcept
+    : fd_(std::move(other.fd_)), base_(std::exchange(other.base_, nullptr)) {}
+
+SharedMemory::~SharedMemory() {
+  if (base_ != nullptr) munmap(base_, wire::kSharedSize);
+}
 
 std::string SessionSocket::random_name() {
   uint64_t random[2];
@@ -52,7 +75,7 @@ std::optional<Peer> SessionSocket::accept() {
       who.pid <= 0) {
     return std::nullopt;
   }
-  // A server that root started may have given up its rights meanwhile, so root takes anybody.
+  // A server that root has started may have dropped its rights since, so root accepts everybody.
   const bool trusted = who.uid == geteuid() || who.uid == 0 || geteuid() == 0;
   if (!trusted) return std::nullopt;
   return Peer{std::move(connection), who.pid};

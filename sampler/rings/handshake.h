@@ -1,5 +1,5 @@
-// The collector's side of wire/session.h: an abstract SOCK_SEQPACKET socket that the processes of
-// the target connect to. Who they are the kernel says, never they themselves.
+// The recorder's side of wire/session.h: an abstract SOCK_SEQPACKET socket that the processes of
+// the target connect to, and the memory that each gets. The kernel says which process connects.
 #pragma once
 
 #include <sys/types.h>
@@ -7,10 +7,29 @@
 #include <optional>
 #include <string>
 
-#include "sampler/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "wire/session.h"
 
 namespace sampan::sampler {
+
+// The memory that the recorder shares with one process (wire/control_block.h): sealed so that
+// neither side can change its size, and mapped by both.
+class SharedMemory {
+ public:
+  SharedMemory();  // throws Error when the kernel refuses
+  SharedMemory(SharedMemory&& other) noexcept;
+  SharedMemory& operator=(SharedMemory&&) = delete;
+  ~SharedMemory();
+
+  void* base() const { return base_; }
+  int fd() const { return fd_.get(); }
+  // Once the other side has the descriptor, too. The mapping stays.
+  void close_fd() { fd_.reset(); }
+
+ private:
+  FileDescriptor fd_;
+  void* base_ = nullptr;
+};
 
 struct Peer {
   FileDescriptor connection;  // non-blocking
@@ -26,8 +45,8 @@ class SessionSocket {
   explicit SessionSocket(const std::string& name);
 
   int fd() const { return socket_.get(); }
-  // The next process that has connected; absent when there is none, or when it belongs to another
-  // user than this process or root (unless this is root) and was turned away. `errno` is EMFILE or
+  // The next process that has connected; absent when there is none, or when it was turned away
+  // because it belongs to another user (and neither process is root's). `errno` is EMFILE or
   // ENFILE when descriptors have run out.
   std::optional<Peer> accept();
 
@@ -35,9 +54,9 @@ class SessionSocket {
   FileDescriptor socket_;
 };
 
-// What the peer said, when it has; absent as well when it is of another version or gone.
+// The peer's Hello; absent when it has not come, is of another version, or the peer is gone.
 std::optional<wire::Hello> receive_hello(const Peer& peer);
-// Answers; with `memory_fd` unless that is -1. False when the peer is gone.
+// Answers the Hello, with `memory_fd` unless that is -1. False when the peer is gone.
 bool send_welcome(const Peer& peer, const wire::Welcome& welcome, int memory_fd);
 
 }  // namespace sampan::sampler

@@ -1,4 +1,4 @@
-#include "sampler/marker_recorder.h"
+#include "sampler/rings/marker_recorder.h"
 
 #include <algorithm>
 #include <bit>
@@ -15,10 +15,10 @@ using recording::kNone;
 using wire::MarkerType;
 using Kind = OpenIntervals::Kind;
 
-// A producer that has not published its record for so long will not come back: a shorter pause may
-// be one of the scheduler.
-constexpr uint64_t kPatienceNs = 1'000'000'000;
-// Texts of spans that never end are not kept without bounds.
+// A producer that has not published its record for so long has gone. A shorter pause may be the
+// scheduler's.
+constexpr uint64_t kProducerTimeout = 1'000'000'000;
+// Bounds the texts of spans that never end.
 constexpr size_t kMaxKeptTexts = size_t{1} << 18;
 
 std::string_view view(std::span<const uint8_t> bytes) {
@@ -35,7 +35,7 @@ MarkerRecorder::MarkerRecorder(recording::Writer& writer, void* base, const Proc
       threads_(threads),
       intervals_(writer, process.row, process.switches, session_time(process.start_ns)) {}
 
-// Of lanes that no slot has used not a page is touched: there may be thousands of processes.
+// Pages of unused lanes are never touched: there may be thousands of processes.
 void MarkerRecorder::find_lanes() {
   const uint32_t used = std::min(
       wire::control_block(base_)->slots_used.load(std::memory_order_acquire), wire::kLaneCount);
@@ -45,7 +45,7 @@ void MarkerRecorder::find_lanes() {
   }
 }
 
-double MarkerRecorder::note_heads(uint64_t now_ns) {
+double MarkerRecorder::note_heads(MonotonicNs now_ns) {
   noted_before_ns_ = noted_ns_;
   noted_ns_ = now_ns;
   find_lanes();
@@ -90,7 +90,7 @@ void MarkerRecorder::pass_hole(Lane& lane, bool ended) {
     lane.blocked_at = position;
     lane.blocked_since_ns = noted_ns_;
   }
-  if (ended || noted_ns_ - lane.blocked_since_ns > kPatienceNs) {
+  if (ended || noted_ns_ - lane.blocked_since_ns > kProducerTimeout) {
     lane.reader.step_over_hole(lane.limit, ended);
   }
 }
@@ -124,8 +124,8 @@ bool MarkerRecorder::keep(uint64_t id, std::span<const uint8_t> text, OpenInterv
 
 bool MarkerRecorder::take_change(Kind kind, const wire::MarkerRecord& record, uint32_t thread,
                                  std::string name, std::string text) {
-  intervals_.add({kind, session_time(record.value[0]), thread, record.value[1], record.value[2],
-                  std::move(name), std::move(text)});
+  intervals_.add({kind, session_time(MonotonicNs::at(record.value[0])), thread, record.value[1],
+                  record.value[2], std::move(name), std::move(text)});
   return true;
 }
 
@@ -138,7 +138,7 @@ bool MarkerRecorder::take_of_thread(const wire::LaneReader::Marker& marker, uint
   } else if (name = interned(record.name); name == nullptr) {
     return false;
   }
-  const uint64_t time_ns = session_time(record.value[0]);
+  const SessionNs time_ns = session_time(MonotonicNs::at(record.value[0]));
   switch (static_cast<MarkerType>(record.type)) {
     case MarkerType::kSpan: return take_span(record, *name, thread);
     case MarkerType::kAcrossBegin:
@@ -166,8 +166,8 @@ bool MarkerRecorder::take_span(const wire::MarkerRecord& record, std::string_vie
                                uint32_t thread) {
   if (record.flags > static_cast<uint8_t>(recording::Closed::kByProcessEnd)) return false;
   recording::Span span;
-  span.begin_ns = session_time(record.value[0]);
-  span.end_ns = std::max(span.begin_ns, session_time(record.value[1]));
+  span.begin_ns = session_time(MonotonicNs::at(record.value[0]));
+  span.end_ns = std::max(span.begin_ns, session_time(MonotonicNs::at(record.value[1])));
   span.id = record.value[2];
   span.parent_id = record.value[3];
   span.thread = span.end_thread = thread;
@@ -197,7 +197,7 @@ void MarkerRecorder::write_span(recording::Span span, std::string_view name) {
 
 bool MarkerRecorder::take_label(const wire::LaneReader::Marker& marker, uint32_t thread) {
   recording::Label label;
-  label.time_ns = session_time(marker.record.value[0]);
+  label.time_ns = session_time(MonotonicNs::at(marker.record.value[0]));
   label.process = process_.row;
   label.thread = thread;
   label.text = writer_.text(valid_utf8(view(marker.text)));
@@ -208,16 +208,16 @@ bool MarkerRecorder::take_label(const wire::LaneReader::Marker& marker, uint32_t
   return true;
 }
 
-void MarkerRecorder::thread_ended(uint32_t row, uint64_t time_ns) {
+void MarkerRecorder::thread_ended(uint32_t row, MonotonicNs time_ns) {
   intervals_.add({Kind::kThreadEnd, session_time(time_ns), row});
 }
 
-void MarkerRecorder::switched(bool paused, uint64_t time_ns) {
+void MarkerRecorder::switched(bool paused, MonotonicNs time_ns) {
   intervals_.add({paused ? Kind::kPause : Kind::kResume, session_time(time_ns), kNone});
 }
 
 // Threads that have ended end no more spans.
-void MarkerRecorder::end_segment(const std::vector<LiveThread>& threads, uint64_t time_ns) {
+void MarkerRecorder::end_segment(const std::vector<LiveThread>& threads, MonotonicNs time_ns) {
   intervals_.end_segment(session_time(time_ns));
   std::unordered_map<uint32_t, uint64_t> last_ended;
   for (const LiveThread& thread : threads) {
@@ -227,16 +227,16 @@ void MarkerRecorder::end_segment(const std::vector<LiveThread>& threads, uint64_
   last_ended_ = std::move(last_ended);
 }
 
-// What is open is looked at first: a process that goes on may end a span meanwhile, which then is
-// in its lane.
-void MarkerRecorder::finish(const std::vector<LiveThread>& threads, uint64_t time_ns) {
+// Open spans are read first: a process that goes on may end a span meanwhile, and its end is in the
+// lane then.
+void MarkerRecorder::finish(const std::vector<LiveThread>& threads, MonotonicNs time_ns) {
   const std::vector<OpenSpan> open = open_spans(threads);
   for (const auto& [thread, id] : last_ended_) ended_.push_back(id);
   note_heads(monotonic_ns());
   last_round_ = true;
   for (Lane& lane : lanes_) drain_lane(lane, true);
   std::sort(ended_.begin(), ended_.end());
-  const uint64_t end_ns = session_time(time_ns);
+  const SessionNs end_ns = session_time(time_ns);
   for (const OpenSpan& span : open) {
     if (!std::binary_search(ended_.begin(), ended_.end(), span.id)) write_open(span, end_ns);
   }
@@ -253,7 +253,7 @@ std::vector<MarkerRecorder::OpenSpan> MarkerRecorder::open_spans(
       if (id == 0) continue;
       const std::atomic_ref<uint64_t> begin(span.begin_ns), parent(span.parent_id);
       const std::atomic_ref<uint32_t> name(span.name);
-      OpenSpan copy{id, begin.load(std::memory_order_relaxed),
+      OpenSpan copy{id, MonotonicNs::at(begin.load(std::memory_order_relaxed)),
                     parent.load(std::memory_order_relaxed), name.load(std::memory_order_relaxed),
                     thread.row};
       std::atomic_thread_fence(std::memory_order_acquire);
@@ -263,7 +263,7 @@ std::vector<MarkerRecorder::OpenSpan> MarkerRecorder::open_spans(
   return open;
 }
 
-void MarkerRecorder::write_open(const OpenSpan& open, uint64_t end_ns) {
+void MarkerRecorder::write_open(const OpenSpan& open, SessionNs end_ns) {
   const std::string none;
   const std::string* name = open.name == wire::kInlineName ? &none : interned(open.name);
   if (name == nullptr) {
@@ -303,10 +303,6 @@ const std::string* MarkerRecorder::interned(uint32_t name) {
 uint32_t MarkerRecorder::thread_row(int32_t tid) const {
   const auto found = threads_.find(tid);
   return found == threads_.end() ? kNone : found->second;
-}
-
-uint64_t MarkerRecorder::session_time(uint64_t monotonic_ns) const {
-  return monotonic_ns > process_.session_start_ns ? monotonic_ns - process_.session_start_ns : 0;
 }
 
 void MarkerRecorder::add_losses(recording::Losses* losses) const {

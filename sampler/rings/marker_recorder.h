@@ -1,10 +1,10 @@
-// What one process of the target says through its lanes (wire/marker_lane.h), as rows of the
+// Turns the markers of one process, from its lanes (wire/marker_lane.h), into rows of the
 // recording.
 //
-// A round: the lanes' heads are noted before the rings of samples are read, and the lanes are read
-// up to there after them. So the thread of every marker has announced itself.
+// In a round, the heads of the lanes are noted before the rings of samples are read, and the lanes
+// are read up to the notes after them. So the thread of every marker has announced itself.
 //
-// Everything read was written by a program that may have overwritten it: it is copied, then
+// Everything in the lanes was written by a program that may have overwritten it: it is copied, then
 // checked; what makes no sense is counted as Loss::kRingCorrupt.
 //
 // Errors: throws Error when the recording cannot be written.
@@ -18,9 +18,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/time.h"
 #include "recording/writer.h"
-#include "sampler/open_intervals.h"
-#include "wire/lane_reader.h"
+#include "sampler/recorder/recorded_process.h"
+#include "sampler/rings/open_intervals.h"
+#include "wire/marker_lane.h"
 
 namespace sampan::sampler {
 
@@ -28,8 +30,8 @@ class MarkerRecorder {
  public:
   struct Process {
     uint32_t row;
-    uint64_t session_start_ns;  // CLOCK_MONOTONIC
-    uint64_t start_ns;          // of this image, CLOCK_MONOTONIC
+    SessionClock clock;
+    MonotonicNs start_ns;  // of this image
     OpenIntervals::Switches switches;
   };
   using ThreadRows = std::unordered_map<int32_t, uint32_t>;  // by tid
@@ -38,13 +40,13 @@ class MarkerRecorder {
                  const ThreadRows& threads);
 
   // Returns the share of the fullest lane that is in use.
-  double note_heads(uint64_t now_ns);
+  double note_heads(MonotonicNs now_ns);
   // Returns how many records there were.
   size_t drain();
 
-  void thread_ended(uint32_t row, uint64_t time_ns);
-  // `ctl` has switched sampling.
-  void switched(bool paused, uint64_t time_ns);
+  void thread_ended(uint32_t row, MonotonicNs time_ns);
+  // `ctl` has paused or resumed sampling.
+  void switched(bool paused, MonotonicNs time_ns);
 
   bool sections_allow_sampling() const { return intervals_.sections_allow_sampling(); }
 
@@ -53,21 +55,23 @@ class MarkerRecorder {
     uint32_t row;
   };
   // The segment of the recording ends.
-  void end_segment(const std::vector<LiveThread>& threads, uint64_t time_ns);
+  void end_segment(const std::vector<LiveThread>& threads, MonotonicNs time_ns);
   // Drains for the last time, and closes what is open.
-  void finish(const std::vector<LiveThread>& threads, uint64_t time_ns);
+  void finish(const std::vector<LiveThread>& threads, MonotonicNs time_ns);
 
   void add_losses(recording::Losses* losses) const;
 
  private:
   struct Lane {
     wire::LaneReader reader;
-    uint64_t limit = 0;             // the head that was noted
-    uint64_t blocked_at = 0;        // cannot be read on from here ...
-    uint64_t blocked_since_ns = 0;  // ... since then; 0: it can
+    uint64_t limit = 0;                // the head that was noted
+    uint64_t blocked_at = 0;           // the record here is not complete ...
+    MonotonicNs blocked_since_ns = 0;  // ... since this time; 0: it is
   };
   struct OpenSpan {
-    uint64_t id, begin_ns, parent_id;
+    uint64_t id;
+    MonotonicNs begin_ns;
+    uint64_t parent_id;
     uint32_t name;
     uint32_t thread;  // row
   };
@@ -75,7 +79,7 @@ class MarkerRecorder {
   void find_lanes();
   size_t drain_lane(Lane& lane, bool ended);
   void pass_hole(Lane& lane, bool ended);
-  // Each false when the record makes no sense.
+  // False when the record makes no sense.
   bool take(const wire::LaneReader::Marker& marker);
   bool take_of_thread(const wire::LaneReader::Marker& marker, uint32_t thread);
   bool take_span(const wire::MarkerRecord& record, std::string_view name, uint32_t thread);
@@ -84,13 +88,13 @@ class MarkerRecorder {
                    std::string name = {}, std::string text = {});
   static bool keep(uint64_t id, std::span<const uint8_t> text, OpenIntervals::Texts* kept);
   std::vector<OpenSpan> open_spans(const std::vector<LiveThread>& threads) const;
-  void write_open(const OpenSpan& span, uint64_t end_ns);
+  void write_open(const OpenSpan& span, SessionNs end_ns);
   void write_span(recording::Span span, std::string_view name);
   void read_names();
   // Null: there is no such name.
   const std::string* interned(uint32_t name);
   uint32_t thread_row(int32_t tid) const;
-  uint64_t session_time(uint64_t monotonic_ns) const;
+  SessionNs session_time(MonotonicNs time_ns) const { return process_.clock.at(time_ns); }
 
   recording::Writer& writer_;
   void* base_;
@@ -101,13 +105,13 @@ class MarkerRecorder {
   OpenIntervals intervals_;
   OpenIntervals::Texts texts_;       // of open spans, by id
   OpenIntervals::Texts span_names_;  // of open spans whose names are not interned, by id
-  // By the thread's row. A process may be killed when the record of an end is written, and before
-  // the span is taken from those that are open.
+  // Id of the span that ended last, by the thread's row. A process may be killed after it has
+  // written the end of a span, and before it has removed the span from the open ones.
   std::unordered_map<uint32_t, uint64_t> last_ended_;
   std::vector<uint64_t> ended_;  // spans that ended in the last round
   bool last_round_ = false;
-  uint64_t noted_ns_ = 0;         // when this round began
-  uint64_t noted_before_ns_ = 0;  // and the one before
+  MonotonicNs noted_ns_ = 0;         // when this round began
+  MonotonicNs noted_before_ns_ = 0;  // and the one before
   uint64_t corrupt_ = 0;
   uint64_t no_thread_ = 0;
 };

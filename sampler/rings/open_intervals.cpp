@@ -1,4 +1,4 @@
-#include "sampler/open_intervals.h"
+#include "sampler/rings/open_intervals.h"
 
 #include <algorithm>
 #include <iterator>
@@ -9,7 +9,7 @@ using recording::Closed;
 using recording::kNone;
 
 OpenIntervals::OpenIntervals(recording::Writer& writer, uint32_t process, Switches switches,
-                             uint64_t start_ns)
+                             SessionNs start_ns)
     : writer_(writer),
       process_(process),
       paused_(switches.paused),
@@ -17,13 +17,13 @@ OpenIntervals::OpenIntervals(recording::Writer& writer, uint32_t process, Switch
       was_sampling_(sampling()),
       off_since_ns_(start_ns) {}
 
-void OpenIntervals::apply(uint64_t time_ns, Texts& texts) {
+void OpenIntervals::apply(SessionNs time_ns, Texts& texts) {
   if (changes_.empty()) return;
   std::stable_sort(changes_.begin(), changes_.end(),
                    [](const Change& a, const Change& b) { return a.time_ns < b.time_ns; });
   const auto end =
       std::lower_bound(changes_.begin(), changes_.end(), time_ns,
-                       [](const Change& change, uint64_t time) { return change.time_ns < time; });
+                       [](const Change& change, SessionNs time) { return change.time_ns < time; });
   for (auto change = changes_.begin(); change != end; ++change) apply(*change, texts);
   changes_.erase(changes_.begin(), end);
 }
@@ -67,7 +67,7 @@ void OpenIntervals::end_across(const Change& change, Texts& texts) {
   across_.erase(open);
 }
 
-void OpenIntervals::write_across(const Change& begin, uint64_t end_ns, uint32_t end_thread,
+void OpenIntervals::write_across(const Change& begin, SessionNs end_ns, uint32_t end_thread,
                                  Closed closed, Texts& texts) {
   recording::Span span;
   span.begin_ns = begin.time_ns;
@@ -85,8 +85,8 @@ void OpenIntervals::write_across(const Change& begin, uint64_t end_ns, uint32_t 
   writer_.add(span);
 }
 
-// The oldest first: what is stopped and started again in one moment stays two intervals.
-void OpenIntervals::stop_section(const SectionKey& key, uint64_t time_ns) {
+// The oldest first: an interval that ends and begins again at one time stays two intervals.
+void OpenIntervals::stop_section(const SectionKey& key, SessionNs time_ns) {
   const auto open = sections_.find(key);
   if (open == sections_.end()) {
     ++unmatched_;
@@ -98,10 +98,10 @@ void OpenIntervals::stop_section(const SectionKey& key, uint64_t time_ns) {
   if (open->second.empty()) sections_.erase(open);
 }
 
-void OpenIntervals::close_sections_of(uint32_t thread, uint64_t time_ns) {
+void OpenIntervals::close_sections_of(uint32_t thread, SessionNs time_ns) {
   auto open = sections_.lower_bound({thread, ""});
   while (open != sections_.end() && open->first.first == thread) {
-    for (const uint64_t begin_ns : open->second) {
+    for (const SessionNs begin_ns : open->second) {
       write_section(open->first, begin_ns, time_ns, Closed::kByThreadEnd);
       --open_sections_;
     }
@@ -109,13 +109,13 @@ void OpenIntervals::close_sections_of(uint32_t thread, uint64_t time_ns) {
   }
 }
 
-void OpenIntervals::write_section(const SectionKey& key, uint64_t begin_ns, uint64_t end_ns,
+void OpenIntervals::write_section(const SectionKey& key, SessionNs begin_ns, SessionNs end_ns,
                                   Closed closed) {
   writer_.add(recording::Section{begin_ns, std::max(begin_ns, end_ns), process_, key.first,
                                  writer_.text(key.second), closed});
 }
 
-void OpenIntervals::follow_sampling(uint64_t time_ns) {
+void OpenIntervals::follow_sampling(SessionNs time_ns) {
   if (sampling() == was_sampling_) return;
   was_sampling_ = !was_sampling_;
   if (!was_sampling_) {
@@ -125,9 +125,9 @@ void OpenIntervals::follow_sampling(uint64_t time_ns) {
   }
 }
 
-void OpenIntervals::end_segment(uint64_t time_ns) {
+void OpenIntervals::end_segment(SessionNs time_ns) {
   for (auto& [key, begins] : sections_) {
-    for (uint64_t& begin_ns : begins) {
+    for (SessionNs& begin_ns : begins) {
       if (begin_ns >= time_ns) continue;
       write_section(key, begin_ns, time_ns, Closed::kBySegmentEnd);
       begin_ns = time_ns;
@@ -139,14 +139,14 @@ void OpenIntervals::end_segment(uint64_t time_ns) {
   }
 }
 
-void OpenIntervals::finish(uint64_t time_ns, Texts& texts) {
+void OpenIntervals::finish(SessionNs time_ns, Texts& texts) {
   apply(UINT64_MAX, texts);
   for (const auto& [id, begin] : across_) {
     write_across(begin, time_ns, begin.thread, Closed::kByProcessEnd, texts);
   }
   across_.clear();
   for (const auto& [key, begins] : sections_) {
-    for (const uint64_t begin_ns : begins) {
+    for (const SessionNs begin_ns : begins) {
       write_section(key, begin_ns, time_ns, Closed::kByProcessEnd);
     }
   }

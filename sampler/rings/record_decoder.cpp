@@ -1,4 +1,4 @@
-#include "sampler/record_decoder.h"
+#include "sampler/rings/record_decoder.h"
 
 #include <algorithm>
 
@@ -24,8 +24,8 @@ std::optional<ThreadStartRecord> decode_thread_start(Payload payload) {
   ByteCursor cursor(payload);
   ThreadStartRecord record{};
   record.tid = cursor.fixed<int32_t>();
-  record.time_ns = cursor.u64();
-  record.cpu_ns = cursor.u64();
+  record.time_ns = MonotonicNs::at(cursor.u64());
+  record.cpu_ns = CpuNs::at(cursor.u64());
   record.name = text(cursor.take(wire::kThreadNameSize));
   if (record.tid <= 0) return std::nullopt;
   return whole(cursor, std::move(record));
@@ -34,8 +34,8 @@ std::optional<ThreadStartRecord> decode_thread_start(Payload payload) {
 std::optional<ThreadEndRecord> decode_thread_end(Payload payload) {
   ByteCursor cursor(payload);
   ThreadEndRecord record{};
-  record.time_ns = cursor.u64();
-  record.cpu_ns = cursor.u64();
+  record.time_ns = MonotonicNs::at(cursor.u64());
+  record.cpu_ns = CpuNs::at(cursor.u64());
   record.left_out_ns = cursor.u64();
   return whole(cursor, record);
 }
@@ -43,10 +43,10 @@ std::optional<ThreadEndRecord> decode_thread_end(Payload payload) {
 std::optional<ModuleLoadRecord> decode_module_load(Payload payload) {
   ByteCursor cursor(payload);
   ModuleLoadRecord record{};
-  record.time_ns = cursor.u64();
+  record.time_ns = MonotonicNs::at(cursor.u64());
   record.bias = cursor.u64();
-  record.start_avma = cursor.u64();
-  record.end_avma = cursor.u64();
+  record.start_avma = Avma::at(cursor.u64());
+  record.end_avma = Avma::at(cursor.u64());
   const Payload build_id = cursor.take(cursor.u8());
   record.build_id.assign(build_id.begin(), build_id.end());
   if (!cursor.ok() || cursor.remaining() > wire::kMaxPath) return std::nullopt;
@@ -58,16 +58,16 @@ std::optional<ModuleLoadRecord> decode_module_load(Payload payload) {
 std::optional<ModuleUnloadRecord> decode_module_unload(Payload payload) {
   ByteCursor cursor(payload);
   ModuleUnloadRecord record{};
-  record.time_ns = cursor.u64();
+  record.time_ns = MonotonicNs::at(cursor.u64());
   record.bias = cursor.u64();
-  record.start_avma = cursor.u64();
+  record.start_avma = Avma::at(cursor.u64());
   return whole(cursor, record);
 }
 
 std::optional<ThreadNameRecord> decode_thread_name(Payload payload) {
   ByteCursor cursor(payload);
   ThreadNameRecord record{};
-  record.time_ns = cursor.u64();
+  record.time_ns = MonotonicNs::at(cursor.u64());
   record.tid = cursor.fixed<int32_t>();
   record.name = text(cursor.take(wire::kThreadNameSize));
   return whole(cursor, std::move(record));
@@ -76,16 +76,16 @@ std::optional<ThreadNameRecord> decode_thread_name(Payload payload) {
 std::optional<ThreadCpuRecord> decode_thread_cpu(Payload payload) {
   ByteCursor cursor(payload);
   ThreadCpuRecord record{};
-  record.time_ns = cursor.u64();
+  record.time_ns = MonotonicNs::at(cursor.u64());
   record.tid = cursor.fixed<int32_t>();
-  record.cpu_ns = cursor.u64();
+  record.cpu_ns = CpuNs::at(cursor.u64());
   return whole(cursor, record);
 }
 
 std::optional<ExitRecord> decode_exit(Payload payload) {
   ByteCursor cursor(payload);
   ExitRecord record{};
-  record.time_ns = cursor.u64();
+  record.time_ns = MonotonicNs::at(cursor.u64());
   record.status = cursor.fixed<int32_t>();
   return whole(cursor, record);
 }
@@ -93,8 +93,8 @@ std::optional<ExitRecord> decode_exit(Payload payload) {
 std::optional<SampleRecord> SampleDecoder::decode(Payload payload) {
   ByteCursor cursor(payload);
   SampleRecord record{};
-  record.time_ns = cursor.u64();
-  record.cpu_ns = cursor.u64();
+  record.time_ns = MonotonicNs::at(cursor.u64());
+  record.cpu_ns = CpuNs::at(cursor.u64());
   record.ticks = cursor.u16();
   const uint8_t stop = cursor.u8();
   const uint8_t flags = cursor.u8();

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "base/byte_cursor.h"
-#include "wire/stop_reason.h"
+#include "base/time.h"
+#include "sampler/process/module_map.h"
+#include "sampler/recorder/recorded_process.h"
 
 namespace sampan::sampler {
 
@@ -20,40 +22,27 @@ using Payload = std::span<const uint8_t>;
 
 struct ThreadStartRecord {
   int32_t tid;
-  uint64_t time_ns;
-  uint64_t cpu_ns;
+  MonotonicNs time_ns;
+  CpuNs cpu_ns;
   std::string name;
 };
 struct ThreadEndRecord {
-  uint64_t time_ns;
-  uint64_t cpu_ns;  // 0: not known
+  MonotonicNs time_ns;
+  CpuNs cpu_ns;  // 0: not known
   uint64_t left_out_ns = 0;
 };
-struct ModuleLoadRecord {
-  uint64_t time_ns;
-  uint64_t bias;
-  uint64_t start_avma;
-  uint64_t end_avma;
-  std::vector<uint8_t> build_id;
-  std::string path;
-};
-struct ModuleUnloadRecord {
-  uint64_t time_ns;
-  uint64_t bias;
-  uint64_t start_avma;
-};
 struct ThreadNameRecord {
-  uint64_t time_ns;
+  MonotonicNs time_ns;
   int32_t tid;
   std::string name;
 };
 struct ThreadCpuRecord {
-  uint64_t time_ns;
+  MonotonicNs time_ns;
   int32_t tid;
-  uint64_t cpu_ns;
+  CpuNs cpu_ns;
 };
 struct ExitRecord {
-  uint64_t time_ns;
+  MonotonicNs time_ns;
   int32_t status;
 };
 
@@ -65,19 +54,11 @@ std::optional<ThreadNameRecord> decode_thread_name(Payload payload);
 std::optional<ThreadCpuRecord> decode_thread_cpu(Payload payload);
 std::optional<ExitRecord> decode_exit(Payload payload);
 
-struct SampleRecord {
-  uint64_t time_ns;
-  uint64_t cpu_ns;  // of the thread's clock; 0: not known
-  uint16_t ticks;
-  wire::StopReason stop;
-  uint64_t left_out_ns = 0;
-};
-
 // The samples of one slot: each may share the root side of its stack with the one before.
 class SampleDecoder {
  public:
-  // On success `stack()` is the sample's. After a failure samples are refused up to the next one
-  // that shares nothing: what they would share is not known.
+  // On success `stack()` is the sample's. After a failure, samples are refused up to the next one
+  // that shares nothing, because the stack that they share is not known.
   std::optional<SampleRecord> decode(Payload payload);
   // Another thread begins, or records were lost.
   void forget() { known_ = false; }

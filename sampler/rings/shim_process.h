@@ -1,96 +1,87 @@
-// One image of a process of the target: its rings on the one side, its rows in the recording on the
-// other. From the shim's Hello to exec or the process's end.
+// One image of a process that has the shim inside: its rings on the one side, its rows in the
+// recording on the other. It lives from the shim's Hello to exec or the process's end.
 //
-// Everything read from the rings was written by a program that may have overwritten it: it is
-// copied, then checked; what makes no sense is counted as Loss::kRingCorrupt.
+// Everything in the rings was written by a program that may have overwritten it: it is copied, then
+// checked; what makes no sense is counted as Loss::kRingCorrupt.
 //
 // Errors: throws Error when the recording cannot be written.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "recording/writer.h"
-#include "sampler/cpu_accounting.h"
-#include "sampler/marker_recorder.h"
-#include "sampler/record_decoder.h"
-#include "sampler/sampled_thread.h"
-#include "sampler/shared_memory.h"
-#include "sampler/signal_cost.h"
-#include "sampler/stack_recorder.h"
+#include "base/time.h"
+#include "sampler/recorder/interrupt_cost.h"
+#include "sampler/recorder/recorded_process.h"
+#include "sampler/rings/handshake.h"
+#include "sampler/rings/marker_recorder.h"
+#include "sampler/rings/record_decoder.h"
 #include "wire/control_block.h"
 #include "wire/ring.h"
 
 namespace sampan::sampler {
 
-class TargetProcess {
+class ShimProcess : public RecordedProcess {
  public:
   struct Origin {
     pid_t pid;
     pid_t parent_pid;
     std::string executable;
-    uint64_t session_start_ns;  // CLOCK_MONOTONIC
-    uint64_t start_ns;          // of this image, CLOCK_MONOTONIC
-    uint64_t start_clock_ns;    // the process's CPU clock when this image began
+    SessionClock clock;
+    MonotonicNs start_ns;  // of this image
+    CpuNs start_clock_ns;  // the process's CPU clock when this image began
     OpenIntervals::Switches switches = {};
   };
-  TargetProcess(recording::Writer& writer, const Origin& origin, SharedMemory memory);
+  ShimProcess(recording::Writer& writer, const Origin& origin, SharedMemory memory);
 
   struct Drained {
     size_t records = 0;
     double fullest = 0;  // share of the fullest ring, or lane, that was in use
   };
-  // Reads what the rings hold now. First every thread ring's head is noted, then the process ring
-  // is read to its end, then the thread rings up to the notes: a module is announced before the
-  // samples in it, so every sample finds its module. The lanes of markers are noted before all that
-  // and read after it: their threads are known then.
-  Drained drain();
+  // Reads what the rings hold now. First the head of every thread ring is noted, then the process
+  // ring is read to its end, then the thread rings up to the notes: a module is announced before
+  // the samples in it, so every sample finds its module. The lanes of markers are noted before all
+  // that and read after it: their threads are known then.
+  Drained read_rings();
 
-  struct End {
-    uint64_t time_ns;                      // CLOCK_MONOTONIC
-    std::optional<uint64_t> cpu_clock_ns;  // the process's CPU clock, if it could still be read
-    ExitState exit;
-    bool replaced;  // by exec
-  };
-  // Drains for the last time and writes the ends of the threads and of the process. Returns how it
-  // ended, from what it said itself where the kernel did not.
-  ExitState finish(const End& end);
-
-  // The segment of the recording ends; what the rings hold was drained. CPU that no sample says yet
-  // is the next segment's.
-  void end_segment(uint64_t time_ns);
-
-  // Sampling of the process ends here, and it lives on: drains for the last time.
-  void leave(uint64_t time_ns);
-
-  // Writes the losses if they have grown since they were written last.
-  void write_losses();
-  void count_loss(wire::Loss loss) { ++own_losses_[static_cast<size_t>(loss)]; }
-  // Makes the handlers in the process return at once.
-  void disable();
-  // For `sampan ctl`. The program may do the same.
-  void set_paused(bool paused, uint64_t time_ns);
+  // Reads the rings for the last time. How it ended it has said itself, where the kernel does not.
+  ExitState finish(const End& end) override;
+  void leave(MonotonicNs time_ns) override;
+  void end_segment(MonotonicNs time_ns) override;
+  void drain() override { read_rings(); }
+  void refresh(MonotonicNs) override { write_losses(); }
+  // The program may pause and resume, too.
+  void set_paused(bool paused, MonotonicNs time_ns) override;
+  // As far as it is known outside: of sections, as of the last read_rings().
+  bool sampling() const override;
   // Its threads follow, each at its next sample.
-  void set_rate(uint32_t rate_hz);
-  // CPU that samples have cost its threads: what it says of its handlers, and of signals as much
-  // as each costs here.
+  void set_rate(uint32_t rate_hz) override;
+  // Makes the handlers in the process return at once.
+  void disable() override;
+  bool tells_its_end() const override { return true; }
+  // kNone for a thread that has not announced itself.
+  uint32_t thread_row(pid_t tid) const override;
+  // For walks from outside the modules are looked up a second time: the shim announces where they
+  // are, not what is in them.
+  ProcessModules& modules() override { return outside().modules; }
+  RemoteWalker& walker() override { return outside().walker; }
+  void refresh_modules(MonotonicNs time_ns) override { modules().refresh(time_ns); }
+
+  // CPU that samples have cost its threads: what it says of its handlers, and for each signal as
+  // much as one costs here.
   uint64_t cost_ns(const SignalCost& signal) const;
-  // As far as it is known outside: of sections, as of the last drain.
-  bool sampling() const;
-  // CPU that its threads have used while sampling was off; when it has ended.
-  uint64_t left_out_ns() const { return left_out_ns_; }
-
-  // The row of the thread that has this tid now; kNone when it has not announced itself.
-  uint32_t thread_row(pid_t tid) const;
-  StackRecorder& stacks() { return stacks_; }
-
-  const Origin& origin() const { return origin_; }
-  SharedMemory& memory() { return memory_; }
 
  private:
+  struct Outside {
+    explicit Outside(pid_t pid) : modules(pid), walker(modules) {}
+    ProcessModules modules;
+    RemoteWalker walker;
+  };
   struct Slot {
     wire::RingReader ring;
     uint64_t limit = 0;    // the head that was noted
@@ -105,41 +96,35 @@ class TargetProcess {
   bool read_process_record(uint8_t type, Payload payload);
   bool read_thread_record(Slot& slot, uint8_t type, Payload payload);
   bool start_thread(Slot& slot, const ThreadStartRecord& record);
-  bool add_sample(Slot& slot, Payload payload);
+  bool read_sample(Slot& slot, Payload payload);
   uint64_t period_ns(const Slot& slot) const;
-  void end_thread(Slot& slot, uint64_t time_ns, std::optional<uint64_t> clock_ns);
+  void end_thread_of(Slot& slot, MonotonicNs time_ns, std::optional<CpuNs> clock_ns);
   void note_left_out(uint32_t slot);
   void apply_names();
   Payload copy(Payload payload);
-  uint64_t clock_at_end(const SampledThread& thread) const;
-  uint64_t recorded_cpu_ns() const;
   void forget_ended_threads();
-  uint64_t session_time(uint64_t monotonic_ns) const;
-  std::vector<MarkerRecorder::LiveThread> live_threads() const;
+  std::vector<MarkerRecorder::LiveThread> live_slots() const;
+  std::vector<const SampledThread*> live_threads() const override;
+  void add_losses(recording::Losses* losses) const override;
+  Outside& outside();
 
-  recording::Writer& writer_;
-  Origin origin_;
   SharedMemory memory_;
-  uint32_t row_;
   wire::RingReader process_ring_;
   uint64_t process_limit_ = 0;
   std::vector<Slot> slots_;
   std::vector<uint32_t> filled_;  // slots whose rings have more than when they were read last
-  StackRecorder stacks_;
   std::vector<uint8_t> copy_;
   std::unordered_map<int32_t, uint32_t> thread_rows_;  // by tid, those that ended too
-  // Tids and rows of those that had ended when the latest segment did: when this one does, nothing
-  // more comes of them.
+  // Tids and rows of threads that had ended when the latest segment did: when this segment ends,
+  // nothing more comes of them.
   std::vector<std::pair<int32_t, uint32_t>> ended_threads_;
-  std::unordered_map<int32_t, uint64_t> clocks_at_exit_;  // by tid, from kThreadCpu
+  std::unordered_map<int32_t, CpuNs> clocks_at_exit_;  // by tid, from kThreadCpu
   MarkerRecorder markers_;
   std::vector<ThreadNameRecord> names_;  // whose threads may not be known yet
   std::optional<ExitRecord> exit_;
-  uint64_t ended_clocks_ns_ = 0;  // sums over the threads that ended
-  uint64_t left_out_ns_ = 0;
+  const bool from_its_start_;  // of the process: not after an exec
   size_t threads_seen_ = 0;
-  uint64_t own_losses_[wire::kLossCount] = {};
-  recording::Losses written_losses_;
+  std::unique_ptr<Outside> outside_;  // once it is asked for
 };
 
 }  // namespace sampan::sampler

@@ -1,4 +1,4 @@
-#include "attach/sockets.h"
+#include "sampler/waits/sockets.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -9,10 +9,10 @@
 #include <set>
 #include <vector>
 
-#include "attach/proc_text.h"
 #include "base/clock.h"
+#include "sampler/process/proc_text.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
 constexpr uint64_t kUsedForNs = 1'000'000'000;
@@ -40,7 +40,7 @@ Endpoint parse_endpoint(std::string_view text) {
   if (colon < text.size()) {
     std::from_chars(text.data() + colon + 1, text.data() + text.size(), port, 16);
   }
-  // Addresses of version 4 inside those of version 6: ::ffff:1.2.3.4.
+  // IPv4 addresses mapped into IPv6: ::ffff:1.2.3.4.
   const bool mapped = count == 4 && words[0] == 0 && words[1] == 0 && words[2] == htonl(0xffff);
   char buffer[INET6_ADDRSTRLEN] = "?";
   if (count == 4 && !mapped) {
@@ -68,14 +68,14 @@ void for_each_line(std::string_view text, Visit&& visit) {
 }  // namespace
 
 const std::string& Sockets::name(uint64_t inode) {
-  const uint64_t now = monotonic_ns();
+  const MonotonicNs now = monotonic_ns();
   const uint64_t age = now - read_ns_;
   const bool known = names_.contains(inode);
   if (read_ns_ == 0 || age > kUsedForNs || (!known && age > kReadEveryNs)) read(now);
   return names_.try_emplace(inode, fmt::format("socket:[{}]", inode)).first->second;
 }
 
-void Sockets::read(uint64_t now_ns) {
+void Sockets::read(MonotonicNs now_ns) {
   names_.clear();
   for (const char* protocol : {"tcp", "tcp6", "udp", "udp6"}) read_internet(protocol);
   read_unix();
@@ -121,4 +121,4 @@ void Sockets::read_unix() {
   });
 }
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

@@ -1,4 +1,4 @@
-// The sockets of a process's network namespace, in words: from
+// Describes the sockets of a process's network namespace, from
 // /proc/PID/net/{tcp,tcp6,udp,udp6,unix} (proc_pid_net(5)).
 #pragma once
 
@@ -9,26 +9,28 @@
 #include <string>
 #include <unordered_map>
 
-namespace sampan::attach {
+#include "base/time.h"
+
+namespace sampan::sampler {
 
 class Sockets {
  public:
   explicit Sockets(pid_t pid) : pid_(pid) {}
 
-  // "tcp 127.0.0.1:6379 <- 127.0.0.1:51234" for a connection that somebody made to us, "->" for one
-  // that we made; "tcp 0.0.0.0:6379" for one that listens; "udp [::]:53"; "unix /run/x.sock";
-  // "socket:[4711]" for another. The tables are read at most ten times a second, and what was read
-  // is used for a second.
+  // "tcp 127.0.0.1:6379 <- 127.0.0.1:51234" for a connection that was accepted, "->" for one that
+  // the process made; "tcp 0.0.0.0:6379" for a listening socket; "udp [::]:53";
+  // "unix /run/x.sock"; "socket:[4711]" for any other. The tables are read at most ten times a
+  // second, and their content is used for a second.
   const std::string& name(uint64_t inode);
 
  private:
-  void read(uint64_t now_ns);
+  void read(MonotonicNs now_ns);
   void read_internet(const char* protocol);
   void read_unix();
 
   pid_t pid_;
-  uint64_t read_ns_ = 0;
+  MonotonicNs read_ns_ = 0;
   std::unordered_map<uint64_t, std::string> names_;  // by inode
 };
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

@@ -1,13 +1,13 @@
-// Names of the system calls of x86-64 by number, from <asm/unistd_64.h> and, for what is newer than
-// Linux 6.1, arch/x86/entry/syscalls/syscall_64.tbl of Linux 6.18. The numbers 337 to 423 were
-// never given.
+// Names of the system calls of x86-64 by number, from <asm/unistd_64.h>; those that are newer than
+// Linux 6.1 from arch/x86/entry/syscalls/syscall_64.tbl of Linux 6.18. The numbers 337 to 423 are
+// not assigned.
 #include <fmt/format.h>
 
 #include <iterator>
 
-#include "attach/wait_reason.h"
+#include "sampler/waits/wait_reason.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
 constexpr int64_t kSecondPart = 424;
@@ -85,4 +85,4 @@ std::string syscall_name(int64_t number) {
   return fmt::format("syscall {}", number);
 }
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

@@ -1,4 +1,4 @@
-#include "attach/wait_reason.h"
+#include "sampler/waits/wait_reason.h"
 
 #include <fmt/format.h>
 #include <linux/futex.h>
@@ -9,14 +9,14 @@
 #include <algorithm>
 #include <cstring>
 
-#include "attach/module_bytes.h"
-#include "attach/proc_text.h"
 #include "base/clock.h"
+#include "sampler/process/proc_text.h"
+#include "sampler/process/remote_memory.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
-constexpr size_t kMostDescriptors = 1024;  // that are looked at, of one poll
+constexpr size_t kMostDescriptors = 1024;  // that are read of one poll
 constexpr size_t kLongestPath = 256;
 constexpr uint64_t kEpollsForNs = 1'000'000'000;
 
@@ -92,12 +92,12 @@ std::string WaitReasons::object_of(const BlockedCall& call) {
     case SYS_lstat:
     case SYS_unlink:
     case SYS_mkdir:
-    case SYS_execve: return path_at(arguments[0]);
+    case SYS_execve: return path_at(Avma::at(arguments[0]));
     case SYS_openat:
     case SYS_openat2:
     case SYS_newfstatat:
     case SYS_statx:
-    case SYS_unlinkat: return path_at(arguments[1]);
+    case SYS_unlinkat: return path_at(Avma::at(arguments[1]));
     case SYS_wait4:
       return static_cast<pid_t>(arguments[0]) > 0
                  ? fmt::format("process {}", static_cast<pid_t>(arguments[0]))
@@ -125,7 +125,7 @@ std::string WaitReasons::one_of(const std::vector<uint64_t>& descriptors) {
 std::vector<uint64_t> WaitReasons::in_poll(uint64_t array, uint64_t count) const {
   std::vector<pollfd> entries(std::min<uint64_t>(count, kMostDescriptors));
   const size_t size = entries.size() * sizeof(pollfd);
-  entries.resize(read_process(pid_, array, entries.data(), size) / sizeof(pollfd));
+  entries.resize(read_process(pid_, Avma::at(array), entries.data(), size) / sizeof(pollfd));
   std::vector<uint64_t> descriptors;
   for (const pollfd& entry : entries) {
     if (entry.fd >= 0) descriptors.push_back(static_cast<uint64_t>(entry.fd));
@@ -139,7 +139,7 @@ std::vector<uint64_t> WaitReasons::in_select(const BlockedCall& call) const {
   uint64_t wanted[kMostDescriptors / 64] = {};
   for (const uint64_t set : {call.arguments[1], call.arguments[2], call.arguments[3]}) {
     uint64_t words[kMostDescriptors / 64] = {};
-    if (set != 0) read_process(pid_, set, words, (count + 63) / 64 * 8);
+    if (set != 0) read_process(pid_, Avma::at(set), words, (count + 63) / 64 * 8);
     for (size_t i = 0; i < std::size(words); ++i) wanted[i] |= words[i];
   }
   std::vector<uint64_t> descriptors;
@@ -151,7 +151,7 @@ std::vector<uint64_t> WaitReasons::in_select(const BlockedCall& call) const {
 
 // The lines "tfd: 5 events: …" of fdinfo.
 const std::string& WaitReasons::in_epoll(uint64_t fd) {
-  const uint64_t now = monotonic_ns();
+  const MonotonicNs now = monotonic_ns();
   Epoll& epoll = epolls_[fd];
   if (epoll.read_ns != 0 && now - epoll.read_ns < kEpollsForNs) return epoll.object;
   epoll.read_ns = now;
@@ -171,14 +171,14 @@ const std::string& WaitReasons::in_epoll(uint64_t fd) {
   return epoll.object;
 }
 
-std::string WaitReasons::path_at(uint64_t avma) const {
+std::string WaitReasons::path_at(Avma avma) const {
   char path[kLongestPath] = {};
   read_process(pid_, avma, path, sizeof path - 1);
   return path;
 }
 
-// pthread_join waits until the kernel has cleared the thread's tid: the value that it waits on, in
-// a futex that other processes may see.
+// pthread_join waits, in a futex that is not private, until the kernel has cleared the thread's
+// tid: the value that it waits on.
 std::string WaitReasons::thread(const BlockedCall& futex) const {
   const auto operation = futex.arguments[1];
   const auto tid = static_cast<pid_t>(futex.arguments[2]);
@@ -189,4 +189,4 @@ std::string WaitReasons::thread(const BlockedCall& futex) const {
   return name ? fmt::format("thread {} {}", tid, *name) : "";
 }
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

@@ -1,5 +1,5 @@
-// What a thread that is not running waits for, in words: the system call, and the file, socket or
-// thread behind its arguments.
+// What a thread waits for: the name of the system call, and the file, socket or thread that its
+// arguments refer to.
 #pragma once
 
 #include <sys/types.h>
@@ -9,21 +9,23 @@
 #include <string>
 #include <vector>
 
-#include "attach/proc_task.h"
-#include "attach/sockets.h"
+#include "base/address.h"
+#include "base/time.h"
+#include "sampler/process/proc_task.h"
+#include "sampler/waits/sockets.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 
 struct WaitReason {
   std::string call;    // "epoll_wait", "futex", "read", "page fault"; never empty
   std::string object;  // "pipe:[4711]", "/var/log/x", "tcp 10.0.0.1:443"; "" where there is none
 };
 
-// Of a poll or select the object is the only descriptor that is waited for, or "3 descriptors"; of
-// an epoll, whose descriptors come and go, the only one or "several descriptors"; of a pthread_join
-// the thread. Reads /proc/PID/fd and the process's memory. What it reads of /proc/PID/net and of
-// epoll descriptors it keeps for a second: both are long lists, and reading holds locks that the
-// process needs.
+// The object of a poll or select is the only descriptor that it waits for, or "3 descriptors"; that
+// of an epoll, whose descriptors come and go, is the only one, or "several descriptors"; that of a
+// pthread_join is the thread. Reads /proc/PID/fd and the process's memory. The content of
+// /proc/PID/net and of epoll descriptors is kept for a second: both are long lists, and reading
+// them holds locks that the process needs.
 class WaitReasons {
  public:
   explicit WaitReasons(pid_t pid) : pid_(pid), sockets_(pid) {}
@@ -36,11 +38,11 @@ class WaitReasons {
   std::vector<uint64_t> in_poll(uint64_t array, uint64_t count) const;
   std::vector<uint64_t> in_select(const BlockedCall& call) const;
   const std::string& in_epoll(uint64_t fd);
-  std::string path_at(uint64_t avma) const;
+  std::string path_at(Avma avma) const;
   std::string thread(const BlockedCall& futex) const;
 
   struct Epoll {
-    uint64_t read_ns;
+    MonotonicNs read_ns;
     std::string object;
   };
 
@@ -52,4 +54,4 @@ class WaitReasons {
 // The name of a system call of x86-64; "syscall 999" for one that is not known.
 std::string syscall_name(int64_t number);
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

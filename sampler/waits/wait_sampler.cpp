@@ -1,4 +1,4 @@
-#include "attach/wait_sampler.h"
+#include "sampler/waits/wait_sampler.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,29 +9,29 @@
 #include <unordered_set>
 #include <vector>
 
-#include "attach/proc_task.h"
-#include "attach/remote_memory.h"
-#include "attach/wait_reason.h"
-#include "attach/waiting_thread.h"
-#include "sampler/file_descriptor.h"
+#include "base/file_descriptor.h"
+#include "sampler/process/proc_task.h"
+#include "sampler/process/remote_memory.h"
+#include "sampler/waits/wait_reason.h"
+#include "sampler/waits/waiting_thread.h"
 #include "wire/record.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
-// A thread that ends while another begins leaves their number as it was.
+// When one thread ends and another begins, the number of threads does not change.
 constexpr uint64_t kScanInterval = 250'000'000;
-// A wait that goes on is written so often: a killed sampan loses no more of it.
+// A wait that goes on is written so often, so a killed sampan loses no more of it.
 constexpr uint64_t kWriteInterval = 1'000'000'000;
-// Shorter times in the queue for a CPU gather until they are worth a sample.
+// Shorter times in the queue for a CPU are added up until they are worth a sample.
 constexpr uint64_t kShortestRunnable = 5'000'000;
 constexpr uint64_t kModulesInterval = 250'000'000;
 // How late a running thread's CPU may be accounted: a tick of the slowest kernel (HZ=100).
 constexpr uint64_t kUnaccounted = 10'000'000;
 constexpr size_t kStackCopy = 16 << 10;  // most waiting stacks are smaller
 
-const recording::Wait kAsleep = {"sleeping", ""};  // where the kernel does not say in what
-const recording::Wait kUnseen = {"unseen", ""};    // waits so short that none was ever met
+const recording::Wait kAsleep = {"sleeping", ""};  // the kernel does not say in which call
+const recording::Wait kUnseen = {"unseen", ""};    // waits so short that none was ever seen
 
 bool sleeps(std::optional<char> state) {
   return state == 'S' || state == 'D';
@@ -46,7 +46,7 @@ bool has_ended(std::optional<char> state) {
 
 struct WaitSampler::State {
   State(recording::Writer& to, const Target& of, ProcessModules& its_modules,
-        RemoteWalker& its_walker, sampler::StackRecorder& its_stacks)
+        RemoteWalker& its_walker, StackRecorder& its_stacks)
       : writer(to),
         target(of),
         modules(its_modules),
@@ -62,43 +62,40 @@ struct WaitSampler::State {
     WaitingThread thread;
   };
 
-  void look(uint64_t now_ns);
-  void finish(uint64_t now_ns);
+  void look(MonotonicNs now_ns);
+  void finish(MonotonicNs now_ns);
 
   template <typename Lives>
-  void keep_those(uint64_t now_ns, Lives&& lives);
-  void find_threads(uint64_t now_ns);
-  bool look_at(pid_t tid, WaitingThread& thread, const RunTimes& times, uint64_t now_ns);
+  void keep_those(MonotonicNs now_ns, Lives&& lives);
+  void find_threads(MonotonicNs now_ns);
+  bool look_at(pid_t tid, WaitingThread& thread, const RunTimes& times, MonotonicNs now_ns);
   std::optional<WaitPlace> place_of(const std::optional<BlockedCall>& call, WaitingThread& thread,
-                                    const RunTimes& times, uint64_t now_ns);
-  void read_stack(WaitingThread& thread, const BlockedCall& call, uint64_t now_ns,
+                                    const RunTimes& times, MonotonicNs now_ns);
+  void read_stack(WaitingThread& thread, const BlockedCall& call, MonotonicNs now_ns,
                   WaitPlace& place);
   void write(WaitingThread& thread, const std::optional<WaitPlace>& place, const Waited& waited);
-  void write_runnable(WaitingThread& thread, uint64_t at_least_ns, uint64_t now_ns);
-  void end(WaitingThread& thread, const std::optional<RunTimes>& times, uint64_t now_ns);
-  uint64_t session_time(uint64_t monotonic_ns) const {
-    return monotonic_ns - std::min(monotonic_ns, target.session_start_ns);
-  }
+  void write_runnable(WaitingThread& thread, uint64_t at_least_ns, MonotonicNs now_ns);
+  void end(WaitingThread& thread, const std::optional<RunTimes>& times, MonotonicNs now_ns);
 
   recording::Writer& writer;
   Target target;
   ProcessModules& modules;
   RemoteWalker& walker;
-  sampler::StackRecorder& stacks;
+  StackRecorder& stacks;
   WaitReasons reasons;
-  sampler::FileDescriptor tasks;
+  FileDescriptor tasks;
   std::vector<Watched> threads;
-  uint64_t looked_ns = 0;  // at the process
-  uint64_t next_scan_ns = 0;
-  uint64_t next_modules_ns = 0;
+  MonotonicNs looked_ns = 0;  // at the process
+  MonotonicNs next_scan_ns = 0;
+  MonotonicNs next_modules_ns = 0;
   nlink_t links = 0;  // of /proc/PID/task: two more than there are threads
   RemoteMemory memory;
   std::vector<uint64_t> frames;
 };
 
-// The others have ended.
+// Those that do not live have ended.
 template <typename Lives>
-void WaitSampler::State::keep_those(uint64_t now_ns, Lives&& lives) {
+void WaitSampler::State::keep_those(MonotonicNs now_ns, Lives&& lives) {
   size_t kept = 0;
   for (Watched& watched : threads) {
     if (!lives(watched)) {
@@ -110,7 +107,7 @@ void WaitSampler::State::keep_those(uint64_t now_ns, Lives&& lives) {
   threads.erase(threads.begin() + static_cast<ptrdiff_t>(kept), threads.end());
 }
 
-void WaitSampler::State::look(uint64_t now_ns) {
+void WaitSampler::State::look(MonotonicNs now_ns) {
   find_threads(now_ns);
   keep_those(now_ns, [&](Watched& watched) {
     if (!watched.thread.is_due(now_ns)) return true;
@@ -120,8 +117,8 @@ void WaitSampler::State::look(uint64_t now_ns) {
   looked_ns = now_ns;
 }
 
-// Those that are new, and those that are gone.
-void WaitSampler::State::find_threads(uint64_t now_ns) {
+// Adds threads that are new, and ends those that are gone.
+void WaitSampler::State::find_threads(MonotonicNs now_ns) {
   struct stat status {};
   const nlink_t links_now = ::fstat(tasks.get(), &status) == 0 ? status.st_nlink : 0;
   if (links_now == links && now_ns < next_scan_ns) return;
@@ -132,22 +129,22 @@ void WaitSampler::State::find_threads(uint64_t now_ns) {
   std::unordered_set<pid_t> unknown(tids.begin(), tids.end());
   keep_those(now_ns, [&](const Watched& watched) { return unknown.erase(watched.tid) > 0; });
   for (const pid_t tid : unknown) {
-    // Only of the leader a zombie stays until the last thread has gone.
+    // Only the leader stays a zombie until the last thread has gone.
     if (tid == target.pid && has_ended(thread_state(target.pid, tid))) continue;
     SchedstatFile file(target.pid, tid);
     const std::optional<RunTimes> times = file.read();
     if (!times) continue;
-    // One that came since the latest look came half way since it, on average.
+    // A new thread began, on average, half way since the latest look.
     const bool first = looked_ns == 0;
     threads.push_back(
-        {tid, WaitingThread(std::move(file), first ? now_ns : (looked_ns + now_ns) / 2,
+        {tid, WaitingThread(std::move(file), first ? now_ns : looked_ns + (now_ns - looked_ns) / 2,
                             first ? *times : RunTimes{})});
   }
 }
 
 // False when it has ended.
 bool WaitSampler::State::look_at(pid_t tid, WaitingThread& thread, const RunTimes& times,
-                                 uint64_t now_ns) {
+                                 MonotonicNs now_ns) {
   if (thread.row == recording::kNone) thread.row = target.thread_row(tid);
   if (target.thread_row(tid) != thread.row) return false;  // it has replaced itself by exec
   if (thread.place() && !thread.has_moved(times)) {
@@ -172,11 +169,11 @@ bool WaitSampler::State::look_at(pid_t tid, WaitingThread& thread, const RunTime
   return true;
 }
 
-// Of a thread that sleeps, in a call or where the kernel does not say in which. Nothing when it has
-// moved on while it was looked at.
+// The place of a thread that sleeps; without `call` the kernel does not say in which call. Nothing
+// when the thread has run while it was read.
 std::optional<WaitPlace> WaitSampler::State::place_of(const std::optional<BlockedCall>& call,
                                                       WaitingThread& thread, const RunTimes& times,
-                                                      uint64_t now_ns) {
+                                                      MonotonicNs now_ns) {
   if (thread.row == recording::kNone) return std::nullopt;
   WaitPlace place;
   if (!call) {
@@ -190,8 +187,8 @@ std::optional<WaitPlace> WaitSampler::State::place_of(const std::optional<Blocke
   return after == times ? std::optional(place) : std::nullopt;
 }
 
-void WaitSampler::State::read_stack(WaitingThread& thread, const BlockedCall& call, uint64_t now_ns,
-                                    WaitPlace& place) {
+void WaitSampler::State::read_stack(WaitingThread& thread, const BlockedCall& call,
+                                    MonotonicNs now_ns, WaitPlace& place) {
   const auto walk = [&] {
     memory.copy_stack(target.pid, call.sp, kStackCopy, true);
     return walker.walk_blocked(call.pc, call.sp, memory, frames);
@@ -199,7 +196,7 @@ void WaitSampler::State::read_stack(WaitingThread& thread, const BlockedCall& ca
   unwind::WalkResult result = walk();
   unwind::Module module;
   if (target.refresh_modules && now_ns >= next_modules_ns &&
-      !modules.find(result.depth > 0 ? frames[result.depth - 1] : call.pc, module)) {
+      !modules.find(result.depth > 0 ? frames[result.depth - 1] : uint64_t{call.pc}, module)) {
     next_modules_ns = now_ns + kModulesInterval;
     target.refresh_modules(now_ns);
     result = walk();
@@ -215,7 +212,7 @@ void WaitSampler::State::write(WaitingThread& thread, const std::optional<WaitPl
   recording::Sample sample;
   sample.thread = thread.row;
   sample.stack = place->stack;
-  sample.time_ns = session_time(waited.time_ns);
+  sample.time_ns = target.clock.at(waited.time_ns);
   sample.weight_ns = waited.weight_ns;
   sample.stop = place->stop;
   sample.wait = place->wait;
@@ -223,7 +220,7 @@ void WaitSampler::State::write(WaitingThread& thread, const std::optional<WaitPl
 }
 
 void WaitSampler::State::write_runnable(WaitingThread& thread, uint64_t at_least_ns,
-                                        uint64_t now_ns) {
+                                        MonotonicNs now_ns) {
   const uint64_t runnable_ns = thread.take_runnable(at_least_ns);
   if (runnable_ns == 0) return;
   WaitPlace place;
@@ -232,10 +229,10 @@ void WaitSampler::State::write_runnable(WaitingThread& thread, uint64_t at_least
 }
 
 void WaitSampler::State::end(WaitingThread& thread, const std::optional<RunTimes>& times,
-                             uint64_t now_ns) {
+                             MonotonicNs now_ns) {
   const Waited rest = thread.ended(now_ns, times);
   std::optional<WaitPlace> place = thread.last_place();
-  // Less than that is the CPU of a running thread that the kernel has not accounted yet.
+  // Less than that may be CPU of a running thread that the kernel has not accounted yet.
   if (!place && rest.weight_ns >= kUnaccounted) {
     place.emplace();
     place->wait = writer.wait(kUnseen);
@@ -244,7 +241,7 @@ void WaitSampler::State::end(WaitingThread& thread, const std::optional<RunTimes
   write_runnable(thread, 1, now_ns);
 }
 
-void WaitSampler::State::finish(uint64_t now_ns) {
+void WaitSampler::State::finish(MonotonicNs now_ns) {
   for (Watched& watched : threads) end(watched.thread, watched.thread.read(), now_ns);
   threads.clear();
   looked_ns = 0;
@@ -252,17 +249,63 @@ void WaitSampler::State::finish(uint64_t now_ns) {
 }
 
 WaitSampler::WaitSampler(recording::Writer& writer, const Target& target, ProcessModules& modules,
-                         RemoteWalker& walker, sampler::StackRecorder& stacks)
+                         RemoteWalker& walker, StackRecorder& stacks)
     : state_(std::make_unique<State>(writer, target, modules, walker, stacks)) {}
 
 WaitSampler::~WaitSampler() = default;
 
-void WaitSampler::look(uint64_t now_ns) {
+void WaitSampler::look(MonotonicNs now_ns) {
   state_->look(now_ns);
 }
 
-void WaitSampler::finish(uint64_t now_ns) {
+void WaitSampler::finish(MonotonicNs now_ns) {
   state_->finish(now_ns);
 }
 
-}  // namespace sampan::attach
+struct WaitObserver::Process {
+  explicit Process(RecordedProcess& of)
+      : process(of),
+        waits(of.writer(),
+              {of.pid(), of.clock(), [&of](pid_t tid) { return of.thread_row(tid); },
+               [&of](MonotonicNs now_ns) { of.refresh_modules(now_ns); }},
+              of.modules(), of.walker(), of.stacks()) {}
+
+  void look(MonotonicNs now_ns) {
+    if (process.sampling()) {
+      waits.look(now_ns);
+    } else if (was_sampling) {
+      waits.finish(now_ns);
+    }
+    was_sampling = process.sampling();
+  }
+
+  RecordedProcess& process;
+  bool was_sampling = true;
+  WaitSampler waits;
+};
+
+WaitObserver::WaitObserver() = default;
+WaitObserver::~WaitObserver() = default;
+
+void WaitObserver::began(RecordedProcess& process) {
+  processes_[process.pid()] = std::make_unique<Process>(process);
+}
+
+void WaitObserver::look(MonotonicNs now_ns) {
+  for (const auto& [pid, process] : processes_) process->look(now_ns);
+}
+
+void WaitObserver::end_segment(MonotonicNs now_ns) {
+  for (const auto& [pid, process] : processes_) {
+    if (process->was_sampling) process->waits.finish(now_ns);
+  }
+}
+
+void WaitObserver::ended(pid_t pid, MonotonicNs now_ns) {
+  const auto found = processes_.find(pid);
+  if (found == processes_.end()) return;
+  found->second->waits.finish(now_ns);
+  processes_.erase(found);
+}
+
+}  // namespace sampan::sampler

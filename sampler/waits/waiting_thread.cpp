@@ -1,20 +1,20 @@
-#include "attach/waiting_thread.h"
+#include "sampler/waits/waiting_thread.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
-// An idle thread is looked at again after a quarter of the time for which it has been idle: so that
-// much of a wait may be taken for the next one.
+// An idle thread is looked at again after a quarter of the time that it has been idle, so at most
+// that share of a wait is taken for the next one.
 constexpr uint64_t kIdleShare = 4;
 constexpr uint64_t kLongestPause = 250'000'000;
 
 }  // namespace
 
-// What of the time since the latest look it waited.
-int64_t WaitingThread::pass(uint64_t now_ns, const RunTimes& times) {
+// How much of the time since the latest look it waited.
+int64_t WaitingThread::pass(MonotonicNs now_ns, const RunTimes& times) {
   const uint64_t busy_ns = times.cpu_ns - times_.cpu_ns + times.queued_ns - times_.queued_ns;
   runnable_ns_ += times.queued_ns - times_.queued_ns;
   const auto waited_ns = static_cast<int64_t>(now_ns - looked_ns_ - busy_ns);
@@ -23,14 +23,14 @@ int64_t WaitingThread::pass(uint64_t now_ns, const RunTimes& times) {
   return waited_ns;
 }
 
-void WaitingThread::stayed(uint64_t now_ns) {
+void WaitingThread::stayed(MonotonicNs now_ns) {
   waited_ns_ += pass(now_ns, times_);
   next_ns_ = now_ns + std::min((now_ns - since_ns_) / kIdleShare, kLongestPause);
 }
 
-Waited WaitingThread::moved(uint64_t now_ns, const RunTimes& times,
+Waited WaitingThread::moved(MonotonicNs now_ns, const RunTimes& times,
                             const std::optional<WaitPlace>& place) {
-  const uint64_t before_ns = looked_ns_;
+  const MonotonicNs before_ns = looked_ns_;
   const int64_t waited_ns = pass(now_ns, times);
   const int64_t earlier_ns = !place_ ? 0 : place ? waited_ns / 2 : waited_ns;
   waited_ns_ += earlier_ns;
@@ -45,9 +45,9 @@ Waited WaitingThread::moved(uint64_t now_ns, const RunTimes& times,
   return result;
 }
 
-Waited WaitingThread::ended(uint64_t now_ns, const std::optional<RunTimes>& times) {
-  // Without times it is gone: how it spent the moment since the latest look, nobody knows, but that
-  // one who waited then most likely waited on.
+Waited WaitingThread::ended(MonotonicNs now_ns, const std::optional<RunTimes>& times) {
+  // Without times it is gone. Nobody knows what it did since the latest look, but a thread that
+  // waited then most likely waited on.
   if (times || place_) waited_ns_ += pass(now_ns, times.value_or(times_));
   return take_at(now_ns);
 }
@@ -56,7 +56,7 @@ Waited WaitingThread::take() {
   return take_at(looked_ns_);
 }
 
-Waited WaitingThread::take_at(uint64_t time_ns) {
+Waited WaitingThread::take_at(MonotonicNs time_ns) {
   written_ns_ = time_ns;
   if (waited_ns_ <= 0) return {};
   return {time_ns, static_cast<uint64_t>(std::exchange(waited_ns_, 0))};
@@ -66,4 +66,4 @@ uint64_t WaitingThread::take_runnable(uint64_t at_least_ns) {
   return runnable_ns_ < at_least_ns ? 0 : std::exchange(runnable_ns_, 0);
 }
 
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

@@ -1,37 +1,39 @@
 // The debug information of one file: its units, opened when they are first needed.
 //
-// Any number of threads may ask at once. A File refers to the sections it was made of, and to the
-// file that it shares parts with (dwz), which outlive it.
+// Any number of threads may use one File. The sections it was made of, and the supplementary file
+// (dwz), must outlive it.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
 
-#include "dwarf/sections.h"
-#include "dwarf/unit.h"
+#include "symbolizer/dwarf/sections.h"
+#include "symbolizer/dwarf/unit.h"
 
 namespace sampan::dwarf {
 
 class File {
  public:
-  // `skeleton` when the sections are those of a split unit, and refer to the skeleton's tables.
+  // `skeleton`: given when the sections are those of a split unit, which refers to the skeleton's
+  // tables.
   explicit File(const Sections& sections, const File* supplementary = nullptr,
                 const Unit* skeleton = nullptr);
 
   const Sections& sections() const { return sections_; }
   const File* supplementary() const { return supplementary_; }
-  // Those that hold code, in order; types and parts of units are left out.
+  // Units with code, in order; type units and partial units are left out.
   std::vector<uint64_t> unit_offsets() const;
-  // The unit whose header is there; null where there is none.
+  // The unit whose header is at `offset`; null if there is none.
   const Unit* unit_at(uint64_t offset) const;
-  // The unit around an offset; null where there is none.
+  // The unit that contains `offset`; null if there is none.
   const Unit* unit_around(uint64_t offset) const;
-  // The unit that a split file holds of a skeleton; null without one.
+  // The unit of a split file that belongs to a skeleton; null if there is none.
   const Unit* split_unit(uint64_t dwo_id) const;
 
  private:
@@ -48,7 +50,7 @@ class File {
       abbreviations_;
 };
 
-// A DIE somewhere: what references lead to.
+// A DIE with its unit and file: the target of a reference.
 struct DiePlace {
   const File* file = nullptr;
   const Unit* unit = nullptr;
@@ -56,7 +58,19 @@ struct DiePlace {
   explicit operator bool() const { return unit != nullptr; }
 };
 
-// Where a reference in a unit of `file` leads; nowhere when it makes no sense.
+// The target of a reference in a unit of `file`; empty when the reference is invalid.
 DiePlace follow(const File& file, const Unit& unit, const Value& reference);
+
+// The compilation unit that contains an address: from .debug_aranges where the compiler wrote it
+// (gcc does, clang does not), else from the ranges of each unit's root DIE. Nothing else of a unit
+// is read.
+
+struct UnitAddresses {
+  const Unit* unit = nullptr;
+  std::vector<uint64_t> svmas;  // ascending
+};
+
+// `svmas`: ascending. Addresses without a unit are left out.
+std::vector<UnitAddresses> group_by_unit(const File& file, std::span<const uint64_t> svmas);
 
 }  // namespace sampan::dwarf

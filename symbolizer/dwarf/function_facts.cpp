@@ -1,4 +1,4 @@
-#include "dwarf/scopes.h"
+#include "symbolizer/dwarf/function_facts.h"
 
 #include <dwarf.h>
 
@@ -6,12 +6,69 @@
 #include <string_view>
 
 namespace sampan::dwarf {
-
 namespace {
 
-constexpr int kMaxDepth = 64;
+constexpr int kMaxHops = 16;  // references may form a cycle
+
+Value attribute_of(const DiePlace& place, uint16_t wanted) {
+  Value found;
+  place.unit->for_each_attribute(place.die, [&](uint16_t name, const Value& value) {
+    if (name == wanted && !found) found = value;
+  });
+  return found;
+}
+
+constexpr int kMaxScopeDepth = 64;
 
 }  // namespace
+
+DiePlace origin_of(const DiePlace& function) {
+  DiePlace place = function;
+  for (int hop = 0; hop < kMaxHops; ++hop) {
+    const Value reference = attribute_of(place, DW_AT_abstract_origin);
+    const DiePlace next = reference ? follow(*place.file, *place.unit, reference) : DiePlace();
+    if (!next) break;
+    place = next;
+  }
+  return place;
+}
+
+FunctionFacts describe(const DiePlace& function) {
+  FunctionFacts facts;
+  facts.origin = function;
+  DiePlace place = function;
+  for (int hop = 0; place && hop < kMaxHops; ++hop) {
+    facts.declaration = place;
+    Value name, linkage_name, origin, specification, file, line;
+    place.unit->for_each_attribute(place.die, [&](uint16_t attribute, const Value& value) {
+      switch (attribute) {
+        case DW_AT_name: name = value; break;
+        case DW_AT_linkage_name:
+        case DW_AT_MIPS_linkage_name: linkage_name = value; break;
+        case DW_AT_abstract_origin: origin = value; break;
+        case DW_AT_specification: specification = value; break;
+        case DW_AT_decl_file: file = value; break;
+        case DW_AT_decl_line: line = value; break;
+        default: break;
+      }
+    });
+    if (facts.linkage_name == nullptr) facts.linkage_name = place.unit->text(linkage_name);
+    if (facts.linkage_name != nullptr && *facts.linkage_name == '\0') facts.linkage_name = nullptr;
+    if (facts.name == nullptr) facts.name = place.unit->text(name);
+    if (facts.file_unit == nullptr && file) {
+      facts.file_unit = place.unit;
+      facts.file = file.number;
+    }
+    if (facts.line == 0 && line.number <= UINT32_MAX) {
+      facts.line = static_cast<uint32_t>(line.number);
+    }
+    const Value& next = origin ? origin : specification;
+    if (!next) break;
+    place = follow(*place.file, *place.unit, next);
+    if (place && origin) facts.origin = place;
+  }
+  return facts;
+}
 
 Scopes::Scopes(const Unit& unit) : unit_(unit) {
   names_.emplace_back();
@@ -34,7 +91,7 @@ void Scopes::add_children(const Die& parent, size_t scope, int depth) {
     switch (child.abbrev->tag) {
       case DW_TAG_namespace:
       case DW_TAG_module: {
-        if (depth >= kMaxDepth) break;
+        if (depth >= kMaxScopeDepth) break;
         const char* name = name_of(child);
         names_.push_back(joined(names_[scope], name != nullptr ? name : "(anonymous namespace)"));
         add_children(child, names_.size() - 1, depth + 1);
@@ -60,12 +117,12 @@ std::string Scopes::enclosing(uint64_t offset, const FullName& full_name) const 
   return find_below(die, scope, offset, full_name, 0).value_or("");
 }
 
-// The scope of the DIE at `wanted`, which is below `parent` if anywhere.
+// The scope of the DIE at `wanted` if it is below `parent`.
 std::optional<std::string> Scopes::find_below(const Die& parent, const std::string& outer,
                                               uint64_t wanted, const FullName& full_name,
                                               int depth) const {
-  if (depth > kMaxDepth) return std::nullopt;
-  std::optional<Die> last;  // that begins at or before it
+  if (depth > kMaxScopeDepth) return std::nullopt;
+  std::optional<Die> last;  // the last one that begins at or before `wanted`
   for_each_child(parent, [&](const Die& child) {
     if (child.offset > wanted) return false;
     last = child;
@@ -101,7 +158,7 @@ const char* Scopes::name_of(const Die& die) const {
   return unit_.text(found);
 }
 
-// The class of a lambda has no name, and one member function that matters.
+// The class of a lambda has no name, and only one member function of interest.
 const char* Scopes::unnamed_class(const Die& die) const {
   const char* result = "(anonymous class)";
   for_each_child(die, [&](const Die& member) {

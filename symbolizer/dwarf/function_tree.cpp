@@ -1,4 +1,4 @@
-#include "dwarf/function_tree.h"
+#include "symbolizer/dwarf/function_tree.h"
 
 #include <dwarf.h>
 
@@ -9,12 +9,13 @@ namespace sampan::dwarf {
 
 namespace {
 
-constexpr int kMaxDepth = 256;  // of nested DIEs: a bound for the stack, far above real programs
-// All ranges of one walk together: a bound for files in which many DIEs share one long list.
+// of nested DIEs: bounds the stack, and real programs are far below it
+constexpr int kMaxDepth = 256;
+// The ranges of one walk: a limit for files in which many DIEs share one long list.
 constexpr size_t kMaxRanges = size_t{1} << 24;
 constexpr uint32_t kNone = CompiledFunction::kNone;
 
-using Indexes = std::span<const uint32_t>;  // into svmas, ascending
+using Indexes = std::span<const uint32_t>;  // indexes of svmas, ascending
 
 struct CodeAttributes {
   Value low, high, ranges;
@@ -28,7 +29,7 @@ uint32_t small(uint64_t number) {
 
 class Walk {
  public:
-  // `thorough`: enter functions that hold no address too, for functions nested in them.
+  // `thorough`: also enter functions that contain no address, for the functions nested in them.
   Walk(const Unit& unit, std::span<const uint64_t> svmas, FunctionTree& tree, bool thorough)
       : unit_(unit),
         svmas_(svmas),
@@ -36,7 +37,7 @@ class Walk {
         language_(language_of(unit)),
         thorough_(thorough) {}
 
-  // From the first of siblings to behind the last; 0 when they cannot be read.
+  // Visits a list of siblings. Returns the offset after the last one; 0 when they cannot be read.
   uint64_t siblings(uint64_t offset, Indexes inside, uint32_t caller, int depth) {
     Die die;
     while (unit_.read(offset, &die)) {
@@ -44,15 +45,15 @@ class Walk {
       offset = visit(die, inside, caller, depth);
       if (offset == 0) return 0;
     }
-    // The last unit's end may stand for the end of its list.
+    // The end of the unit may stand for the end of the last list.
     return offset == unit_.header().end ? offset : 0;
   }
 
-  uint64_t children(const Die& die, uint64_t behind_attributes, Indexes inside, uint32_t caller,
+  uint64_t children(const Die& die, uint64_t after_attributes, Indexes inside, uint32_t caller,
                     int depth) {
-    if (!die.abbrev->has_children) return behind_attributes;
+    if (!die.abbrev->has_children) return after_attributes;
     if (depth >= kMaxDepth) return unit_.skip(die);
-    return siblings(behind_attributes, inside, caller, depth + 1);
+    return siblings(after_attributes, inside, caller, depth + 1);
   }
 
  private:
@@ -63,8 +64,8 @@ class Walk {
       case DW_TAG_class_type:
       case DW_TAG_structure_type:
       case DW_TAG_union_type:
-        // In C and C++ no function is compiled within a class, but for one that is local to a
-        // function; to pass classes over is to pass over most of a unit.
+        // In C and C++ no function is compiled within a class, except in a class that is local to a
+        // function. Classes are most of a unit, so skipping them matters.
         if (language_ == Language::kOther || (thorough_ && function_depth_ != 0))
           return enter(die, inside, caller, depth);
         return unit_.skip(die);
@@ -93,7 +94,7 @@ class Walk {
     if (next == 0) return 0;
     std::vector<uint32_t> storage;
     const Indexes within = narrow(code, inside, storage);
-    if (within.empty() && !thorough_) return behind(die, next, code);
+    if (within.empty() && !thorough_) return offset_after(die, next, code);
     return children(die, next, thorough_ ? inside : within, caller, depth);
   }
 
@@ -114,13 +115,13 @@ class Walk {
     std::vector<uint32_t> storage;
     const Indexes within = narrow(code, inside, storage);
     if (within.empty()) {
-      return thorough_ ? children(die, next, inside, caller, depth) : behind(die, next, code);
+      return thorough_ ? children(die, next, inside, caller, depth) : offset_after(die, next, code);
     }
     const auto number = static_cast<uint32_t>(tree_.functions.size());
     const uint32_t inline_depth = caller != kNone ? tree_.functions[caller].depth + 1 : 0;
     tree_.functions.push_back(
         {die, caller, inline_depth, code.call_file, code.call_line, code.call_column});
-    // Of ranges that overlap, which compilers sometimes write, the last one counts.
+    // Compilers sometimes write overlapping ranges: the last one wins.
     for (const uint32_t index : within) tree_.innermost[index] = number;
     return children(die, next, thorough_ ? inside : within, number, depth);
   }
@@ -141,13 +142,14 @@ class Walk {
     });
   }
 
-  uint64_t behind(const Die& die, uint64_t next, const CodeAttributes& code) const {
+  uint64_t offset_after(const Die& die, uint64_t next, const CodeAttributes& code) const {
     if (!die.abbrev->has_children) return next;
     const bool leads_on = code.sibling >= next && code.sibling <= unit_.header().end;
     return leads_on ? code.sibling : unit_.skip(die);
   }
 
-  // Those of `inside` that are in the ranges. `storage` is where they are when ranges are several.
+  // The indexes in `inside` whose addresses are in the ranges. Uses `storage` if there are several
+  // ranges.
   Indexes narrow(const CodeAttributes& code, Indexes inside, std::vector<uint32_t>& storage) {
     if (inside.empty() || ranges_seen_ > kMaxRanges) return {};
     ranges_.clear();
@@ -177,7 +179,7 @@ class Walk {
   FunctionTree& tree_;
   const Language language_;
   const bool thorough_;
-  int function_depth_ = 0;     // how many functions are entered
+  int function_depth_ = 0;     // nesting of entered functions
   std::vector<Range> ranges_;  // of one DIE
   size_t ranges_seen_ = 0;
 };
@@ -218,7 +220,7 @@ FunctionTree find_functions(const Unit& unit, std::span<const uint64_t> svmas) {
   std::iota(wanted.begin(), wanted.end(), 0);
   walk(unit, svmas, wanted, false, tree);
   std::erase_if(wanted, [&](uint32_t index) { return tree.innermost[index] != kNone; });
-  // Functions nested in others, but compiled elsewhere: Fortran, Ada, nested functions of gcc.
+  // Functions nested in others but compiled elsewhere: Fortran, Ada, nested functions of gcc.
   if (!wanted.empty() && !tree.damaged) walk(unit, svmas, wanted, true, tree);
   return tree;
 }

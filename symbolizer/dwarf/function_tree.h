@@ -1,35 +1,35 @@
-// The functions that addresses are in: the one that was compiled there, and those inlined into it.
+// The functions that contain addresses: the one that was compiled there, and those inlined into it.
 //
-// One walk over a unit's DIEs answers for all addresses of a batch. Each step narrows the batch to
-// the addresses in the DIE's ranges, so that only subtrees that hold one are entered; the others
-// are passed over as fast as their abbreviations allow.
+// One walk over a unit's DIEs answers for a whole batch of addresses. Each step narrows the batch
+// to the addresses in the DIE's ranges, so only subtrees that contain an address are entered; the
+// others are skipped as fast as their abbreviations allow.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "dwarf/unit.h"
+#include "symbolizer/dwarf/unit.h"
 
 namespace sampan::dwarf {
 
-// DW_TAG_subprogram or, where there is a caller, DW_TAG_inlined_subroutine.
+// DW_TAG_subprogram or, if there is a caller, DW_TAG_inlined_subroutine.
 struct CompiledFunction {
   Die die;
-  uint32_t caller;  // into FunctionTree::functions: what it was inlined into
-  uint32_t depth;   // how many callers there are
-  // Where it was called, as a LineTable numbers files.
+  uint32_t caller;  // index in FunctionTree::functions: the function it was inlined into
+  uint32_t depth;   // the number of callers
+  // The place of the call; files are numbered as in the LineTable.
   uint32_t call_file = 0, call_line = 0, call_column = 0;
   static constexpr uint32_t kNone = UINT32_MAX;
 };
 
 struct FunctionTree {
   std::vector<CompiledFunction> functions;
-  std::vector<uint32_t> innermost;  // of each address, kNone for one without a function
-  bool damaged = false;             // the DIEs could not all be read
+  std::vector<uint32_t> innermost;  // one for each address; kNone: no function
+  bool damaged = false;             // not all DIEs could be read
 };
 
-// `svmas` ascending. `unit` is the one that has the functions: of split DWARF, the .dwo file's.
+// `svmas`: ascending. `unit` has the functions: for split DWARF it is the .dwo file's unit.
 FunctionTree find_functions(const Unit& unit, std::span<const uint64_t> svmas);
 
 enum class Language { kC, kCpp, kOther };

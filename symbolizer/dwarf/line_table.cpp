@@ -1,10 +1,10 @@
-// LineTable's header: which files and directories there are (DWARF 5, 6.2.4; DWARF 4, 6.2.4).
+#include "symbolizer/dwarf/line_table.h"
+
 #include <dwarf.h>
 
-#include "dwarf/line_table.h"
+#include <algorithm>
 
 namespace sampan::dwarf {
-
 namespace {
 
 const char* read_text(ByteCursor& cursor, const Encoding& encoding) {
@@ -22,7 +22,7 @@ LineTable::LineTable(const Unit& unit) : unit_(unit), encoding_(unit.header().en
 }
 
 void LineTable::read_header(uint64_t offset) {
-  ByteCursor cursor(behind(unit_.sections().line, offset));
+  ByteCursor cursor(bytes_from(unit_.sections().line, offset));
   encoding_.offset_size = 4;
   uint64_t length = cursor.u32();
   if (length == 0xffffffff) {
@@ -90,7 +90,7 @@ std::vector<LineTable::FileEntry> LineTable::read_entries_5(ByteCursor& cursor) 
   }
   const uint64_t count = cursor.uleb();
   std::vector<FileEntry> entries;
-  // An entry has at least a byte; without one a count may be anything.
+  // An entry has at least one byte. Without this check a damaged count would run on.
   for (uint64_t i = 0; i < count && cursor.ok() && !cursor.at_end(); ++i) {
     FileEntry entry;
     for (const AttributeSpec& format : formats) {
@@ -115,9 +115,100 @@ std::string LineTable::path(uint64_t file) const {
   const char* directory =
       entry.directory < directories_.size() ? directories_[entry.directory] : nullptr;
   put_below(directory);
-  // The first directory is the compiler's own already.
+  // The first directory is the compilation directory.
   if (!is_absolute(path.c_str()) && entry.directory != 0) put_below(unit_.directory());
   return path;
+}
+
+// Runs through the rows and keeps those of the wanted addresses.
+class LineTable::Machine {
+ public:
+  Machine(std::span<const uint64_t> wanted, std::vector<LineRow>& found)
+      : wanted_(wanted), found_(found) {}
+
+  uint64_t address = 0;
+  uint32_t file = 1;
+  uint32_t line = 1;
+  uint32_t column = 0;
+
+  void emit() {
+    if (in_sequence_) {
+      assign();
+    } else {
+      is_discarded_ = address == 0;
+    }
+    in_sequence_ = true;
+    row_address_ = address;
+    row_ = {file, line, column};
+  }
+
+  void end_sequence() {
+    if (in_sequence_) assign();
+    in_sequence_ = false;
+    address = 0;
+    file = 1;
+    line = 1;
+    column = 0;
+  }
+
+ private:
+  // The last row ends at the address of this one.
+  void assign() {
+    if (address <= row_address_ || is_discarded_) return;
+    if (next_ >= wanted_.size() || wanted_[next_] < row_address_ ||
+        (next_ > 0 && wanted_[next_ - 1] >= row_address_)) {
+      next_ =
+          static_cast<size_t>(std::ranges::lower_bound(wanted_, row_address_) - wanted_.begin());
+    }
+    for (; next_ < wanted_.size() && wanted_[next_] < address; ++next_) found_[next_] = row_;
+  }
+
+  std::span<const uint64_t> wanted_;
+  std::vector<LineRow>& found_;
+  size_t next_ = 0;  // the first wanted address that is not before the row
+  bool in_sequence_ = false;
+  bool is_discarded_ = false;  // by the linker: its address is 0
+  uint64_t row_address_ = 0;
+  LineRow row_;
+};
+
+std::vector<LineRow> LineTable::find(std::span<const uint64_t> svmas) const {
+  std::vector<LineRow> found(svmas.size());
+  Machine machine(svmas, found);
+  ByteCursor cursor(program_);
+  while (!cursor.at_end()) {
+    const uint8_t opcode = cursor.u8();
+    if (opcode >= opcode_base_) {
+      machine.address += advances_[opcode].address;
+      machine.line += static_cast<uint32_t>(advances_[opcode].line);
+      machine.emit();
+      continue;
+    }
+    switch (opcode) {
+      case 0: {  // extended
+        ByteCursor operands(cursor.take(cursor.uleb()));
+        switch (operands.u8()) {
+          case DW_LNE_end_sequence: machine.end_sequence(); break;
+          case DW_LNE_set_address:
+            machine.address = operands.remaining() >= 8 ? operands.u64() : operands.u32();
+            break;
+          default: break;
+        }
+        break;
+      }
+      case DW_LNS_copy: machine.emit(); break;
+      case DW_LNS_advance_pc: machine.address += cursor.uleb() * min_instruction_; break;
+      case DW_LNS_advance_line: machine.line += static_cast<uint32_t>(cursor.sleb()); break;
+      case DW_LNS_set_file: machine.file = static_cast<uint32_t>(cursor.uleb()); break;
+      case DW_LNS_set_column: machine.column = static_cast<uint32_t>(cursor.uleb()); break;
+      case DW_LNS_const_add_pc: machine.address += advances_[255].address; break;
+      case DW_LNS_fixed_advance_pc: machine.address += cursor.u16(); break;
+      default:
+        for (uint8_t i = 0; i < operands_[opcode]; ++i) cursor.uleb();
+        break;
+    }
+  }
+  return found;
 }
 
 }  // namespace sampan::dwarf

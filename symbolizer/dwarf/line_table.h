@@ -1,4 +1,4 @@
-// Files and lines of one unit, as its line number program gives them (DWARF 5, 6.2).
+// Files and lines of one unit, from its line number program (DWARF 5, 6.2).
 #pragma once
 
 #include <array>
@@ -7,26 +7,26 @@
 #include <string>
 #include <vector>
 
-#include "dwarf/unit.h"
+#include "symbolizer/dwarf/unit.h"
 
 namespace sampan::dwarf {
 
 struct LineRow {
   uint32_t file = kNoFile;
   uint32_t line = 0;    // 0 unknown
-  uint32_t column = 0;  // likewise
+  uint32_t column = 0;  // 0 unknown
   static constexpr uint32_t kNoFile = UINT32_MAX;
 };
 
 class LineTable {
  public:
-  // `unit` is the one that refers to the line table: of split DWARF, the skeleton.
+  // `unit` refers to the line table: for split DWARF it is the skeleton.
   explicit LineTable(const Unit& unit);
 
-  // The row of each address (ascending), in their order. Runs the program once.
+  // The row of each address, in the order of `svmas` (ascending). Runs the program once.
   std::vector<LineRow> find(std::span<const uint64_t> svmas) const;
-  // The path of a file by the number that rows and DIEs have of it, joined with its directory and
-  // that with the compiler's; "" when it is unknown.
+  // The path of a file by its number in rows and DIEs, joined with its directory and the
+  // compilation directory; "" if it is unknown.
   std::string path(uint64_t file) const;
 
  private:
@@ -49,8 +49,8 @@ class LineTable {
   Encoding encoding_;
   uint8_t min_instruction_ = 1;
   uint8_t opcode_base_ = 1;
-  std::array<uint8_t, 256> operands_{};  // how many a standard opcode has
-  std::array<Advance, 256> advances_{};  // what special opcodes do
+  std::array<uint8_t, 256> operands_{};  // operand count of each standard opcode
+  std::array<Advance, 256> advances_{};  // of special opcodes
   Bytes program_;
   std::vector<const char*> directories_;
   std::vector<FileEntry> files_;

@@ -1,16 +1,15 @@
-#include "dwarf/split_package.h"
-
+#include "symbolizer/dwarf/sections.h"
 #include "base/byte_cursor.h"
 
 namespace sampan::dwarf {
 
 namespace {
 
-// Columns of the index, DWARF 5, table 7.1; GNU's has the same numbers for what is used here.
+// Columns of the index: DWARF 5, table 7.1. GNU's format has the same numbers for these.
 constexpr uint32_t kInfo = 1, kAbbrev = 3, kLine = 4, kStrOffsets = 6, kRngLists = 8;
 
 uint32_t u32_at(Bytes bytes, uint64_t offset) {
-  return ByteCursor(behind(bytes, offset)).u32();
+  return ByteCursor(bytes_from(bytes, offset)).u32();
 }
 
 struct Index {
@@ -35,18 +34,18 @@ std::optional<Index> read_index(Bytes section) {
   return cursor.ok() ? std::optional(index) : std::nullopt;
 }
 
-// The row of a unit, from 1; 0 when it has none.
+// The row of a unit, from 1; 0 if it is not in the index.
 uint32_t row_of(const Index& index, uint64_t dwo_id) {
   for (uint32_t slot = 0; slot < index.slots; ++slot) {
     const uint32_t row = u32_at(index.rows, uint64_t{slot} * 4);
     if (row == 0 || row > index.units) continue;
-    if (ByteCursor(behind(index.signatures, uint64_t{slot} * 8)).u64() == dwo_id) return row;
+    if (ByteCursor(bytes_from(index.signatures, uint64_t{slot} * 8)).u64() == dwo_id) return row;
   }
   return 0;
 }
 
 Bytes part(Bytes section, uint64_t offset, uint64_t size) {
-  const Bytes rest = behind(section, offset);
+  const Bytes rest = bytes_from(section, offset);
   return rest.first(size < rest.size() ? size : rest.size());
 }
 

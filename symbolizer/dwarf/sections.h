@@ -1,8 +1,9 @@
-// The sections of debug information of one file, inflated: what everything in this folder reads.
-// Other people's bytes: every offset into them is checked, and what is wrong is "not known".
+// The debug sections of one file, inflated: the input of everything in this folder. The bytes are
+// untrusted: every offset into them is checked, and anything invalid counts as unknown.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace sampan::dwarf {
@@ -13,16 +14,22 @@ struct Sections {
   Bytes info, abbrev, line, str, line_str, ranges, rnglists, addr, str_offsets, aranges;
 };
 
-// From an offset on; empty where there is none.
-inline Bytes behind(Bytes section, uint64_t offset) {
+// The bytes from `offset` on; empty when the offset is out of range.
+inline Bytes bytes_from(Bytes section, uint64_t offset) {
   return offset < section.size() ? section.subspan(offset) : Bytes();
 }
 
-// The text at an offset of a section of strings; null where there is none. Sections of strings end
-// with a NUL; in one that does not, no text is known.
+// The string at an offset of a string section; null when there is none. A string section must end
+// with a NUL; one that does not yields no strings.
 inline const char* text_at(Bytes section, uint64_t offset) {
   if (offset >= section.size() || section.back() != 0) return nullptr;
   return reinterpret_cast<const char*>(section.data() + offset);
 }
+
+// The parts of a .dwp file's sections that belong to one unit; none if it lacks the unit. A .dwp
+// file has the split units of a whole program, with an index by dwo_id (DWARF 5, 7.3.5; for
+// DWARF 4, GNU's format).
+std::optional<Sections> sections_in_package(const Sections& package, Bytes cu_index,
+                                            uint64_t dwo_id);
 
 }  // namespace sampan::dwarf

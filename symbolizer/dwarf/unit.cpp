@@ -1,23 +1,27 @@
-#include "dwarf/unit.h"
+#include "symbolizer/dwarf/unit.h"
 
 #include <dwarf.h>
 
 #include <algorithm>
 
 namespace sampan::dwarf {
-
 namespace {
 
-// Of either sign, and as long as it likes to be.
+// Signed or unsigned, of any length.
 void skip_leb(ByteCursor& cursor) {
   while (cursor.u8() >= 0x80) {
   }
 }
 
+// Code that the linker discarded has ranges that begin at 0, or end before they begin.
+void add(uint64_t begin, uint64_t end, std::vector<Range>* ranges) {
+  if (begin != 0 && begin < end) ranges->push_back({begin, end});
+}
+
 }  // namespace
 
 std::optional<UnitHeader> read_unit_header(Bytes info, uint64_t offset) {
-  ByteCursor cursor(behind(info, offset));
+  ByteCursor cursor(bytes_from(info, offset));
   UnitHeader header;
   header.offset = offset;
   uint64_t length = cursor.u32();
@@ -67,7 +71,7 @@ void Unit::read_root(const Unit* skeleton) {
     ranges_base_ = skeleton->ranges_base_;
     low_pc_ = skeleton->low_pc_;
     directory_ = skeleton->directory_;
-    if (header_.encoding.version == 5) {  // the first tables of the sections, behind their headers
+    if (header_.encoding.version == 5) {  // the first tables of the sections, after their headers
       str_offsets_base_ = header_.encoding.offset_size == 8 ? 16 : 8;
       rnglists_base_ = header_.encoding.offset_size == 8 ? 20 : 12;
     }
@@ -95,7 +99,7 @@ void Unit::read_root(const Unit* skeleton) {
       default: break;
     }
   });
-  // What is in other sections can be read only now that their bases are known.
+  // Values in other sections can be read only after their bases are known.
   name_ = text(name);
   if (directory) directory_ = text(directory);
   dwo_name_ = text(dwo_name);
@@ -141,7 +145,7 @@ uint64_t Unit::skip_attributes(const Die& die, uint64_t* sibling) const {
   }
   if (!cursor.ok()) return 0;
   const uint64_t end = die.attributes + cursor.offset();
-  // One that leads back is not followed: every step is towards the end.
+  // A sibling must be further on: every step goes towards the end.
   if (*sibling < end || *sibling > header_.end) *sibling = 0;
   return end;
 }
@@ -184,8 +188,8 @@ const char* Unit::text(const Value& value) const {
     case DW_FORM_strx4:
     case DW_FORM_GNU_str_index: {
       if (value.number > sections_.str_offsets.size()) return nullptr;
-      ByteCursor cursor(behind(sections_.str_offsets,
-                               str_offsets_base_ + value.number * header_.encoding.offset_size));
+      ByteCursor cursor(bytes_from(
+          sections_.str_offsets, str_offsets_base_ + value.number * header_.encoding.offset_size));
       const uint64_t offset = read_offset(cursor, header_.encoding);
       return cursor.ok() ? text_at(sections_.str, offset) : nullptr;
     }
@@ -208,9 +212,86 @@ std::optional<uint64_t> Unit::address(const Value& value) const {
 
 std::optional<uint64_t> Unit::indexed_address(uint64_t index) const {
   if (index > addresses_.size()) return std::nullopt;
-  ByteCursor cursor(behind(addresses_, addr_base_ + index * header_.encoding.address_size));
+  ByteCursor cursor(bytes_from(addresses_, addr_base_ + index * header_.encoding.address_size));
   const uint64_t address = read_address(cursor, header_.encoding);
   return cursor.ok() ? std::optional(address) : std::nullopt;
+}
+
+void Unit::ranges(const Value& low, const Value& high, const Value& list,
+                  std::vector<Range>* ranges) const {
+  if (list) {
+    if (list.form == DW_FORM_rnglistx) {
+      const uint64_t size = header_.encoding.offset_size;
+      if (list.number > sections_.rnglists.size()) return;
+      ByteCursor cursor(bytes_from(sections_.rnglists, rnglists_base_ + list.number * size));
+      const uint64_t offset = read_offset(cursor, header_.encoding);
+      if (cursor.ok()) range_list_5(rnglists_base_ + offset, ranges);
+    } else if (header_.encoding.version >= 5) {
+      range_list_5(list.number, ranges);
+    } else {
+      range_list(ranges_base_ + list.number, ranges);
+    }
+    return;
+  }
+  const std::optional<uint64_t> begin = address(low);
+  if (!begin || !high) return;
+  const std::optional<uint64_t> end = address(high);
+  add(*begin, end ? *end : *begin + high.number, ranges);
+}
+
+void Unit::range_list(uint64_t offset, std::vector<Range>* ranges) const {
+  ByteCursor cursor(bytes_from(old_ranges_, offset));
+  const uint64_t base_follows = header_.encoding.address_size == 8 ? UINT64_MAX : UINT32_MAX;
+  uint64_t base = low_pc_;
+  while (cursor.ok() && !cursor.at_end()) {
+    const uint64_t begin = read_address(cursor, header_.encoding);
+    const uint64_t end = read_address(cursor, header_.encoding);
+    if (!cursor.ok() || (begin == 0 && end == 0)) return;
+    if (begin == base_follows) {
+      base = end;
+    } else if (begin < end) {
+      add(base + begin, base + end, ranges);
+    }
+  }
+}
+
+void Unit::range_list_5(uint64_t offset, std::vector<Range>* ranges) const {
+  ByteCursor cursor(bytes_from(sections_.rnglists, offset));
+  const auto indexed = [&] { return indexed_address(cursor.uleb()).value_or(0); };
+  uint64_t base = low_pc_;
+  while (cursor.ok() && !cursor.at_end()) {
+    switch (cursor.u8()) {
+      case DW_RLE_base_addressx: base = indexed(); break;
+      case DW_RLE_startx_endx: {
+        const uint64_t begin = indexed();
+        add(begin, indexed(), ranges);
+        break;
+      }
+      case DW_RLE_startx_length: {
+        const uint64_t begin = indexed();
+        add(begin, begin + cursor.uleb(), ranges);
+        break;
+      }
+      case DW_RLE_offset_pair: {
+        const uint64_t begin = base + cursor.uleb();
+        const uint64_t end = base + cursor.uleb();
+        add(begin, end, ranges);
+        break;
+      }
+      case DW_RLE_base_address: base = read_address(cursor, header_.encoding); break;
+      case DW_RLE_start_end: {
+        const uint64_t begin = read_address(cursor, header_.encoding);
+        add(begin, read_address(cursor, header_.encoding), ranges);
+        break;
+      }
+      case DW_RLE_start_length: {
+        const uint64_t begin = read_address(cursor, header_.encoding);
+        add(begin, begin + cursor.uleb(), ranges);
+        break;
+      }
+      default: return;  // DW_RLE_end_of_list, or an unknown entry
+    }
+  }
 }
 
 }  // namespace sampan::dwarf

@@ -1,8 +1,8 @@
-// One compilation unit: its header, the attributes of its first DIE that the others depend on, and
-// the reading of any DIE in it.
+// One compilation unit: its header, the attributes of its root DIE that others depend on, and
+// access to any DIE in it.
 //
-// Offsets are those in the unit's .debug_info, except where they are said to be relative. A unit is
-// not changed once it was opened, so any number of threads may read it.
+// Offsets are offsets in .debug_info unless stated otherwise. A unit does not change after it was
+// opened, so any number of threads may read it.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,8 @@
 #include <optional>
 #include <vector>
 
-#include "dwarf/abbreviations.h"
-#include "dwarf/forms.h"
-#include "dwarf/sections.h"
+#include "symbolizer/dwarf/die_encoding.h"
+#include "symbolizer/dwarf/sections.h"
 
 namespace sampan::dwarf {
 
@@ -22,21 +21,21 @@ struct Range {
 
 struct Die {
   uint64_t offset = 0;
-  uint64_t attributes = 0;               // where its attributes begin
+  uint64_t attributes = 0;               // offset of its attributes
   const Abbreviation* abbrev = nullptr;  // null: the end of a list of siblings
 };
 
 struct UnitHeader {
   uint64_t offset = 0;
   uint64_t end = 0;  // of the unit
-  uint64_t die = 0;  // the first
+  uint64_t die = 0;  // the root DIE
   Encoding encoding;
   uint8_t type = 0;  // DW_UT_compile before DWARF 5
   uint64_t abbreviations = 0;
   uint64_t dwo_id = 0;
 };
 
-// The header at an offset; none where there is none that makes sense.
+// The header at an offset; none if it is invalid.
 std::optional<UnitHeader> read_unit_header(Bytes info, uint64_t offset);
 
 class Unit {
@@ -48,21 +47,21 @@ class Unit {
   const Sections& sections() const { return sections_; }
   const Die& root() const { return root_; }
   const char* name() const { return name_; }
-  const char* directory() const { return directory_; }  // of the compiler
-  const char* dwo_name() const { return dwo_name_; }    // null: not split
+  const char* directory() const { return directory_; }  // compilation directory
+  const char* dwo_name() const { return dwo_name_; }    // null: not a split unit
   uint64_t dwo_id() const { return dwo_id_; }
   std::optional<uint64_t> line_offset() const { return line_offset_; }
   unsigned language() const { return language_; }
 
-  // False where there is no DIE: the unit is damaged, or at its end.
+  // False if there is no DIE: the unit is damaged, or ends there.
   bool read(uint64_t offset, Die* die) const;
-  // The offset behind its attributes, and in `sibling` the DIE's own word for where the next one
-  // is, 0 without one. 0 when it cannot be read.
+  // Returns the offset after the DIE's attributes, and in `sibling` its DW_AT_sibling (0 without
+  // one). Returns 0 when they cannot be read.
   uint64_t skip_attributes(const Die& die, uint64_t* sibling) const;
-  // The offset behind the DIE and all below it; 0 when that cannot be read.
+  // The offset after the DIE and everything below it; 0 when that cannot be read.
   uint64_t skip(const Die& die) const;
 
-  // Calls function(name, Value) for each; returns the offset behind them, or 0.
+  // Calls function(name, Value) for each attribute. Returns the offset after them, or 0.
   template <typename Function>
   uint64_t for_each_attribute(const Die& die, Function function) const {
     ByteCursor cursor = cursor_at(die.attributes);
@@ -76,13 +75,14 @@ class Unit {
 
   const char* text(const Value& value) const;
   std::optional<uint64_t> address(const Value& value) const;
-  // Those of code that the linker kept, from DW_AT_low_pc and DW_AT_high_pc, or DW_AT_ranges.
+  // Appends the address ranges of code that the linker kept, from DW_AT_low_pc and DW_AT_high_pc,
+  // or DW_AT_ranges.
   void ranges(const Value& low, const Value& high, const Value& list,
               std::vector<Range>* ranges) const;
 
  private:
   ByteCursor cursor_at(uint64_t offset) const {
-    return ByteCursor(behind(sections_.info.first(header_.end), offset));
+    return ByteCursor(bytes_from(sections_.info.first(header_.end), offset));
   }
   void read_root(const Unit* skeleton);
   std::optional<uint64_t> indexed_address(uint64_t index) const;
@@ -93,8 +93,8 @@ class Unit {
   const Sections* supplementary_;
   UnitHeader header_;
   std::shared_ptr<const Abbreviations> abbreviations_;
-  Bytes addresses_;   // .debug_addr: of a split unit, the skeleton's
-  Bytes old_ranges_;  // .debug_ranges: likewise
+  Bytes addresses_;   // .debug_addr; the skeleton's if the unit is split
+  Bytes old_ranges_;  // .debug_ranges; likewise
   Die root_;
   const char* name_ = nullptr;
   const char* directory_ = nullptr;

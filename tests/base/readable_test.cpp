@@ -1,8 +1,8 @@
-#include "reports/text.h"
+#include "base/text/readable.h"
 
 #include <gtest/gtest.h>
 
-namespace sampan::reports {
+namespace sampan {
 namespace {
 
 TEST(Text, CountsAreGroupedByThousands) {
@@ -81,4 +81,4 @@ TEST(Text, DurationsHaveThreeDigitsAndAUnit) {
 }
 
 }  // namespace
-}  // namespace sampan::reports
+}  // namespace sampan

@@ -1,4 +1,4 @@
-"""The program as a person uses it: what it says, its exit statuses, what it leaves behind.
+"""The command line program: its messages, exit statuses, and files.
 
 usage: cli_test.py SAMPAN
 """

@@ -1,4 +1,4 @@
-"""The man page and the completions: readers and shells accept them, and they know every option.
+"""The man page and the completions are valid, and contain every option.
 
 usage: manual_test.py SAMPAN
 """
@@ -18,7 +18,7 @@ def output_of(*words):
 
 
 def commands():
-    """By command, the options that its --help shows."""
+    """The options in --help, by command."""
     names = re.findall(r"(?m)^  ([a-z]+) ", output_of("help").split("Subcommands:")[1])
     return {name: set(re.findall(r"(?m)^  (?:-\w,)?(--[a-z-]+)", output_of("help", name)))
             for name in names}
@@ -33,7 +33,7 @@ class Manual(unittest.TestCase):
             file.flush()
             result = subprocess.run([program, *arguments, file.name], stdout=subprocess.PIPE,
                                     stderr=subprocess.STDOUT, text=True)
-        # It has no date: a build of the same source is the same, whenever it is made.
+        # It has no date, so that builds are reproducible.
         said = [line for line in result.stdout.splitlines() if "missing date" not in line]
         self.assertEqual(said, [])
 
@@ -73,7 +73,7 @@ class Completion(unittest.TestCase):
                                  rf"from {command}'.* -l {option.removeprefix('--')} ")
 
     def bash(self, *words):
-        """What bash offers for the last word."""
+        """The completions that bash offers for the last word."""
         line = " ".join(f"'{word}'" for word in words)
         script = (f"{output_of('help', '--completion', 'bash')}\n"
                   f"COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}\n"

@@ -1,7 +1,7 @@
 """Real programs, sampled from outside: attach_real_test.py ENGINE [TEST...]
 
-Each ends with the output and the exit status that it has alone. For each the test says how many of
-its stacks are complete: all with unwind information have it, those without have frame pointers.
+Each program ends with the output and the exit status that it has without sampan. Each test says how many stacks
+must be complete: code has unwind information, or frame pointers. CI runs two programs; `./dev test --long real` all.
 """
 import os
 import pathlib
@@ -11,6 +11,8 @@ import time
 import unittest
 
 import sampan
+import stalls
+from tolerances import TICK_S, in_turns, share_noise, unsampled_s
 from real_programs_test import CPP, NODE, PYTHON, corpus
 
 ENGINE = sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].startswith("-") else "perf"
@@ -81,16 +83,17 @@ func main() {
 """
 
 
-# The kernel's account of a thread has the switches to and from it, the clock of its events has not.
-# Seen: 0.3 to 0.8 us a turn on a quiet machine, 7 us where the CPU is idle between two.
+# The kernel's account of a thread includes the switches to and from it, the clock of its events does not.
+# Measured: 0.3 to 0.8 us a turn on a quiet machine, 7 us if the CPU is idle between two.
 SWITCH_S = 1e-6
 
 
 def turns_of(pid):
-    """How often the process's first thread was given a CPU."""
+    """How often the process's first thread got a CPU."""
     return int(pathlib.Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[2])
 
 
+@stalls.measures_time("compares sampled CPU with the kernel's account")
 class AttachReal(sampan.Case):
     def judge(self, run, complete, switching_s=0):
         report = run.report
@@ -104,7 +107,7 @@ class AttachReal(sampan.Case):
         if EXACT:
             for thread in report["threads"]:
                 if thread["cpu_s"] >= 0.8:
-                    self.assert_cpu_agrees(thread, switching_s=switching_s)
+                    self.assert_cpu_agrees(thread, beyond_s=switching_s + run.delayed_s)
 
     def check(self, command, complete=0.99, **keywords):
         plain = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE,
@@ -136,7 +139,7 @@ class AttachReal(sampan.Case):
         source.write_text(CPP)
         command = ["clang++", "-O2", "-g0", "-c", source, "-o"]
         subprocess.run([*map(str, command), str(self.path / "bare.o")], check=True)
-        # Its driver runs the compiler in a child.
+        # clang's driver runs the compiler in a child.
         done, run = sampan.run_attached([*command, self.path / "sampled.o"], ENGINE,
                                         ["--rate", RATE, "--follow"])
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -173,11 +176,8 @@ class AttachReal(sampan.Case):
         run = self.check([program], complete)
         seconds = {name: sum(f["total_s"] for f in run.report["functions"] if name in f["name"])
                    for name in (third, two_thirds)}
-        # Four standard deviations of so many samples, of which a quarter is taken to be independent:
-        # the functions take turns, and so do the samples (attach_test.py).
-        noise = 4 * (2 / 9 / (run.report["samples"] / 4)) ** 0.5
         share = seconds[third] / sum(seconds.values())
-        self.assertLess(abs(share - 1 / 3), noise + 0.005, seconds)
+        self.assertLess(abs(share - 1 / 3), share_noise(1 / 3, in_turns(run.report["samples"])), seconds)
         return run
 
     def check_c(self, compiler, options, complete):
@@ -192,8 +192,8 @@ class AttachReal(sampan.Case):
             self.assertEqual(len(threads), 1)
             if EXACT:
                 self.assertLess(abs(threads[0]["sampled_cpu_s"] - cpu),
-                                0.01 * cpu + 2 * sampan.KERNEL_TICK_S)
-        # The same without attach: the program is launched under an engine by itself.
+                                0.01 * cpu + TICK_S + unsampled_s() + run.delayed_s)
+        # The same without attach: `sampan run` launches the program under an engine.
         launched = sampan.run([program])
         self.assertEqual((launched.returncode, launched.stdout), (7, b"done\n"))
         self.assertGreaterEqual(launched.report["complete_stacks"], complete)
@@ -202,7 +202,8 @@ class AttachReal(sampan.Case):
     def test_static_glibc(self):
         self.check_c("cc", ["-static"], 0.99)
 
-    # musl itself has neither: what is in it, or called by it, is lost, and that is little here.
+    # musl itself has neither: samples in musl, or in what it calls, are lost. There are few of them here on a quiet
+    # machine. On a busy one ptrace stops threads at the end of system calls: 6 to 8 % are lost.
     def test_static_musl(self):
         self.check_c("musl-gcc", ["-static"], 0.98)
 
@@ -216,7 +217,7 @@ class AttachReal(sampan.Case):
         program = self.path / "known-go"
         subprocess.run(["go", "build", "-o", str(program), str(self.path / "known.go")], check=True,
                        env={**os.environ, "GOFLAGS": "-mod=mod"}, cwd=self.path)
-        # The assembly of its runtime has neither: 0.4 to 1.2 % of few hundred samples.
+        # The assembly of Go's runtime has neither: 0.4 to 1.2 % of a few hundred samples.
         run = self.check_shares(program, 0.98, "aThird", "twoThirds")
         self.assertTrue(any("main.main" in f["name"] for f in run.report["functions"]))
 

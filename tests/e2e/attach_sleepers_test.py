@@ -1,5 +1,5 @@
-"""Blocking calls are not interrupted while sampan is attached at 250 Hz, by each engine; a stopped
-program stays stopped, and goes on."""
+"""Blocking calls are not interrupted while sampan is attached at 250 Hz, with each engine. A stopped program stays
+stopped until it is continued."""
 import os
 import signal
 import subprocess
@@ -23,10 +23,10 @@ class AttachSleepers(sampan.Case):
              "none", "--output", output.name, str(pid)], stderr=subprocess.PIPE)
 
     def test_blocking_calls(self):
-        truth = interrupted(bare("blocking_calls", 1.5))
+        truth = interrupted(bare("blocking_calls", 1))
         for engine in ENGINES:
             with self.subTest(engine=engine), \
-                    subprocess.Popen(command("blocking_calls", 3), stdout=subprocess.PIPE,
+                    subprocess.Popen(command("blocking_calls", 2), stdout=subprocess.PIPE,
                                      text=True) as target, \
                     self.attached(engine, target.pid) as tracer:
                 out, _ = target.communicate(timeout=60)
@@ -40,7 +40,7 @@ class AttachSleepers(sampan.Case):
                     self.attached(engine, target.pid) as tracer:
                 time.sleep(0.2)
                 os.kill(target.pid, signal.SIGSTOP)
-                # Its parent hears of it, as ever.
+                # Its parent is told, as without sampan.
                 self.assertTrue(os.WIFSTOPPED(os.waitpid(target.pid, os.WUNTRACED)[1]))
                 os.kill(target.pid, signal.SIGCONT)
                 target.communicate(timeout=60)

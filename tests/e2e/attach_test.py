@@ -1,24 +1,27 @@
-"""Programs whose truths are known, sampled from outside: attach_test.py ENGINE [TEST...]
+"""Programs whose CPU is known, sampled from outside: attach_test.py ENGINE [TEST...]
 
-The same engine as root, where this is root, and as an ordinary user on a process of its own.
+The engine runs as root, if this is root, and as an ordinary user on a process of its own.
 """
-import math
 import os
-import re
+import pathlib
 import signal
 import subprocess
 import sys
 import time
 import unittest
 
+import ends_test
 import profiled
 import sampan
+import stalls
+from tolerances import share_noise, unsampled_s
 
 ENGINE = sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].startswith("-") else "perf"
-# Samples by perf come at the rate, one that nothing else goes by; other engines at the kernel's tick at most.
+# perf samples at the rate, which no other clock of the machine has; other engines at the kernel's tick at most.
 RATE = 487 if ENGINE == "perf" else 250
-# poll sees a thread only when it looks.
+# poll does not see what a thread does between two looks.
 EXACT = ENGINE != "poll"
+WATCHED_THREADS = {"target_watched", "worker-1", "worker-2", "sleeper"}
 
 
 def attached(name, *arguments, options=(), prefix=()):
@@ -33,62 +36,74 @@ class Attach(sampan.Case):
         self.assertEqual((outcome.status, outcome.run.returncode), (0, 0), outcome.run.stderr)
         true = outcome.numbers("thread")
         all_sampled = sum(outcome.sampled_cpu(name) for name in true)
+        missing = unsampled_s(len(true)) + outcome.run.delayed_s
         for name, cpu in true.items():
             threads = outcome.threads(name)
             self.assertEqual(len(threads), 1, name)
-            # Two ticks of each thread may be missing, on either side of the share.
+            # The end of each thread may be missing, on either side of the share, and what a sampler missed that
+            # waited for a CPU.
             wanted = cpu / sum(true.values())
-            ends = 2 * sampan.KERNEL_TICK_S * len(true) / all_sampled
-            self.assertLess(abs(outcome.sampled_cpu(name) / all_sampled - wanted), 0.01 + ends, name)
+            self.assertLess(abs(outcome.sampled_cpu(name) / all_sampled - wanted), 0.01 + missing / all_sampled, name)
             if EXACT:
-                self.assert_cpu_agrees(threads[0])
-                self.assertLess(abs(threads[0]["cpu_s"] - cpu), 0.01 * cpu + 2 * sampan.KERNEL_TICK_S)
+                self.assert_cpu_agrees(threads[0], beyond_s=outcome.run.delayed_s)
+                self.assertLess(abs(threads[0]["cpu_s"] - cpu), 0.01 * cpu + unsampled_s() + outcome.run.delayed_s)
         functions = {"ten_percent": 0.1, "twenty_percent": 0.2, "thirty_percent": 0.3,
                      "forty_percent": 0.4}
         seconds = {name: outcome.seconds_in(name) for name in functions}
         samples = sum(thread["samples"] for name in true for thread in outcome.threads(name))
         for name, wanted in functions.items():
-            # Four standard deviations of a share of that many independent samples. They are not
-            # quite: the functions take turns in half a millisecond of CPU, and a timer as exact as
-            # perf's is in step with them now and then. So a quarter of them is taken to be independent.
-            noise = 4 * math.sqrt(wanted * (1 - wanted) / (samples / 4))
+            # A late sample stands for more than others: for all that its thread did meanwhile.
             share = seconds[name] / sum(seconds.values())
-            self.assertLess(abs(share - wanted), noise + 0.005, f"{name}: {share}")
+            noise = share_noise(wanted, samples) + missing / all_sampled
+            self.assertLess(abs(share - wanted), noise, f"{name}: {share}")
         self.assertGreaterEqual(outcome.report["complete_stacks"], 0.99)
         self.assertEqual(outcome.report["lost"], {})
 
+    @stalls.measures_time("compares sampled CPU with the threads' clocks")
     def test_shares(self):
         self.check_shares()
 
+    @stalls.measures_time("compares sampled CPU with the threads' clocks")
     def test_shares_as_an_ordinary_user(self):
         if os.geteuid() != 0:
-            self.skipTest("the other tests are an ordinary user's already")
+            self.skipTest("the other tests run as an ordinary user already")
         self.check_shares(sampan.ORDINARY_USER)
 
     def check_end(self, kind, options=()):
-        plain = profiled.bare("ends", kind)
         outcome = attached("ends", kind, options=options)
-        self.assertEqual(outcome.status, plain.status, outcome.err)
-        self.assertEqual(len(outcome.out.splitlines()), len(plain.out.splitlines()))
+        self.assertEqual(outcome.status, ends_test.STATUS[kind], outcome.err)
+        self.assertEqual(len(outcome.out.splitlines()), ends_test.images(kind))
         self.assertEqual(outcome.run.returncode, 0, outcome.run.stderr)
         used = sum(outcome.numbers("cpu").values())
-        self.assertGreaterEqual(outcome.sampled_cpu(), (0.9 if EXACT else 0.5) * used)
-        self.assertLessEqual(outcome.sampled_cpu(), 1.02 * used + 0.05)
+        threads = len(outcome.report["threads"])
+        self.assertGreaterEqual(outcome.sampled_cpu() + self.missing_s(outcome, threads), (0.95 if EXACT else 0.5) * used)
+        # The shell that waited and the loader use CPU that the program does not count.
+        self.assertLessEqual(outcome.sampled_cpu(), 1.02 * used + unsampled_s())
         return outcome
 
+    def missing_s(self, outcome, threads):
+        """CPU without a sample at the end of so many threads. While the sampler waits for a CPU, threads may go on
+        to their end on all others."""
+        return unsampled_s(threads) + outcome.run.delayed_s * os.cpu_count()
+
+    @stalls.measures_time("compares sampled CPU with the process's clock")
     def test_its_exit_status_is_seen(self):
         page = self.check_end("exit").run.stderr.decode()
         self.assertIn("exit status 3", page)
         self.assertRegex(page, rf"engine +{ENGINE}\b")
 
+    @stalls.measures_time("compares sampled CPU with the process's clock")
     def test_killed_while_attached(self):
         self.assertIn("killed by SIGKILL", self.check_end("sigkill").run.stderr.decode())
 
+    @stalls.measures_time("compares sampled CPU with the process's clock")
     def test_leader_exits_before_its_threads(self):
         outcome = self.check_end("pthread_exit")
-        # 0.4 s of CPU, after the main thread has ended.
-        self.assertGreater(outcome.sampled_cpu("survivor"), 0.3 if EXACT else 0.1)
+        # It begins when the main thread has ended.
+        self.assertGreater(outcome.sampled_cpu("survivor") + self.missing_s(outcome, 1),
+                           (0.95 if EXACT else 0.4) * ends_test.SECONDS)
 
+    @stalls.measures_time("compares sampled CPU with the process's clock")
     def test_exec_in_the_target(self):
         outcome = self.check_end("exec")
         for name in ("worker-a", "worker-b"):
@@ -96,6 +111,7 @@ class Attach(sampan.Case):
         # The shell that waited is the first.
         self.assertEqual(len(outcome.report["processes"]), 3)
 
+    @stalls.measures_time("compares sampled CPU with the process's clock")
     def test_forked_children_only_with_follow(self):
         outcome = attached("ends", "fork-exit")
         self.assertEqual({p["pid"] for p in outcome.report["processes"]},
@@ -107,41 +123,54 @@ class Attach(sampan.Case):
 
     def test_thread_storm(self):
         """Threads that come and go at 5,000 a second, and more."""
-        count = 10_000
+        count = 10_000 if ENGINE == "perf" else 2_000  # a tracer stops each of them, on a busy machine slowly
         outcome = attached("threads", "short", count, 100)
         self.assertEqual(outcome.status, 0, outcome.err)
         report = outcome.report
         if ENGINE == "perf":
-            # Each of them is known, whether a sample met it or not. What they used is known of all
-            # together: no single one lives long enough to be asked.
+            # Every thread is known, whether a sample met it or not. The CPU that they used is known only as a sum:
+            # no single one lives long enough to be asked.
             self.assertEqual(len(report["threads"]), count + 2)
             self.assertGreaterEqual(report["cpu_s"], 0.95 * outcome.numbers("threads")[""])
             self.assertEqual(report["lost"], {})
 
-    def test_detaches(self):
-        target = subprocess.Popen(profiled.command("shares", 3), stdout=subprocess.PIPE)
+    def watched(self):
+        """A program that computes in two of its four threads, all of which have their names."""
+        target = subprocess.Popen(profiled.command("watched", 300, 0), stdout=subprocess.DEVNULL)
+        self.addCleanup(target.wait)
         self.addCleanup(target.kill)
-        time.sleep(0.3)
+        tasks = pathlib.Path(f"/proc/{target.pid}/task")
+        while {(task / "comm").read_text().strip() for task in tasks.iterdir()} != WATCHED_THREADS:
+            time.sleep(0.01)
+        return target
+
+    def cpu_ns(self, target):
+        """CPU that its threads have used so far."""
+        tasks = pathlib.Path(f"/proc/{target.pid}/task")
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks.iterdir())
+
+    def test_detaches(self):
+        target = self.watched()
         run = sampan.Attached(target.pid, ENGINE, ["--duration", 0.7]).finish()
         self.assertEqual(run.returncode, 0, run.stderr)
-        page = run.stderr.decode()
-        self.assertIn(", detached\n", page)
-        self.assertGreater(run.report["samples"], 0.1 * RATE)
+        self.assertIn(", detached\n", run.stderr.decode())
+        self.assertGreater(run.report["samples"], 0)
         again = sampan.Attached(target.pid, ENGINE, ["--rate", RATE])
-        time.sleep(0.3)
+        time.sleep(0.5)
         run = again.stop()
         self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertGreater(run.report["samples"], 0.05 * RATE)
-        out = target.communicate(timeout=60)[0].decode()
-        self.assertEqual((target.returncode, len(re.findall("thread share-", out))), (0, 4))
+        self.assertGreater(run.report["samples"], 0)
+        # It goes on.
+        self.assertIsNone(target.poll())
+        before = self.cpu_ns(target)
+        while self.cpu_ns(target) == before:
+            time.sleep(0.01)
 
     def test_threads_that_were_there_and_names_they_take(self):
-        target = subprocess.Popen(profiled.command("ends", "exit"), stdout=subprocess.DEVNULL)
-        time.sleep(0.1)
-        run = sampan.Attached(target.pid, ENGINE, ["--rate", RATE]).finish()
-        target.wait()
-        self.assertEqual({t["name"] for t in run.report["threads"]},
-                         {"target_ends", "worker-a", "worker-b"})
+        target = self.watched()
+        run = sampan.Attached(target.pid, ENGINE, ["--rate", RATE, "--duration", 0.7]).finish()
+        self.assertEqual({t["name"] for t in run.report["threads"]}, WATCHED_THREADS)
+        self.assertGreater(run.report["samples"], 0)
         self.assertGreaterEqual(run.report["complete_stacks"], 0.99)
 
     def test_a_late_thread_that_only_sleeps_has_the_name_it_took(self):
@@ -155,9 +184,10 @@ class Attach(sampan.Case):
         _, run = sampan.run_attached(["python3", "-c", program], ENGINE, ["--clock", "wall"])
         self.assertEqual([thread["name"] for thread in run.report["threads"] if thread["name"] == "late"], ["late"])
 
+    @stalls.measures_time("the memory for samples lasts for the quarter of a second that sampan is stopped")
     def test_sampan_waits_for_a_cpu(self):
         if ENGINE != "perf" or os.geteuid() != 0:
-            self.skipTest("only perf samples meanwhile, and only root has the memory to keep so many")
+            self.skipTest("only perf samples while sampan is stopped, and only root has the memory for so many samples")
         target = subprocess.Popen(profiled.command("shares", 2), stdout=subprocess.PIPE)
         self.addCleanup(target.communicate)
         attach = sampan.Attached(target.pid, ENGINE, ["--rate", 1000])
@@ -177,7 +207,7 @@ class Attach(sampan.Case):
         self.assertEqual(target.wait(timeout=60), 3)
         run = attach.finish()
         self.assertEqual(run.returncode, -signal.SIGKILL)
-        self.assertIsNotNone(run.report)  # what had been written can be read
+        self.assertIsNotNone(run.report)  # what it had written can be read
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""--black-box: after a death by a signal there are the last seconds of every thread, and nothing
-older; else there is nothing. What a thread did when is known: clockwork computes in step<0>,
-step<1>, … for half a second each."""
+"""--black-box: after a death by a signal there are the last seconds of every thread, and nothing older; otherwise
+there is nothing. It is known what a thread does at each time: clockwork computes in step<0>, step<1>, … for half a
+second each."""
 import os
 import pathlib
 import resource
@@ -10,6 +10,7 @@ import time
 import unittest
 
 import sampan
+import stalls
 from continuous_test import Clockwork, STEP_S, steps_of
 
 BOX_S = 3
@@ -19,9 +20,9 @@ OPTIONS = ["--black-box", f"{BOX_S}s", "--format", "none"]
 
 class BlackBox(sampan.Case):
     def check(self, box, program, death):
-        """Of each thread it has the steps of the last BOX_S seconds before `death`, and no others. A
-        step may be cut by the begin of the box, and one of half a second with a quarter of CPU that
-        was just begun may lack a sample, so those at both ends may be there or not."""
+        """The box has the steps of each thread in the last BOX_S seconds before `death`, and no others. The first
+        step may be cut by the beginning of the box, and the last may have begun too late for a sample: both may
+        be there or not."""
         first = (death - BOX_S - program.begin) / STEP_S
         last = (death - program.begin) / STEP_S
         must = set(range(int(first) + 1, int(last)))
@@ -32,7 +33,7 @@ class BlackBox(sampan.Case):
             steps = set(steps_of(box, tid))
             self.assertLessEqual(must, steps, (pid, tid, first, last))
             self.assertLessEqual(steps, may, (pid, tid, first, last))
-        # Up to the death, and for what it takes to notice it after that.
+        # Up to the death, and until sampan notices it.
         self.assertGreater(report["duration_s"], BOX_S - STEP_S)
         self.assertLess(report["duration_s"], BOX_S + 2)
         self.assertEqual(report["damage"], [])
@@ -41,6 +42,7 @@ class BlackBox(sampan.Case):
     def only(self, program, *names):
         self.assertEqual(sorted(path.name for path in program.directory.iterdir()), sorted(names))
 
+    @stalls.measures_time("knows by the clock which step the program is in")
     def test_kill(self):
         program = Clockwork(OPTIONS, [2, 3, STEP_S, "wait"])
         time.sleep(max(0, program.begin + DEATH_S - time.monotonic()))
@@ -53,13 +55,14 @@ class BlackBox(sampan.Case):
         self.assertEqual({process.get("exit_signal") for process in report["processes"]} - {None}, {9})
         self.assertIn("recording.sampan", program.stderr)
 
+    @stalls.measures_time("knows by the clock which step the program is in")
     def test_abort_of_one_process_while_another_goes_on(self):
         program = Clockwork([*OPTIONS, "--quiet"], [2, 2, STEP_S, "abort", DEATH_S])
         self.assertEqual(program.finish(), -signal.SIGABRT)
         self.check(program.directory / "recording.sampan", program, program.begin + DEATH_S)
 
     def limited(self):
-        """A cgroup of 200 MB, of either version, where one can be made."""
+        """A cgroup of 200 MB, of either version; None if none can be made."""
         for parent, limit in ("/sys/fs/cgroup", "memory.max"), ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"):
             if not (pathlib.Path(parent) / "cgroup.procs").exists():
                 continue
@@ -76,6 +79,7 @@ class BlackBox(sampan.Case):
                 continue
         return None
 
+    @stalls.measures_time("knows by the clock which step the program is in")
     def test_out_of_memory(self):
         group = self.limited()
         arguments = [1, 3, STEP_S, "memory", DEATH_S]
@@ -85,7 +89,7 @@ class BlackBox(sampan.Case):
             expected = -signal.SIGKILL
         else:
             program = Clockwork(OPTIONS, arguments)
-            # Beyond what it has mapped: malloc fails, and it aborts.
+            # A limit a little above what it has mapped: malloc fails, and the program aborts.
             mapped = int(pathlib.Path(f"/proc/{program.pids[0]}/statm").read_text().split()[0]) * 4096
             most = mapped + (200 << 20)
             resource.prlimit(program.pids[0], resource.RLIMIT_AS, (most, most))
@@ -94,7 +98,7 @@ class BlackBox(sampan.Case):
         self.assertEqual(program.finish(), expected)
         report = sampan.report(program.directory)
         death = program.begin + DEATH_S
-        # It takes memory for a while before it dies.
+        # It takes memory for some time before it dies.
         for pid, tid, _ in program.threads:
             steps = steps_of(program.directory, tid)
             self.assertGreaterEqual(steps[0], int((death - BOX_S - program.begin) / STEP_S), steps)
@@ -102,12 +106,13 @@ class BlackBox(sampan.Case):
         self.assertTrue(any("take_memory" in function["name"] for function in report["functions"]),
                         [function["name"] for function in report["functions"]])
 
-    def test_nothing_is_left_of_a_program_that_ends_by_itself(self):
+    def test_nothing_is_kept_of_a_program_that_ends_by_itself(self):
         program = Clockwork(OPTIONS, [1, 2, STEP_S, "exit", 2.5])
         self.assertEqual(program.finish(), 0)
         self.assertEqual(list(pathlib.Path(program.folder.name).rglob("*.sampan")), [])
         self.assertIn("no process died by a signal, nothing was written", program.stderr)
 
+    @stalls.measures_time("knows by the clock which step the program is in")
     def test_on_request(self):
         program = Clockwork([*OPTIONS, "--quiet"], [1, 2, STEP_S, "exit", 4.5])
         program.sleep_until_step(7.5)

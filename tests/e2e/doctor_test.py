@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""What `sampan doctor RECORDING` says of code whose names are not known, and what would name it."""
+"""What `sampan doctor RECORDING` says about code whose names are not known, and how to get them."""
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -36,15 +37,15 @@ class Doctor(sampan.Case):
                               stdout=subprocess.PIPE, text=True).stdout
 
     def modules(self, recording):
-        """By file name."""
+        """{file name: row}"""
         found = json.loads(self.doctor(recording, "--json"))
         self.assertGreaterEqual(found["sampled_cpu_s"], found["unnamed_cpu_s"])
         return found, {pathlib.Path(row["module"]).name: row for row in found["modules"]}
 
-    def test_a_stripped_program_is_most_of_what_has_no_name(self):
+    def test_most_code_without_names_is_the_stripped_program(self):
         result = self.recorded(self.compiled("stripped", "-s"))
         found, modules = self.modules(result.recording)
-        # All but the loader's work is in spin_here.
+        # Everything except the loader's work is in spin_here.
         self.assertGreater(found["unnamed_cpu_s"], 0.8 * found["sampled_cpu_s"])
         row = modules["stripped"]
         self.assertEqual(found["modules"][0], row)
@@ -58,7 +59,7 @@ class Doctor(sampan.Case):
         self.assertRegex(page, r"s of CPU \((9|8)\d\.\d %\) in functions without a name|\(100")
         self.assertIn(str(self.path / "stripped"), page)
 
-    def test_names_without_lines_are_told_from_no_names(self):
+    def test_names_without_lines_differ_from_no_names(self):
         result = self.recorded(self.compiled("plain"))
         found, modules = self.modules(result.recording)
         self.assertLess(found["unnamed_cpu_s"], 0.2 * found["sampled_cpu_s"])
@@ -70,6 +71,26 @@ class Doctor(sampan.Case):
         result = self.recorded(self.compiled("whole", "-g"))
         _, modules = self.modules(result.recording)
         self.assertNotIn("whole", modules)
+
+    def test_missing_dwo_files(self):
+        # ccache would name the directory of another compilation.
+        subprocess.run(["gcc", "-O1", "-g", "-gsplit-dwarf", "-c", "spin.c"], check=True, cwd=self.path,
+                       env={**os.environ, "CCACHE_DISABLE": "1"})
+        program = self.path / "split"
+        subprocess.run(["gcc", self.path / "spin.o", "-o", program], check=True)
+        result = self.recorded(program)
+        dwo = self.path / "spin.dwo"
+        dwo.rename(self.path / "away")
+        _, modules = self.modules(result.recording)
+        self.assertIn(f"1 .dwo file is missing ({dwo})", modules["split"]["verdict"])
+        self.assertIn(f"dwp -e {program}", modules["split"]["advice"])
+        self.assertIn(dwo.name, self.doctor(result.directory))
+        report = subprocess.run([sampan.PROGRAM, "report", str(result.directory)], check=True,
+                                stdout=subprocess.PIPE, text=True).stdout
+        self.assertIn("1 .dwo file is missing", " ".join(report.split()))
+        (self.path / "away").rename(dwo)
+        _, modules = self.modules(result.recording)
+        self.assertNotIn("split", modules)
 
     def test_a_program_that_is_gone(self):
         program = self.compiled("gone", "-s")
@@ -93,7 +114,7 @@ class Doctor(sampan.Case):
         self.assertEqual(library["package"], "liblzma5-dbgsym")
         self.assertIn("install liblzma5-dbgsym", library["advice"])
 
-    def test_a_process_is_still_asked_for(self):
+    def test_a_process(self):
         with subprocess.Popen(["sleep", "30"]) as sleeper:
             out = subprocess.run([sampan.PROGRAM, "doctor", str(sleeper.pid)], stdout=subprocess.PIPE,
                                  text=True).stdout

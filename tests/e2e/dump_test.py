@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""sampan dump, against programs whose threads are known to stay where they are."""
+"""sampan dump of programs whose threads stay in known functions."""
 import json
 import os
 import pathlib
@@ -13,7 +13,7 @@ import sampan
 
 SOURCE = pathlib.Path(__file__).parent.parent / "targets" / "dumped.c"
 DEPTH = 50
-# By thread: the function that it stays in, what it waits in, and what for.
+# By thread: the function that it stays in, the call that it waits in, and the object that it waits for.
 HABITS = {
     "spinner": ("spin", None, ""),
     "reader": ("wait_for_pipe", "read", r"pipe:\[\d+\]"),
@@ -21,7 +21,7 @@ HABITS = {
     "sleeper": ("wait_for_time", "clock_nanosleep", ""),
     "waiter": ("wait_for_condition", "futex", ""),
 }
-# musl calls other system calls than glibc does.
+# musl uses other system calls than glibc.
 MUSL_CALLS = {"epoll_wait": "epoll_pwait", "clock_nanosleep": "nanosleep"}
 
 
@@ -133,7 +133,7 @@ class DumpTest(sampan.Case):
             self.assertEqual(wrong.returncode, 1)
             self.assertIn("'raeder', did you mean 'reader'?", wrong.stderr)
 
-    def test_the_text_reads_as_a_debuggers(self):
+    def test_the_text_is_like_a_debugger_s(self):
         with Program(self.compiled("replaceable")) as program:
             text = dump(program.pid).stdout
         self.assertRegex(text, r'TID \d+ "reader": waiting in read \(pipe:\[\d+\]\)\n#0 ')
@@ -154,7 +154,7 @@ class DumpTest(sampan.Case):
                 return counts
 
             before = None
-            while before != (before := switches()):  # until all have come to rest
+            while before != (before := switches()):  # until all are idle
                 time.sleep(0.1)
             for _ in range(20):
                 dump(program.pid)
@@ -175,7 +175,7 @@ class DumpTest(sampan.Case):
             self.assertEqual((other.returncode, other.stdout), (1, ""))
             self.assertRegex(other.stderr, "^sampan: ")
 
-    def test_what_is_no_process(self):
+    def test_no_such_process(self):
         for word in ("no_such_program_name", "999999999"):
             wrong = dump(word, check=False)
             self.assertEqual((wrong.returncode, wrong.stdout), (1, ""))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`sampan export` where it cannot go on: a sentence, no half file, and a status that is not 0."""
+"""`sampan export` when it cannot go on: a sentence, no partial file, and a status that is not 0."""
 import fcntl
 import os
 import pathlib
@@ -32,7 +32,7 @@ class Failures(unittest.TestCase):
 
     def export(self, *options, formats=FORMATS, prefix=(), **keywords):
         keywords.setdefault("stdout", subprocess.PIPE)
-        # Else there would be nothing to write.
+        # The other recording has no spans to write.
         recording = self.run_with_spans.recording if formats == ["spans"] else self.recording
         return subprocess.Popen(
             [*prefix, sampan.PROGRAM, "export", "--format", ",".join(formats), *map(str, options),
@@ -62,13 +62,13 @@ class Failures(unittest.TestCase):
             for options in ((), ("--bundle",)):
                 self.assert_fails(self.export("--output", self.directory, *options),
                                   "No space left on device", options)
-                for path in self.directory.iterdir():  # those that were complete before
+                for path in self.directory.iterdir():  # files that were complete before
                     self.assertRegex(path.name, r"^profile_.*(?<!\.tmp)$")
                     path.unlink()
         finally:
             subprocess.run(["umount", self.directory], check=True)
 
-    def test_a_reader_that_goes_away(self):
+    def test_a_reader_that_closes_its_end(self):
         for name in FORMATS:
             reading, writing = os.pipe()
             process = self.export("--output", "-", formats=[name], stdout=writing)
@@ -78,7 +78,7 @@ class Failures(unittest.TestCase):
 
     def test_ctrl_c(self):
         for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            for _ in range(20):
+            for _ in range(300):
                 process = self.export("--output", self.directory, "--per-thread")
                 while not self.files() and process.poll() is None:
                     time.sleep(0.0005)
@@ -87,7 +87,7 @@ class Failures(unittest.TestCase):
                 self.assertFalse([file for file in self.files() if file.endswith(".tmp")], name)
                 for path in self.directory.iterdir():
                     path.unlink()
-                if process.returncode != 0:  # else it was faster than this test
+                if process.returncode != 0:  # otherwise it ended before the signal came
                     break
             self.assertEqual(process.returncode, 1, (name, errors))
             self.assertIn("interrupted", errors)
@@ -107,7 +107,7 @@ class Failures(unittest.TestCase):
         self.assert_fails(process, "interrupted", "bundle")
         self.assertEqual(list(passing.iterdir()), [])
 
-    def test_what_may_not_be_written(self):
+    def test_without_permission_to_write(self):
         ordinary = sampan.ORDINARY_USER if os.geteuid() == 0 else []
         (self.directory / "profile_overall.folded").write_text("as it was")
         os.chmod(self.directory, 0o555)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `sampan export` writes where: files of threads, processes and pools, bundles, sizes."""
+"""Which files `sampan export` writes: of threads, processes and pools, in bundles, of limited size."""
 import io
 import json
 import os
@@ -13,7 +13,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import sampan
 
-# A shell, and two children of it with two threads each of one pool.
+# A program of two threads that belong to one pool.
 POOLS = """
 import threading, hashlib, os, ctypes
 prctl = ctypes.CDLL(None).prctl
@@ -73,12 +73,12 @@ class Options(unittest.TestCase):
         of_workers = sum(t["samples"] for t in self.workers)
         overall = self.folded(self.directory / "profile_overall.folded")
         pools = {name: count for name, count in overall.items() if name.startswith("worker")}
-        self.assertEqual(len(pools), 2, overall)  # a pool is of one process
+        self.assertEqual(len(pools), 2, overall)  # a pool belongs to one process
         self.assertEqual(sum(pools.values()), of_workers)
         self.assertEqual(sum(overall.values()), self.all)
         files = list(self.directory.glob("profile_thread_*_worker.folded"))
         self.assertEqual(sum(sum(self.folded(file).values()) for file in files), of_workers)
-        # The timeline still has each, and says so.
+        # The timeline keeps each thread, and sampan says so.
         names = {e["args"]["name"] for e in json.loads((self.directory / "profile_trace.json").read_text())
                  if e["name"] == "thread_name"}
         self.assertLessEqual({"worker-1", "worker-2"}, names)
@@ -111,7 +111,7 @@ class Options(unittest.TestCase):
             size = whole.stat().st_size // 2
             done = self.export(name, "--max-size", f"{size}b", output=small)
             self.assertLess(small.stat().st_size, 2 * size, name)
-            if small.stat().st_size > size:  # more stacks, each once, than there is room for
+            if small.stat().st_size > size:  # each stack once is already too much
                 self.assertNotEqual(name, "trace")
                 self.assertIn(f"{name} cannot be made smaller", done.stderr.decode())
 

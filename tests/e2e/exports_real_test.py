@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Recordings of real programs, in every format, opened with its real consumer: the totals, threads
-and hottest functions are those of `sampan report --json`. zstd, clang and redis on CPU, python3 and
-node with what they wait for.
+"""Recordings of real programs, in every format, opened with the program that people open it with: the totals, threads
+and hottest functions are those of `sampan report --json`. zstd, clang and redis on CPU, python3 and node with their
+waits. CI runs python3; `./dev test --long real` runs all.
 
-NPM_PACKAGES names the folder for the viewers of npm. What is not installed is skipped.
+NPM_PACKAGES names the folder for the viewers of npm. Tests of programs that are not installed are skipped.
 """
 import collections
 import csv
@@ -69,7 +69,7 @@ class RealExports(sampan.Case):
             self.self[row["name"]] += row["self_s"]
             self.total[row["name"]] += row["total_s"]
             functions[row["name"]] += 1
-        # Most formats know functions by name and file: where several have one, no total is theirs.
+        # Most formats know functions by name and file: if several have the same, their totals are not comparable.
         self.alone = {name for name, count in functions.items() if count == 1}
         self.threads = {(thread["name"], thread["tid"]): self.lived(thread)
                         for thread in run.report["threads"] if thread["samples"]}
@@ -102,7 +102,7 @@ class RealExports(sampan.Case):
             self.assert_near(threads[thread], seconds, thread)
 
     def assert_same_labels(self, labels):
-        """By name, with the tid where a name is of several."""
+        """By name, with the tid if several threads have the name."""
         self.assertEqual(len(labels), len(self.threads), labels)
         for (name, tid), seconds in self.threads.items():
             label = name if name in labels else f"{name} ({tid})"
@@ -143,8 +143,8 @@ class RealExports(sampan.Case):
             self.assert_near(table.total[name], self.total[name], f"total of {name}")
 
     def check_trace(self):
-        """A thread that waits for a CPU stays in its slices: they last longer than its CPU. But the
-        slices at the moment of a sample are its stack."""
+        """The slices at the time of a sample are its stack. They last longer than the CPU: a thread stays in them
+        while it waits for one."""
         threads = viewers.trace(self.directory / "profile_trace.json").threads
         self.assertLessEqual(set(threads), set(self.threads))
         slices = collections.defaultdict(list)
@@ -187,7 +187,7 @@ class RealExports(sampan.Case):
         self.assertEqual(len(threads), len(self.report["threads"]))
         tables = [thread["table"] for thread in threads]
         self.assert_same(viewers.together(tables))
-        # After an exec, a process's tid is there twice, the second time as "100.1".
+        # After an exec a process's tid occurs twice, the second time as "100.1".
         self.assert_same_threads({(thread["name"], int(float(thread["tid"]))): thread["table"].all
                                   for thread in threads if thread["table"].all})
 
@@ -195,7 +195,7 @@ class RealExports(sampan.Case):
         table = viewers.folded(self.directory / "profile_overall.folded", 1)
         self.assertEqual(len(table.threads), len(self.threads))
         [(hottest, _)] = self.self.most_common(1)
-        # Samples; of wall time as many as there would be at the rate, and one of each stack at least.
+        # Samples; with wall time as many as there would be at the rate, and at least one per stack.
         period_s = 1 / self.report["rate_hz"]
         stacks = collections.defaultdict(list)
         for row in self.samples:

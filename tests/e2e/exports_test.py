@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The exports of a real recording say the same to their viewers as `sampan report --json` says:
-totals, threads and functions.
+"""Viewers read the same totals, threads and functions from the exports of a real recording as
+`sampan report --json` prints.
 
-NPM_PACKAGES names the folder for the viewers of npm. What is not installed is skipped.
+NPM_PACKAGES names the folder for the viewers of npm. Tests of viewers that are not installed are skipped.
 """
 import collections
 import pathlib
@@ -17,7 +17,7 @@ import sampan
 import viewers
 
 TOP = 20
-# A trace has time, not weights, in whole microseconds; see the exporter.
+# A trace has times in whole microseconds, not weights; see the exporter.
 TRACE_TOLERANCE = 0.05
 
 
@@ -31,17 +31,15 @@ class Exports(unittest.TestCase):
         subprocess.run([sampan.PROGRAM, "export", *formats, "--per-thread",
                         cls.run_of_sampan.recording], check=True, stdout=subprocess.DEVNULL)
         cls.all = cls.report["sampled_cpu_s"]
-        cls.self, cls.total, count = (collections.Counter() for _ in range(3))
+        cls.self, cls.total, cls.samples, count = (collections.Counter() for _ in range(4))
         for row in cls.report["functions"]:
+            cls.samples[row["name"]] += row["self_samples"]
             cls.self[row["name"]] += row["self_s"]
             cls.total[row["name"]] += row["total_s"]
             count[row["name"]] += 1
-        # Formats that know functions by name alone cannot have the totals of several as one.
+        # Formats that know functions by name only cannot tell several functions of one name apart.
         cls.alone = {name for name, functions in count.items() if functions == 1}
         assert len(cls.report["threads"]) >= 5 and cls.all > 1, cls.report
-
-    def setUp(self):
-        self.period = self.all / self.report["samples"]
 
     def assert_near(self, found, expected, tolerance, what):
         self.assertLessEqual(abs(found - expected), tolerance * self.all, (what, found, expected))
@@ -74,28 +72,27 @@ class Exports(unittest.TestCase):
         self.assert_same_functions(table, totals=False)
 
     def test_folded(self):
-        # Samples, not seconds: as many as there are, each the mean of them.
-        table = viewers.folded(self.directory / "profile_overall.folded", self.period)
-        self.assertAlmostEqual(table.all, self.all)
-        self.assert_same_functions(table, tolerance=0.03)
-        self.assert_same_threads(table.threads, lambda t: t["name"], tolerance=0.03)
+        # Samples, not seconds.
+        table = viewers.folded(self.directory / "profile_overall.folded", 1)
+        self.assertEqual(table.all, self.report["samples"])
+        self.assertEqual(+table.self, +self.samples)
+        self.assertEqual(table.threads, {t["name"]: t["samples"] for t in self.report["threads"] if t["samples"]})
 
     def test_trace(self):
         table = viewers.trace(self.directory / "profile_trace.json")
         self.assertEqual(set(table.threads), {(t["name"], t["tid"]) for t in self.report["threads"]
                                               if t["samples"]})
-        # Where threads outnumber CPUs, a slice goes on while the thread waits for its turn.
+        # If threads outnumber CPUs, a slice goes on while the thread waits for its turn.
         self.assertGreaterEqual(table.all, self.all * (1 - TRACE_TOLERANCE))
-        hottest = [name for name, _ in table.self.most_common(3)]
-        self.assertEqual(hottest[0], self.self.most_common(1)[0][0])
+        [(hottest, _)] = table.self.most_common(1)
+        self.assertGreater(self.self[hottest], 0.5 * max(self.self.values()))
 
     def test_speedscope(self):
         [table] = npm_viewers.speedscope(self.directory / "profile_overall.pb.gz").values()
         self.assert_near(table.all, self.all, 1e-4, "all")
         [table] = npm_viewers.speedscope(self.directory / "profile_overall.folded").values()
         self.assertEqual(table.all, self.report["samples"])
-        for name, seconds in self.self.most_common(TOP):
-            self.assert_near(table.self[name] * self.period, seconds, 0.03, name)
+        self.assertEqual(+table.self, +self.samples)
         threads = npm_viewers.speedscope(self.directory / "profile_trace.json")
         for thread in self.report["threads"]:
             if thread["samples"]:

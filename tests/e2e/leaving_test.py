@@ -1,6 +1,6 @@
-"""sampan is killed while it is attached: the program goes on as if nothing had been.
+"""sampan is killed while it is attached: the program goes on as if nothing had happened.
 
-leaving_test.py [COUNT]: so many times, over all engines (24; the issue asks for 200).
+leaving_test.py [COUNT]: so many times, over all engines (9 in CI, 200 in `./dev test --long leaving`).
 """
 import pathlib
 import random
@@ -15,15 +15,15 @@ import unittest
 import sampan
 
 ENGINES = ("perf", "ptrace", "poll")
-COUNT = 24
+COUNT = 9
 TARGET = [str(sampan.TARGETS / "target_steady")]
-MAKER = [str(sampan.TARGETS / "target_threads"), "short", "20000"]  # of 1 ms each: more than it lives to make
+MAKER = [str(sampan.TARGETS / "target_threads"), "short", "20000"]  # of 1 ms each: it is killed before it has made them all
 IGNORED_BY_DEFAULT = {signal.SIGURG, signal.SIGWINCH, signal.SIGCHLD, signal.SIGCONT}
 SEED = random.randrange(1 << 32)
 
 
 def statuses(pid):
-    """{tid: /proc/PID/task/TID/status as a dict} of the threads that there are."""
+    """{tid: /proc/PID/task/TID/status as a dict} of the threads that exist."""
     found = {}
     for task in pathlib.Path(f"/proc/{pid}/task").glob("*"):
         try:
@@ -36,7 +36,7 @@ def statuses(pid):
 
 
 def timers(pid):
-    """[(signal, thread)] of the timers that the process has."""
+    """[(signal, thread)] of the process's timers."""
     try:
         text = pathlib.Path(f"/proc/{pid}/timers").read_text(encoding="utf-8")
     except OSError:
@@ -50,8 +50,8 @@ class Leaving(sampan.Case):
         cls.truth = subprocess.run(TARGET, stdout=subprocess.PIPE, check=True).stdout
 
     def assert_untouched(self, pid):
-        """No thread is stopped, traced or has another signal mask. glibc blocks all signals while
-        it makes a thread, so a mask counts when it stays."""
+        """No thread is stopped, traced or has another signal mask. glibc blocks all signals while it makes a thread,
+        so only a mask that stays counts."""
         suspects = None
         for _ in range(50):
             now = {(tid, status["State"][0] in "tT", status["TracerPid"], status["SigBlk"])
@@ -65,7 +65,7 @@ class Leaving(sampan.Case):
         self.assertFalse(suspects, "seed %d" % SEED)
         for status in statuses(pid).values():
             self.assertEqual(int(status["SigIgn"], 16), 0)
-            # glibc itself handles 32 and 33.
+            # glibc handles 32 and 33.
             self.assertEqual(int(status["SigCgt"], 16) & ~(0x180000000), 0)
         for number, _ in timers(pid):
             self.assertIn(int(number), IGNORED_BY_DEFAULT)
@@ -93,8 +93,7 @@ class Leaving(sampan.Case):
                 self.assert_result(out, engine)
 
     def assert_result(self, out, engine):
-        # A poll or a first look may be under way in the moment of death, and nobody is left then
-        # to begin the interrupted call again: once at most.
+        # If sampan dies during a poll or its first look, no one restarts the interrupted call: once at most.
         lines = out.split(b"\n")
         self.assertEqual(lines[0], self.truth.split(b"\n")[0])
         self.assertLessEqual(int(lines[1].split()[1]), 0 if engine == "perf" else 1)
@@ -124,9 +123,9 @@ class Leaving(sampan.Case):
                 self.assertEqual(out, self.truth)
 
     def test_detached_while_threads_are_made(self):
-        """And timers for them. Where one that was being made stayed, one detach in ten left it."""
+        """And timers for them: sampan deletes one that it was making, too. Without that one detach in ten left one."""
         rng = random.Random(SEED)
-        for _ in range(30):
+        for _ in range(max(10, COUNT // 2)):
             with tempfile.TemporaryDirectory(prefix="sampan-e2e-") as output, \
                     subprocess.Popen(MAKER, stdout=subprocess.DEVNULL) as target:
                 tracer = self.attach(target.pid, "ptrace", output)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every output says the same of a program's markers: Chrome trace, Firefox profile, page, lines of
-JSON. That the trace is what the program itself has logged is asked in markers_test.py."""
+"""Every output has the same markers of a program: Chrome trace, Firefox profile, page, lines of JSON.
+markers_test.py compares them with what the program itself has logged."""
 import base64
 import collections
 import gzip
@@ -80,7 +80,7 @@ def of_firefox(data):
 
 
 def of_lines(text):
-    """Spans alone."""
+    """Spans only."""
     spans = {}
     for line in map(json.loads, text.splitlines()):
         if line["event"] == "begin":
@@ -125,13 +125,13 @@ class MarkerExports(sampan.Case):
         self.assertEqual(of_lines(self.export("spans")), self.trace.spans)
 
     def test_page(self):
-        """That columns come back as they were: tests/viewer/html_markers_test.mjs."""
+        """That columns come back as they were: tests/exporters/page/html_markers_test.mjs."""
         self.assertEqual(counts_of_page(self.export("html").decode()),
                          (len(self.trace.spans), len(self.trace.sections), len(self.trace.events),
                           sum(map(len, self.trace.counters.values()))))
 
     def test_parts_of_the_time_make_the_whole(self):
-        """A span is in the part that it begins in, and in those that it reaches."""
+        """A span is in every part that it overlaps."""
         middle = self.recorded.report["duration_s"] / 2
         first = of_trace(self.export("trace", "--to", str(middle)))
         second = of_trace(self.export("trace", "--from", str(middle)))

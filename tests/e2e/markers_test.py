@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Programs with markers, from launch to export: what is exported is what the programs themselves
-have logged. Their journals hold times in pairs, read before and after each call, so every time
-recorded lies in an interval, and every duration between two bounds."""
+"""Programs with markers, from launch to export: the exports have what the programs themselves have logged. Their
+journals hold pairs of times, read before and after each call: every recorded time lies in such an interval, and every
+duration between two bounds."""
 import collections
 import csv
 import gzip
@@ -28,7 +28,7 @@ def ns(event):
 
 
 class Trace:
-    """What the Chrome trace says of markers."""
+    """Markers of the Chrome trace."""
 
     def __init__(self, text):
         self.spans, self.events, self.sections = {}, [], []
@@ -69,7 +69,7 @@ class Trace:
 
 
 class Firefox:
-    """What the Firefox Profiler's file says of markers."""
+    """Markers of the Firefox Profiler's file."""
 
     def __init__(self, zipped):
         profile = json.loads(gzip.decompress(zipped))
@@ -101,7 +101,7 @@ class Firefox:
 
 
 class Lines:
-    """What export --format spans says of spans."""
+    """Spans of `export --format spans`."""
 
     def __init__(self, text):
         self.spans, begins, self.closed = {}, {}, collections.Counter()
@@ -119,10 +119,10 @@ class Lines:
 
 
 class Page:
-    """What profile.html says of markers. It has no ids: its spans get those of the lines."""
+    """Markers of profile.html. It has no ids: its spans get those of the lines."""
 
     def __init__(self, path, lines):
-        script = pathlib.Path(__file__).parent.parent / "viewer" / "page_markers.mjs"
+        script = pathlib.Path(__file__).parent.parent / "exporters" / "page" / "page_markers.mjs"
         said = json.loads(subprocess.run(["node", script, path], check=True,
                                          stdout=subprocess.PIPE).stdout)
         place = lambda span: (span.tid, span.begin, -span.end, span.name)
@@ -142,7 +142,7 @@ class Page:
 
 
 class Clock:
-    """The session's beginning on the clock of the journals: known better with every pair."""
+    """The session's beginning on the clock of the journals: each pair narrows the interval."""
 
     def __init__(self):
         self.low, self.high = -float("inf"), float("inf")
@@ -167,7 +167,7 @@ def marker_losses(run):
 
 
 class ExamplesTest(sampan.Case):
-    """The examples, without and with sampan: the same output; and the trace beside the journal."""
+    """The examples without and with sampan: the output is the same, and the trace agrees with the journal."""
 
     def run_example(self, *command):
         command = list(map(str, command))
@@ -195,7 +195,7 @@ class ExamplesTest(sampan.Case):
             self.assert_counters(timeline, lines["counter"])
         self.assert_spans(spans, lines["span"] + lines["across"], clock)
         self.assert_tables(run, lines["event"] + lines["counter"])
-        # All times fit one beginning of the session.
+        # One beginning of the session fits all times.
         self.assertLessEqual(clock.low, clock.high)
         return trace
 
@@ -232,7 +232,7 @@ class ExamplesTest(sampan.Case):
             clock.saw(found[line["name"]][1], line["end"])
 
     def assert_counters(self, trace, lines):
-        """Each step from value to value, in order of time, is one that the program has made."""
+        """Each change from value to value, in order of time, is one that the program has made."""
         changes = collections.defaultdict(collections.Counter)
         for line in lines:
             changes[line["name"]][line["change"]] += 1
@@ -256,7 +256,7 @@ class ExamplesTest(sampan.Case):
         self.assertEqual(len(lines["across"]), 200)
         self.assertEqual(len(lines["span"]), 5 * 200 + 20)
         trace = self.assert_truth(run, lines)
-        # Of those with an order, the lowest first; behind them the main thread, which has none.
+        # Threads with an order come first, the lowest before the others; the main thread has none.
         names = [trace.threads[tid] for _, tid in sorted(trace.places.items())]
         roles = [name.split()[0] for name in names]
         self.assertEqual(roles[:6], ["parser"] * 2 + ["computer"] * 2 + ["answerer"] * 2)
@@ -275,12 +275,12 @@ class ExamplesTest(sampan.Case):
 
 
 class KilledTest(sampan.Case):
-    def test_all_that_was_said_is_there(self):
+    def test_all_markers_are_there(self):
         journal = self.path / "journal"
         run = sampan.run(["timeout", "--signal=KILL", "0.5", EXAMPLES / "service", "--requests",
                           "1000000", "--journal", journal])
         self.assertEqual(marker_losses(run), {})
-        # The last line may be a part of one.
+        # The last line may be incomplete.
         lines = [json.loads(line) for line in journal.read_text().split("\n")[:-1]]
         spans = Lines(export(run, "spans"))
         said = [line for line in lines if line["what"] in ("span", "across")]
@@ -293,14 +293,14 @@ class KilledTest(sampan.Case):
         counters = export_trace(run).counters
         for name in counters:
             changes = sum(line["what"] == "counter" and line["name"] == name for line in lines)
-            # Each thread may have been killed between the marker and the line.
+            # Each thread may have been killed after the marker and before the line.
             self.assertLessEqual(changes, len(counters[name]))
             self.assertLessEqual(len(counters[name]), changes + 7)
         self.assertGreater(spans.closed["process_end"], 0)
 
 
 class BadInputTest(sampan.Case):
-    """tests/targets/markers.cpp does things wrong; the lanes' side is in tests/preload."""
+    """tests/targets/markers.cpp uses markers wrongly; tests/preload tests the lanes."""
 
     def run_target(self, word):
         run = sampan.run([TARGET, word])
@@ -325,7 +325,7 @@ class BadInputTest(sampan.Case):
 
     def test_a_million_names(self):
         run, trace = self.run_target("distinct_names")
-        # A name that is new travels apart from its span, and may be dropped alone.
+        # A new name travels separately from its span, and may be dropped without it.
         dropped = marker_losses(run).get("marker_full", 0)
         names = collections.Counter(span.name for span in trace.spans.values())
         self.assertLessEqual(names.pop("", 0), dropped)
@@ -334,7 +334,7 @@ class BadInputTest(sampan.Case):
         self.assertEqual([name for name in names if not re.fullmatch(r"name (\d+|last)", name)], [])
         self.assertEqual(trace.counters["counter"][0][1], 1)
 
-    def test_values_that_are_no_numbers(self):
+    def test_values_that_are_not_numbers(self):
         run, trace = self.run_target("no_numbers")
         self.assertEqual(marker_losses(run), {"marker_counter": 2})
         self.assertEqual([value for _, value in trace.counters["counter"]], [1, 3])

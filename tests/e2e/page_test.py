@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""profile.html of real recordings, opened in Chromium: every view and control is used, and what is
-shown is what `sampan report --json` says of the same recording (tests/viewer/page_test.js)."""
+"""profile.html of real recordings, opened in Chromium: the tests use every view and control, and compare what is shown
+with `sampan report --json` of the same recording (tests/exporters/page/page_test.js)."""
 import json
 import os
 import pathlib
@@ -17,13 +17,13 @@ import npm_packages
 
 class PageTest(sampan.Case):
     def open(self, run):
-        """Runs the page's tests on a recording."""
+        """Runs the tests of the page on a recording."""
         page, report = self.path / "profile.html", self.path / "report.json"
         subprocess.run([sampan.PROGRAM, "export", "--format", "html", "--output", str(page), str(run.recording)],
                        check=True, stdout=subprocess.PIPE)
         report.write_text(json.dumps(run.report))
         done = subprocess.run(
-            ["node", str(TESTS / "viewer/page_test.js")], text=True,
+            ["node", str(TESTS / "exporters/page/page_test.js")], text=True,
             env={**npm_packages.environment(), "PAGE": str(page), "REPORT": str(report)},
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if done.returncode == npm_packages.SKIPPED:

@@ -1,5 +1,5 @@
-"""Runs a target program (tests/targets) bare and under sampan, and gives back what there is to
-compare. Targets print their truths as lines "WORD [TEXT] NUMBER"."""
+"""Runs a target program (tests/targets) without and under sampan, and returns what a test compares. Targets print
+what they know as lines "WORD [TEXT] NUMBER"."""
 import re
 import subprocess
 
@@ -9,7 +9,7 @@ LIBRARY = str(sampan.TARGETS / "libtarget_library.so")
 
 
 class Outcome:
-    """One finished target: its status as a shell gives it, its output, and the run when sampled."""
+    """A finished target: its status as a shell reports it, its output, and the run if it was sampled."""
 
     def __init__(self, status, out, err, run=None):
         self.status = 128 - status if status < 0 else status
@@ -20,7 +20,7 @@ class Outcome:
         return self.run.report
 
     def numbers(self, word):
-        """The lines that begin with `word`, as {TEXT: NUMBER}; of the same text the last."""
+        """The lines that begin with `word`, as {TEXT: NUMBER}; the last line of a text counts."""
         lines = [line.split() for line in self.out.splitlines()]
         return {" ".join(line[1:-1]): float(line[-1]) for line in lines if line and line[0] == word}
 
@@ -32,7 +32,7 @@ class Outcome:
         return sum(thread["sampled_cpu_s"] for thread in threads)
 
     def seconds_in(self, name):
-        """In all functions whose name contains `name`, with what they call and what is inlined."""
+        """Seconds in all functions whose name contains `name`, with what they call and what is inlined."""
         return sum(f["total_s"] for f in self.report["functions"] if name in f["name"])
 
     def folded_stacks(self):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`sampan push`: what the store has is what the report says; nothing is lost and nothing is there
-twice, whatever the store, the network and sampan itself go through."""
+"""`sampan push`: the store has what the report says. Nothing is lost and nothing arrives twice, whatever happens to
+the store, the network and sampan itself."""
 import collections
 import gzip
 import os
@@ -14,12 +14,13 @@ import tempfile
 import unittest
 
 import sampan
+import stalls
 from store import PATHS, TOLD, Content, Message, Store
 from tcp_proxy import Proxy
 
 CLOCKWORK = sampan.TARGETS / "target_clockwork"
 NANOSECOND = 1e-9
-ROUNDED = 2e-6  # of the report's sums
+ROUNDED = 2e-6  # error of the report's sums
 
 
 def environment(**more):
@@ -62,6 +63,14 @@ class PushCase(sampan.Case):
         self.assertEqual(done.returncode, expected, done.stderr)
         return done.stderr
 
+    def fill_spool(self, url):
+        """Pushes the recording to a store that is down until all pieces are in the spool: a busy machine may make
+        few of them before --timeout. Returns the last message."""
+        said = self.push(url, "--timeout", "1s", self.recording, expected=1)
+        while len(self.files(".piece")) < len(self.reports):
+            said = self.push(url, "--timeout", "1s", expected=1)
+        return said
+
     def assert_is_report(self, content, report, waiting=False):
         expected = {(t["name"], t["tid"]): t["sampled_cpu_s"] for t in report["threads"] if t["sampled_cpu_s"]}
         found = {thread: ns * NANOSECOND for thread, ns in content.threads.items() if ns}
@@ -101,13 +110,14 @@ class Formats(PushCase):
                                self.recording], capture_output=True, env=environment())
         self.assertEqual((done.returncode, store.requests[0].path), (0, "/tenant/ingest"), done.stderr)
 
+    @stalls.measures_time("samples of a segment are 0.2 s late at most")
     def test_times_are_those_of_the_segments(self):
         store = Store(self)
         self.push(store.url, self.recording)
         times = [(content.begin, content.end) for content in map(Content, store.requests)]
         for (_, end), (begin, _) in zip(times, times[1:]):
-            self.assertLessEqual(end, begin + 200_000_000)  # samples may be so late
-        self.assertGreater(times[1][0] - times[0][0], 900_000_000)
+            self.assertLessEqual(end, begin + 200_000_000)  # samples may be that late
+        self.assertGreater(times[1][0] - times[0][0], 500_000_000)
 
     def test_waiting_is_a_profile_of_its_own(self):
         recording = record(self.path, "--clock", "wall", seconds=0.9)
@@ -153,14 +163,14 @@ class Formats(PushCase):
 
 
 class Trouble(PushCase):
-    def test_refusing_for_now_and_for_good_and_losing_answers(self):
+    def test_refused_for_now_and_for_good_and_answers_that_get_lost(self):
         store = Store(self, told=[TOLD(503, {"Retry-After": "1"}), TOLD(200, drop=True), TOLD(200),
                                   TOLD(400, body=b"too\nbig \x1b[31m")])
         said = self.push(store.url, self.recording, expected=1)
         ids = [push.id for push in store.requests]
         self.assertEqual([ids[0]] * 3, ids[:3])
         self.assertEqual(len(set(ids)), len(ids) - 2)
-        self.assertGreaterEqual(store.requests[1].time - store.requests[0].time, 1)  # longer than it would wait unasked
+        self.assertGreaterEqual(store.requests[1].time - store.requests[0].time, 1)  # longer than it waits if nothing is asked
         self.assert_whole(store.kept(), self.reports[:1] + self.reports[2:])
         self.assertIn("status 400: too big  [31m; set aside", said)
         self.assertIn("1 refused", said)
@@ -196,7 +206,7 @@ class Trouble(PushCase):
     def test_what_does_not_arrive_stays_for_the_next(self):
         store = Store()
         store.stop()
-        said = self.push(store.url, "--timeout", "1s", self.recording, expected=1)
+        said = self.fill_spool(store.url)
         self.assertIn(f"{len(self.reports)} left", said)
         self.assertEqual(len(self.files(".piece")), len(self.reports))
         store = Store(self, store.port)
@@ -214,17 +224,17 @@ class Trouble(PushCase):
         process.wait()
         self.push(store.url)
         self.assert_whole(store.kept())
-        # That one had arrived, its answer had not: it is sent again as what it is.
+        # The second had arrived but not its answer, so it is sent again with the same id.
         counts = collections.Counter(push.id for push in store.requests)
         self.assertEqual(counts.pop(store.requests[1].id), 2)
         self.assertEqual(set(counts.values()), {1})
 
-    def test_the_spool_is_bounded_and_says_what_it_drops(self):
+    def test_the_spool_is_bounded_and_reports_what_it_drops(self):
         store = Store()
         store.stop()
-        self.push(store.url, "--timeout", "1s", self.recording, expected=1)
+        self.fill_spool(store.url)
         sizes = [file.stat().st_size for file in self.files(".piece")]
-        limit = sum(sizes[1:]) - 1  # without the first it is too much still
+        limit = sum(sizes[1:]) - 1  # too small even without the first
         said = self.push(store.url, "--timeout", "1s", "--spool-size", f"{limit / 1024:.6f}K", expected=1)
         dropped = sum(map(int, re.findall(r"; (\d+) dropped", said)))
         self.assertEqual(dropped, 2)
@@ -236,7 +246,7 @@ class Trouble(PushCase):
     def test_a_damaged_piece_is_set_aside(self):
         store = Store()
         store.stop()
-        self.push(store.url, "--timeout", "1s", self.recording, expected=1)
+        self.fill_spool(store.url)
         damaged = self.files(".piece")[0]
         damaged.write_bytes(damaged.read_bytes()[:-1])
         (damaged.parent / "00000000000000000001-1-000001.piece").write_bytes(b"\0" * 100)
@@ -257,7 +267,7 @@ class WhileItRecords(PushCase):
         reports = [sampan.report(segment) for segment in sorted((run / "segments").iterdir())]
         return run, [report for report in reports if report["samples"]]
 
-    def test_each_segment_arrives_and_a_slow_store_holds_nothing_up(self):
+    def test_each_segment_arrives_and_a_slow_store_delays_nothing(self):
         store = Store(self, told=[TOLD(200, delay=1.5)])
         done = subprocess.run(self.run_words(store, "--label", "team=web"), capture_output=True, text=True,
                               env=environment())
@@ -266,7 +276,7 @@ class WhileItRecords(PushCase):
         self.assert_whole(store.kept(), reports)
         self.assertEqual(len(store.requests), len(reports))
         self.assertIn(f"{len(reports)} pieces sent", done.stderr)
-        # Were the recorder kept waiting, the second segment would have all that came meanwhile.
+        # If the recorder had to wait, the second segment would have everything that came meanwhile.
         self.assertGreaterEqual(len(reports), 3)
         whole = sampan.report(run)
         self.assertEqual(whole["lost"], {})
@@ -309,7 +319,7 @@ class WhileItRecords(PushCase):
         self.assert_whole(store.kept(), reports[:complete])
 
     def test_names_of_files_that_are_gone(self):
-        """As of a process in another container: its path is another file here, or none."""
+        """Like those of a process in another container: its path is another file here, or none."""
         program = self.path / "moved"
         shutil.copy(CLOCKWORK, program)
         target = subprocess.Popen([program, "1", "1", "0.5", "exit", "1.6"], stdout=subprocess.PIPE)
@@ -371,8 +381,12 @@ class Access(PushCase):
 
     def test_tls_and_who_is_trusted(self):
         store = Store(self, tls=self.tls)
-        said = self.push(store.url, "--timeout", "3s", self.segments[0], expected=1)
-        self.assertIn("certificate", said)
+        process = subprocess.Popen(self.command(store.url, self.segments[0]), stderr=subprocess.PIPE, text=True,
+                                   env=environment())
+        self.assertIn("certificate", process.stderr.readline())
+        process.kill()
+        process.wait()
+        process.stderr.close()
         self.assertEqual(store.requests, [])
         self.push(store.url, "--cacert", self.certificate)
         self.push(store.url, self.segments[0], SSL_CERT_FILE=str(self.certificate))

@@ -1,5 +1,5 @@
-"""Real programs under sampan: the same output and exit status as without it, complete stacks, and
-each thread's CPU within 1 % of what the kernel accounted to it."""
+"""Real programs under sampan: the same output and exit status as without it, complete stacks, and the CPU of each
+thread agrees with the kernel's account. CI runs two of them; `./dev test --long real` all, with SAMPAN_TEST_SCALE=2."""
 import hashlib
 import os
 import pathlib
@@ -9,8 +9,9 @@ import sys
 import unittest
 
 import sampan
+import stalls
 
-# Whatever needs CPU long enough for 1 % to be more than the two ticks at its ends.
+# How much work each program gets: at 1, one to five seconds of CPU.
 SCALE = float(os.environ.get("SAMPAN_TEST_SCALE", "1"))
 
 SQL = """
@@ -21,8 +22,8 @@ create index t_b on t(b);
 select count(*), sum(x.a), max(y.b) from t x join t y on x.b = y.b;
 """
 
-# Not sha256: OpenSSL's code for CPUs without SHA instructions keeps its caller's place below the stack
-# pointer, of which the perf engine has no copy (docs/attaching.md).
+# Not sha256: OpenSSL's code for CPUs without SHA instructions keeps its return address below the stack pointer, which
+# the perf engine does not copy (docs/attaching.md).
 PYTHON = """
 import hashlib
 total = 0
@@ -52,6 +53,7 @@ def corpus(path, megabytes):
             out.write(" ".join(random.choices(words, k=6)) + "\n")
 
 
+@stalls.measures_time("compares sampled CPU with the kernel's account")
 class RealPrograms(sampan.Case):
     @classmethod
     def setUpClass(cls):

@@ -1,4 +1,4 @@
-"""What cannot be profiled: a sentence that names the rule, and exit status 1."""
+"""Processes that cannot be profiled: a sentence that names the rule, and exit status 1."""
 import ctypes
 import os
 import signal
@@ -21,7 +21,7 @@ def as_nobody():
 
 
 def refuse(*calls):
-    """Puts this process under a seccomp filter in which `calls` fail with EPERM."""
+    """Installs a seccomp filter in this process: `calls` fail with EPERM."""
     code = b"\x20\x00\x00\x00" + (0).to_bytes(4, "little")  # load the call's number
     for i, call in enumerate(calls):
         jump = len(calls) - i  # to the last instruction

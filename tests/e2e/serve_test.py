@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""sampan serve, of recordings: what is answered, to whom, and what hostile clients cost."""
+"""sampan serve of recordings: what it answers, to whom, and that hostile clients do no harm."""
 import json
 import os
 import pathlib
@@ -20,7 +20,7 @@ CROWD = 1000
 
 
 def parse_gperftools(profile):
-    """Samples of a binary CPU profile: (count, pcs), and the text behind them."""
+    """A binary CPU profile: [(count, pcs)], the period in us, and the text behind the samples."""
     words = struct.unpack(f"={len(profile) // 8}Q", profile[:len(profile) // 8 * 8])
     assert words[:3] == (0, 3, 0) and words[4] == 0, words[:5]
     samples, place = [], 5
@@ -32,7 +32,7 @@ def parse_gperftools(profile):
 
 
 class Answers(sampan.Case):
-    """Of a recording: what it says is known from its report."""
+    """Answers about a recording, compared with its report."""
 
     @classmethod
     def setUpClass(cls):
@@ -52,12 +52,12 @@ class Answers(sampan.Case):
         for key in ("samples", "sampled_cpu_s", "threads", "functions"):
             self.assertEqual(report[key], self.recorded.report[key], key)
 
-    def test_last_is_the_end_of_it(self):
+    def test_last_is_the_end_of_the_recording(self):
         from_s = self.recorded.report["duration_s"] - 0.5
         last = self.served.json("/report.json?last=0.5")
         cut = sampan.report(self.recorded.recording, "--from", str(from_s))
         self.assertGreater(cut["samples"], 10)
-        self.assertAlmostEqual(last["samples"], cut["samples"], delta=1)  # at the edge
+        self.assertAlmostEqual(last["samples"], cut["samples"], delta=1)  # at the boundary
 
     def test_pprof_has_all_of_the_cpu(self):
         self.need("go")
@@ -89,7 +89,7 @@ class Answers(sampan.Case):
         heavy = [function for function in self.recorded.report["functions"] if function["self_s"] > 0.1]
         self.assertTrue(heavy)
         for function in heavy:
-            # What one address has beyond whole milliseconds counts for another.
+            # Each address has whole milliseconds; the rest counts for another address.
             self.assertAlmostEqual(by_name[function["name"]], function["self_s"] * 1000,
                                    delta=len(leaves) + 1, msg=function["name"])
         self.assertRegex(self.served.get("/pprof/symbol").decode(), r"^num_symbols: [1-9]\d*\n$")
@@ -115,7 +115,7 @@ class Answers(sampan.Case):
         self.assertEqual(metrics, {**self.served.metrics(), 'sampan_overhead_cpu_seconds_total{process="server"}':
                                    metrics['sampan_overhead_cpu_seconds_total{process="server"}']})
 
-    def test_what_a_recording_has_not_is_refused_with_a_sentence(self):
+    def test_what_a_recording_does_not_have_is_refused_with_a_sentence(self):
         for path, words in (("/debug/pprof/profile?seconds=1", b"recording"), ("/dump.json", b"recording"),
                             ("/report.json?last=never", b"number of seconds"), ("/report.json?last=-1", b"number")):
             status, body, _ = self.served.ask(path)
@@ -130,7 +130,7 @@ class Answers(sampan.Case):
         status, body, _ = self.served.ask("/debug/pprof/profile", "HEAD")
         self.assertEqual((status, body), (200, b""))
 
-    def test_names_of_other_machines_are_not_answered(self):
+    def test_requests_for_other_host_names_are_refused(self):
         for host, status in (("localhost:1", 200), ("127.0.0.1", 200), ("[::1]:80", 200), ("evil.example", 403),
                              ("127.evil.example", 403), ("localhost.evil.example", 403), ("", 403)):
             self.assertEqual(self.served.ask("/metrics", headers={"Host": host})[0], status, host)
@@ -145,7 +145,7 @@ class Secret(sampan.Case):
         cls.token.write_text(TOKEN + "\n")
         cls.token.chmod(0o600)
 
-    def test_without_the_token_nothing_is_said(self):
+    def test_without_the_token_nothing_is_answered(self):
         served = Served(self, "--token-file", self.token, self.recorded.directory)
         wrong = [{}, {"Authorization": "Bearer "}, {"Authorization": "Bearer wrong"}, {"Authorization": TOKEN},
                  {"Authorization": f"Basic {TOKEN}"}, {"Authorization": f"Bearer {TOKEN[:-1]}"},
@@ -162,7 +162,7 @@ class Secret(sampan.Case):
         for path, headers in (("/metrics", {"Authorization": f"bearer {TOKEN}"}),
                               ("/metrics?token=" + TOKEN.replace(" ", "%20"), {})):
             self.assertEqual(served.ask(path, headers=headers)[0], 200)
-        # Who has the token may call the machine what he likes.
+        # With the token any host name is accepted.
         self.assertEqual(served.ask("/metrics", headers={"Authorization": f"Bearer {TOKEN}", "Host": "a.example"})[0], 200)
 
     def refused(self, *words):
@@ -178,7 +178,7 @@ class Secret(sampan.Case):
         served = Served(self, "--bind", "0.0.0.0", "--token-file", self.token, self.recorded.directory)
         self.assertEqual(served.ask("/metrics")[0], 401)
 
-    def test_what_is_typed_wrongly_is_a_sentence(self):
+    def test_invalid_arguments_are_refused_with_a_sentence(self):
         open_token = self.path / "open"
         open_token.write_text(TOKEN)
         open_token.chmod(0o644)
@@ -210,7 +210,7 @@ class Secret(sampan.Case):
 
 
 class Hostile(sampan.Case):
-    """Whatever clients do, the next one is answered."""
+    """Whatever clients do, the server answers the next one."""
 
     @classmethod
     def setUpClass(cls):
@@ -252,7 +252,7 @@ class Hostile(sampan.Case):
             client.recv(1)
         before = time.monotonic()
         self.served.get("/report.json")
-        self.assertLess(time.monotonic() - before, 20)  # the time that a client has for a request
+        self.assertLess(time.monotonic() - before, 20)  # the time limit of a request
 
     def test_malformed_and_endless_requests(self):
         requests = [b"\r\n\r\n", b"\0\xff\r\n\r\n", b"GET " + b"/" * 100_000, b"GET / HTTP/9.9\r\n\r\n",
@@ -271,13 +271,13 @@ class Hostile(sampan.Case):
                 while client.recv(65536):
                     pass
             except OSError:
-                pass  # closed before all was sent, or the server waits for the rest
+                pass  # the server closes early, or waits for the rest
             self.served.get("/metrics")
-        # Half a request is waited for, but not for ever.
+        # The server waits for the rest of a request, but not for ever.
         client = self.connect()
         client.sendall(b"GET / HT")
         self.assertEqual(client.recv(1), b"")
-        # Chunk after chunk: at 4 MB it is enough.
+        # The server stops reading chunks at 4 MB.
         client = self.connect()
         client.sendall(b"POST /pprof/symbol HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
         with self.assertRaises(OSError):
@@ -287,14 +287,14 @@ class Hostile(sampan.Case):
             raise AssertionError("64 MB were taken")
         self.served.get("/metrics")
 
-    def test_ctrl_c_ends_it_though_clients_wait(self):
+    def test_ctrl_c_ends_it_while_clients_wait(self):
         self.connect()
         self.connect().sendall(b"GET / HT")
         self.assertEqual(self.served.stop(), 0)
 
 
 class Command(sampan.Case):
-    """`serve -- COMMAND` is to the command what `run` is."""
+    """`serve -- COMMAND` runs the command like `run`."""
 
     def test_its_output_and_its_status_pass_through(self):
         done = subprocess.run([sampan.PROGRAM, "serve", "--", "sh", "-c", "echo out; echo err >&2; exit 7"],
@@ -303,9 +303,8 @@ class Command(sampan.Case):
 
     def test_it_is_served_while_it_runs_and_ends_with_the_server(self):
         served = Served(self, "--", sampan.TARGETS / "target_shares", "600")
-        time.sleep(1)  # of which there are samples
-        report = served.json("/report.json")
-        self.assertGreater(report["samples"], 10)
+        while not (report := served.json("/report.json"))["samples"]:
+            time.sleep(0.1)
         dump = served.json("/dump.json")
         self.assertEqual(pathlib.Path(dump["executable"]).name, "target_shares")
         self.assertEqual(dump["pid"], report["processes"][0]["pid"])

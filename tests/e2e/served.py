@@ -1,4 +1,4 @@
-"""A running `sampan serve`, and how its tests ask it."""
+"""A running `sampan serve`, and requests to it."""
 import http.client
 import json
 import os
@@ -8,14 +8,14 @@ import urllib.parse
 
 import sampan
 
-# What docs/serving.md lists.
+# Those that docs/serving.md lists.
 ENDPOINTS = ["/", "/page-data", "/debug/pprof/", "/debug/pprof/profile", "/debug/pprof/trace",
              "/debug/pprof/cmdline", "/debug/pprof/symbol", "/pprof/profile", "/pprof/symbol",
              "/pprof/cmdline", "/recording", "/report.json", "/dump.json", "/metrics"]
 
 
 class Served:
-    """`words`: what is served, and options."""
+    """`words`: options, and what is served."""
 
     def __init__(self, case, *words, env=None):
         variables = {name: value for name, value in os.environ.items() if not name.startswith("SAMPAN_")}
@@ -30,7 +30,7 @@ class Served:
         self.host, self.port = parts.hostname, parts.port
 
     def stop(self, number=signal.SIGINT):
-        """As Ctrl-C does; its exit status."""
+        """Ends it, by default as Ctrl-C does; returns its exit status."""
         if self.server.poll() is None:
             self.server.send_signal(number)
         status = self.server.wait(timeout=60)
@@ -58,7 +58,7 @@ class Served:
         return json.loads(self.get(path))
 
     def metrics(self):
-        """By name and labels, as the format has them."""
+        """{name with labels: value}"""
         lines = self.get("/metrics").decode().splitlines()
         return {name: float(value) for name, _, value in
                 (line.rpartition(" ") for line in lines if not line.startswith("#"))}

@@ -1,35 +1,39 @@
-"""A program's own use of SIGPROF goes on as if nobody else sampled, and it is sampled all the same."""
+"""A program's own use of SIGPROF works as without sampan, and the program is sampled nevertheless."""
+import functools
 import unittest
 
 import stalls
 from profiled import bare, profiled
+from tolerances import unsampled_s
 
 EXACT = ["blocked", "all-blocked", "handler", "default", "ignore", "dies", "sigwait", "signalfd",
          "reset"]
+
+
+@functools.cache
+def alone(kind):
+    return bare("sigprof", kind)
 
 
 def facts(result):
     return [line for line in result.out.splitlines() if line.split()[0] not in ("cpu", "itimer")]
 
 
-class Sigprof(stalls.TestCase):
+class Sigprof(unittest.TestCase):
     def check(self, kind, rate=None):
-        self.compare(kind, rate)
-
-    def compare(self, kind, rate=None):
-        plain = bare("sigprof", kind)
+        plain = alone(kind)
         run = profiled("sigprof", kind, rate=rate)
         self.assertEqual(run.status, plain.status, run.err)
         self.assertEqual(facts(run), facts(plain))
-        used = 0.8 if kind == "dies" else run.numbers("cpu")[""]
-        self.assertGreaterEqual(run.sampled_cpu(), 0.9 * used)
+        used = 0.5 if kind == "dies" else run.numbers("cpu")[""]
+        self.assertGreaterEqual(run.sampled_cpu() + unsampled_s(len(run.report["threads"])), 0.9 * used)
         return plain, run
 
     def check_timer(self, kind):
-        plain, run = self.compare(kind)
-        # 0.8 s of CPU, a signal for each 10 ms, counted in ticks. Ours would be 200 more.
+        plain, run = self.check(kind)
+        # 0.5 s of CPU, a signal for each 10 ms, counted in ticks. Signals of sampan would be 125 more.
         self.assertGreater(run.numbers("itimer")[""], 0.7 * plain.numbers("itimer")[""])
-        self.assertLess(run.numbers("itimer")[""], 110)
+        self.assertLess(run.numbers("itimer")[""], 70)
 
     def test_itimer(self):
         self.check_timer("itimer")
@@ -37,6 +41,8 @@ class Sigprof(stalls.TestCase):
     def test_itimer_off(self):
         self.check_timer("itimer-off")
 
+
+class Views(unittest.TestCase):
     def test_what_a_program_sees(self):
         plain = bare("signal_views")
         run = profiled("signal_views")
@@ -53,6 +59,7 @@ for use in EXACT:
     setattr(Sigprof, "test_" + use.replace("-", "_"), lambda self, kind=use: self.check(kind))
     setattr(Sigprof, "test_" + use.replace("-", "_") + "_at_1000",
             lambda self, kind=use: self.check(kind, rate=1000))
+Sigprof = stalls.measures_time("compares sampled CPU with the process's clock")(Sigprof)
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

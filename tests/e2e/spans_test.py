@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What is said about markers: sampan spans, sampan metrics and the export of spans, of a program that
-logs what it marks; and why its slow requests are slow, where a cause was planted and where none was."""
+"""Reports about markers: `sampan spans`, `sampan metrics` and the export of spans, of a program that logs what it
+marks; and why its slow requests are slow, if a cause was planted and if none was."""
 import csv
 import io
 import json
@@ -13,6 +13,7 @@ import unittest
 
 import sampan
 import stalls
+from tolerances import DEVIATIONS
 
 REQUESTS = 1000
 SLOW = REQUESTS // 100
@@ -32,7 +33,7 @@ def call(*words, **keywords):
     return completed.stdout
 
 
-class Reports(stalls.TestCase):
+class Reports(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.run_ = requests("lock", "--clock", "wall")
@@ -43,16 +44,17 @@ class Reports(stalls.TestCase):
     def rows(self, *options):
         return list(csv.DictReader(io.StringIO(call("spans", "--csv", *options, self.run_.directory))))
 
+    @stalls.measures_time("compares durations with the program's own clock")
     def test_the_ranking_is_what_the_program_logged(self):
         rows = self.rows()
         self.assertEqual([(row["span"], int(row["count"]), row["not_ended"]) for row in rows],
                          [("request", REQUESTS, "0"), ('compute, "fast"', REQUESTS, "0"),
                           ("parse", REQUESTS, "0")])
-        # The program's own clock is read outside the span; at worst it was preempted in between.
+        # The program reads its own clock outside the span, and may wait for a CPU between the two.
         for figure, slack in [("total", 0.05), ("max", 0.03), ("min", 0.0005)]:
             marked = float(rows[0][figure + "_s"])
             self.assertLessEqual(marked, self.log[figure])
-            self.assertGreater(marked, self.log[figure] - slack - 0.02 * self.log[figure], figure)
+            self.assertGreater(marked, 0.98 * self.log[figure] - slack - self.log["queued"], figure)
         for row in rows:
             figures = [float(row[f"{name}_s"]) for name in ("min", "p50", "p95", "p99", "max")]
             self.assertEqual(figures, sorted(figures))
@@ -61,24 +63,26 @@ class Reports(stalls.TestCase):
         self.assertIn(f"{3 * REQUESTS:,} spans, most total time first", text)
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
 
-    def test_the_tree_is_the_program_s(self):
+    def test_the_tree_is_that_of_the_program(self):
         rows = self.rows("--tree")
         self.assertEqual([(row["span"], row["depth"], row["parent"]) for row in rows],
                          [("request", "0", ""), ('compute, "fast"', "1", "0"), ("parse", "1", "0")])
 
+    @stalls.measures_time("compares waits with the time that the program sleeps")
     def test_samples_say_what_was_done_in_them(self):
         rows = {row["span"]: row for row in self.rows("--cpu")}
         request = rows["request"]
-        # Every lock was waited for about 20 ms.
-        self.assertAlmostEqual(float(request["waiting_s"]), SLOW * 0.02, delta=SLOW * 0.01)
-        # A request parses one part and computes five: twice what is said to be the margin of both.
+        # It waits for each lock for 20 ms, and longer if the holder waits for a CPU after that.
+        queued_s = self.log["queued"]
+        self.assertAlmostEqual(float(request["waiting_s"]), SLOW * 0.02, delta=SLOW * 0.01 + queued_s)
+        # A request parses one part and computes five. The error is one deviation of the sampled sum.
         parsed = rows["parse"]
-        self.assertAlmostEqual(float(request["cpu_s"]), 6 * float(parsed["cpu_s"]),
-                               delta=2 * (float(request["cpu_error_s"]) + 6 * float(parsed["cpu_error_s"])))
+        errors_s = DEVIATIONS * (float(request["cpu_error_s"]) + 6 * float(parsed["cpu_error_s"]))
+        self.assertAlmostEqual(float(request["cpu_s"]), 6 * float(parsed["cpu_s"]), delta=errors_s)
         self.assertAlmostEqual(float(request["cpu_s"]) + float(request["waiting_s"]) +
                                float(request["runnable_s"]), float(request["total_s"]),
-                               delta=0.1 * float(request["total_s"]) + 2 * float(request["cpu_error_s"]))
-        self.assertLess(float(rows["parse"]["waiting_s"]), 0.1 * float(request["waiting_s"]) + 0.01)
+                               delta=0.1 * float(request["total_s"]) + errors_s + queued_s)
+        self.assertLess(float(rows["parse"]["waiting_s"]), 0.1 * float(request["waiting_s"]) + 0.01 + queued_s)
 
     def test_json_and_the_selection(self):
         report = json.loads(call("spans", "--json", "--thread", "target_requests", self.run_.directory))
@@ -150,13 +154,14 @@ class Reports(stalls.TestCase):
         self.assertEqual(completed.returncode, 0, completed.stdout)
 
 
-class Explained(stalls.TestCase):
+# On a busy machine, the slow spans are those whose thread waited for a CPU: these tests want a quiet one (`--long`).
+class Explained(unittest.TestCase):
     def explain(self, run):
         found = json.loads(call("spans", "--explain", "request", "--json", run.directory))
         self.assertTrue(found["enough"], found)
         return found, " ".join(cause["function"] for cause in found["causes"])
 
-    def test_the_lock_that_one_in_a_hundred_takes(self):
+    def test_a_lock_that_one_in_a_hundred_takes(self):
         found, names = self.explain(requests("lock", "--clock", "wall"))
         self.assertIn("take_lock", names)
         self.assertIn("[futex", names)
@@ -164,20 +169,20 @@ class Explained(stalls.TestCase):
             self.assertNotIn(innocent, names)
         self.assertGreater(found["slow"]["waiting"], 0.01)
 
-    def test_the_slow_path_that_one_in_a_hundred_takes(self):
+    def test_a_slow_path_that_one_in_a_hundred_takes(self):
         found, names = self.explain(requests("slow"))
         self.assertEqual(names, "(anonymous namespace)::slow_path")
         self.assertGreaterEqual(found["causes"][0]["in_slow"], SLOW / 2)
         text = call("spans", "--explain", "request", requests("slow").directory)
         self.assertIn("slow_path", text)
 
-    def test_nothing_where_nothing_is_planted(self):
+    def test_nothing_if_nothing_is_planted(self):
         # Twice as many: the slow ones have few samples when nothing makes them slow.
         found, names = self.explain(requests("none", number=2 * REQUESTS))
         self.assertEqual(names, "")
         self.assertEqual(found["slow"]["spans"], 2 * SLOW)
 
-    def test_a_span_that_is_not_there_is_a_sentence(self):
+    def test_an_unknown_span_is_a_sentence(self):
         run = requests("slow")
         completed = subprocess.run([sampan.PROGRAM, "spans", "--explain", "requets", str(run.directory)],
                                    stderr=subprocess.PIPE, text=True)

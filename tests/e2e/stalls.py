@@ -1,10 +1,10 @@
-"""Tests that measure time need a machine that stands by its clock.
+"""The few tests that measure time, and the watch that says whether the machine kept time.
 
-A virtual machine may stand still for a quarter of a second, whatever wants to run in it: its host gives the
-CPU to others, or fetches its memory. Then programs wait that should not, and some kernels count the time as CPU of the
-thread that was running. So one process for each CPU sleeps in short steps, ahead of everything else
-there where it may, and knows how late it woke. A test that fails is repeated where the machine stood still, and
-says so; where it did not, the first failure is the last.
+A test passes or fails by what is right, and runs once. One that judges rates, shares or waits by the clock has
+a tolerance that tolerances.py derives from ticks, samples and queues. No tolerance covers a virtual machine that
+stands still: its host runs others for a quarter of a second, programs wait that should not, and some kernels
+count that time as CPU of the thread that was running. A test that may fail by that says so with @measures_time.
+When it fails and the watch saw a stall, it is repeated and says so; without a stall the first failure counts.
 """
 import contextlib
 import functools
@@ -23,7 +23,8 @@ STALL_S = 0.02
 
 
 class Watch:
-    """The longest stall of each CPU since the last reset()."""
+    """The longest stall of each CPU since the last reset(). One process per CPU sleeps in short steps, with the
+    highest priority where that is permitted, and measures how late it woke."""
 
     def __init__(self):
         cpus = sorted(os.sched_getaffinity(0))
@@ -34,88 +35,85 @@ class Watch:
             begin = time.monotonic()
             self.processes.append(os.fork())
             if self.processes[-1] == 0:
-                self.watch(cpu, 8 * place, tests, begin)
+                try:
+                    self.watch(cpu, 8 * place, tests, begin)
+                finally:
+                    os._exit(0)  # whatever happens: this copy of the tests must not run them
 
     def watch(self, cpu, offset, tests, awake):
-        """From when it was `awake`, and until the tests have ended: no moment is left out."""
+        """From the time `awake` until the tests have ended, without a gap."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             os.sched_setaffinity(0, {cpu})
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
         except OSError:
-            pass  # an ordinary user's: it wakes soon enough unless the CPU is full
+            pass  # an ordinary user: it wakes soon enough unless the CPU is busy
         while os.getppid() == tests:
             time.sleep(STEP_S)
             before, awake = awake, time.monotonic()
             late = awake - before - STEP_S
             if late > struct.unpack_from("d", self.longest, offset)[0]:
                 struct.pack_into("d", self.longest, offset, late)
-        os._exit(0)
 
     def stall_s(self):
+        time.sleep(2 * STEP_S)  # until the watch has seen a stall that has just ended
         return max(struct.unpack(f"{len(self.longest) // 8}d", self.longest[:]))
 
     def reset(self):
         self.longest[:] = bytes(len(self.longest))
 
 
-watch = Watch()
+watch = functools.cache(Watch)  # begins with the first test that measures time
 caches = []
 
 
 def cache(function):
-    """functools.cache of what several tests look at, until one is repeated."""
+    """functools.cache of what several tests share, made anew when a test is repeated."""
     caches.append(functools.cache(function))
     return caches[-1]
 
 
-class Trial:
-    """A result that remembers what it is told, to tell it to another or to forget it."""
-    failfast = False
-
-    def __init__(self):
-        self.told = []
-
-    def __getattr__(self, name):
-        return lambda *arguments: self.told.append((name, arguments))
-
-    def failure(self):
-        """The first one's exception; None of a success."""
-        for name, arguments in self.told:
-            if name in ("addFailure", "addError", "addSubTest") and arguments[-1] is not None:
-                return arguments[-1][1]
-        return None
-
-    def tell(self, result):
-        for name, arguments in self.told:
-            getattr(result, name)(*arguments)
+def begin_again(case):
+    """Makes everything anew that `case` looks at: the stall may have been in any of it."""
+    watch().reset()
+    for cached in caches:
+        cached.cache_clear()
+    with contextlib.suppress(Exception):  # the next attempt says what is missing
+        case.tearDownClass()
+        case.doClassCleanups()
+        case.setUpClass()
+    case.tearDown()
+    case.doCleanups()
+    with contextlib.suppress(Exception):
+        case.setUp()
 
 
-class TestCase(unittest.TestCase):
-    def run(self, result=None):
-        for attempt in range(1, ATTEMPTS + 1):
-            trial = Trial()
-            super().run(trial)
-            failure = trial.failure()
-            if attempt == ATTEMPTS or failure is None:
-                break
-            time.sleep(2 * STEP_S)  # of a stall that has just ended the watch is to know
-            stall_s = watch.stall_s()
-            if stall_s < STALL_S:
-                break
-            said = " ".join(f"{type(failure).__name__}: {failure}".split())
-            print(f"repeated: {self.id()}: the machine stood still for {1000 * stall_s:.0f} ms: {said[:200]}",
-                  file=sys.stderr)
-            with contextlib.suppress(Exception):  # the next attempt says what it misses, and is not the last
-                self.begin_again()
-        trial.tell(result)
-        return result
+def measures_time(why):
+    """Marks a test, or all tests of a class, as one that the clock of the machine may upset, and says why."""
+    def mark(test):
+        watch()
+        if isinstance(test, type):
+            for name in unittest.defaultTestLoader.getTestCaseNames(test):
+                setattr(test, name, mark(getattr(test, name)))
+            return test
 
-    def begin_again(self):
-        """What the tests of a class share is made anew, too: it may be what the stall was in."""
-        watch.reset()
-        for cached in caches:
-            cached.cache_clear()
-        self.tearDownClass()
-        self.doClassCleanups()
-        self.setUpClass()
+        @functools.wraps(test)
+        def repeated(case):
+            # The first failure has to come here: a part of a test does not fail alone.
+            case.subTest = lambda *_, **__: contextlib.nullcontext()
+            for attempt in range(1, ATTEMPTS + 1):
+                try:
+                    return test(case)
+                except unittest.SkipTest:
+                    raise
+                except Exception as failure:
+                    stall_s = watch().stall_s()
+                    if attempt == ATTEMPTS or stall_s < STALL_S:
+                        raise
+                    said = " ".join(f"{type(failure).__name__}: {failure}".split())
+                    print(f"repeated: {case.id()} ({why}): the machine stood still for {1000 * stall_s:.0f} ms: "
+                          f"{said[:200]}", file=sys.stderr)
+                begin_again(case)
+            return None
+        return repeated
+    return mark

@@ -1,5 +1,5 @@
-"""A profile store: takes what is pushed to it, answers as it is told to, and reads bodies by public
-schemas: protoc for OTLP and for Pyroscope's push API, go's pprof for profiles."""
+"""A profile store: takes what is pushed to it, answers as told, and reads bodies by public schemas: protoc for OTLP
+and for Pyroscope's push API, go's pprof for profiles."""
 import collections
 import gzip
 import http.server
@@ -21,10 +21,10 @@ Push = collections.namedtuple("Push", "id path query headers body status time")
 
 
 class Store:
-    """Listens while it lives; `told`: how it answers the next requests, then with 200."""
+    """Listens while it lives. `told`: how it answers the next requests; after them it answers 200."""
 
     def __init__(self, case=None, port=0, tls=None, told=()):
-        self.requests = []  # whole ones, in order of arrival, with the status that they got
+        self.requests = []  # complete ones, in order of arrival, with the status of the answer
         self.told = collections.deque(told)
         self.changed = threading.Condition()
         store = self
@@ -46,7 +46,7 @@ class Store:
             daemon_threads = True
 
             def handle_error(self, request, client_address):
-                pass  # clients are killed here
+                pass  # the tests kill clients
 
         self.server = Server(("127.0.0.1", port), Handler)
         if tls:
@@ -80,18 +80,18 @@ class Store:
         handler.wfile.write(told.body)
 
     def wait(self, count, timeout=30):
-        """Until so many requests have come."""
+        """Waits until so many requests have come."""
         with self.changed:
             if not self.changed.wait_for(lambda: len(self.requests) >= count, timeout):
                 raise AssertionError(f"{len(self.requests)} requests, not {count}")
 
     def kept(self):
-        """What a store has that knows requests by their ids: those that it took, each once."""
+        """What a store keeps that knows requests by their ids: each accepted one once."""
         by_id = {}
         for push in self.requests:
             if push.status == 200:
                 known = by_id.setdefault(push.id, push)
-                assert (known.query, known.body) == (push.query, push.body), "another content of the same id"
+                assert (known.query, known.body) == (push.query, push.body), "different content with the same id"
         return list(by_id.values())
 
 
@@ -103,8 +103,7 @@ def pprof_table(profile):
 
 
 class Content:
-    """What one push says: labels, nanoseconds of CPU and of waiting by (thread, tid), self time by
-    function."""
+    """The content of one push: labels, nanoseconds of CPU and of waiting by (thread, tid), self time by function."""
 
     def __init__(self, push):
         self.labels = {}

@@ -1,12 +1,12 @@
 """Storms at 4 kHz: no hang, no crash, no wrong result.
 
-    storms_test.py [SECONDS]    of each storm: 1.5 in the test suite, 20 for the proof
+    storms_test.py [SECONDS] [TEST...]    seconds of each storm: 1.5 in CI, 20 in `./dev test --long storm`
 """
 import sys
 import unittest
 
-import sampan
 from profiled import LIBRARY, profiled
+from tolerances import unsampled_s
 
 SECONDS = float(sys.argv.pop(1)) if len(sys.argv) > 1 and sys.argv[1][0].isdigit() else 1.5
 KINDS = ["load", "throw", "malloc", "threads", "fork", "spawn", "fibers", "signals", "all"]
@@ -16,12 +16,13 @@ class Storms(unittest.TestCase):
     def check(self, kind, **options):
         run = profiled("storm", kind, SECONDS, LIBRARY, timeout=SECONDS * 8 + 120, **options)
         self.assertEqual((run.status, run.out), (0, f"{kind} right\n"), run.err)
-        # Sampling goes on through it: a third of the samples that are due at the kernel's tick, at least:
-        # signals that come while a thread is in its handlers are one.
-        # perf's clock stands still in the kernel, where a fork's CPU goes: a tenth.
+        # Sampling goes on through the storm: at least a third of the CPU is in samples, a tenth with perf, whose clock
+        # stops in the kernel, where most CPU of a fork goes.
         root = run.report["processes"][0]
         share = 1 / 3 if options.get("env") else 0.1
-        self.assertGreater(root["samples"], share * root["cpu_s"] / sampan.KERNEL_TICK_S)
+        sampled_s = sum(t["sampled_cpu_s"] for t in run.report["threads"] if t["pid"] == root["pid"])
+        self.assertGreater(sampled_s + unsampled_s(2), share * root["cpu_s"])
+        self.assertGreater(root["samples"], 0)
 
 
 for storm in KINDS:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Names in the recording, which is read where the program is no more."""
+"""Names in the recording, which is read after the program's file has gone."""
 import json
 import os
 import pathlib
@@ -25,7 +25,7 @@ class Symbolize(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        # A cache of another test knows nothing here.
+        # Names that other tests have looked up must not matter here.
         self.env = {**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")}
         source = self.folder / "spin.c"
         source.write_text(SOURCE)
@@ -41,17 +41,17 @@ class Symbolize(unittest.TestCase):
         return next((self.folder / "runs").iterdir())
 
     def functions(self, directory):
-        """Their names and lines, when the program and what was kept of it are gone."""
+        """{name: line} of the functions, without the program's file and the cache of names."""
         self.program.rename(self.folder / "elsewhere")
         shutil.rmtree(self.folder / "cache", ignore_errors=True)
         functions = json.loads(self.sampan("report", "--json", directory).stdout)["functions"]
         (self.folder / "elsewhere").rename(self.program)
         return {row["name"]: row["line"] for row in functions}
 
-    def test_a_run_has_names_where_its_program_is_gone(self):
+    def test_a_run_has_names_after_its_program_has_gone(self):
         self.assertEqual(self.functions(self.profiled()).get("spin_here"), 2)
 
-    def test_without_them_and_with_them_later(self):
+    def test_a_run_without_names_gets_them_later(self):
         directory = self.profiled("--no-symbolize")
         self.assertNotIn("spin_here", self.functions(directory))
         first = self.sampan("symbolize", directory)

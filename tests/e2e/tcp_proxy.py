@@ -1,4 +1,4 @@
-"""A proxy for https: CONNECT, and bytes to and fro."""
+"""A proxy for https: CONNECT, then bytes in both directions."""
 import socket
 import socketserver
 import threading
@@ -10,7 +10,7 @@ def pump(source, sink):
             sink.sendall(data)
         sink.shutdown(socket.SHUT_WR)
     except OSError:
-        pass  # one of them has gone
+        pass  # one side has closed
 
 
 class Proxy:

@@ -1,4 +1,4 @@
-"""A terminal that a test looks into: a shell in a tmux of its own."""
+"""A terminal whose screen a test can read: a shell in a tmux of its own."""
 import re
 import shutil
 import subprocess
@@ -8,8 +8,7 @@ import unittest
 
 
 class Terminal:
-    """80 columns and 24 lines with a shell in them. `state` is what programs change of a terminal:
-    its modes, the alternate screen, the cursor."""
+    """80 columns and 24 lines with a shell in them."""
 
     def __init__(self, case, columns=80, lines=24, environment=()):
         if shutil.which("tmux") is None:
@@ -32,7 +31,7 @@ class Terminal:
                        stderr=subprocess.DEVNULL)
 
     def press(self, *keys):
-        """By tmux's names: "Down", "F1", "C-c"; other words are typed."""
+        """Presses keys by tmux's names: "Down", "F1", "C-c"; types other words."""
         self.tmux("send-keys", *keys)
 
     def type(self, text):
@@ -45,7 +44,7 @@ class Terminal:
         return self.tmux("capture-pane", "-p")
 
     def wait_for(self, pattern, seconds=40, absent=False):
-        """Until the picture matches; the picture."""
+        """Waits until the picture matches, or no longer does; returns it."""
         end = time.monotonic() + seconds
         while True:
             picture = self.picture()
@@ -56,7 +55,7 @@ class Terminal:
             time.sleep(0.05)
 
     def state(self):
-        """Of the terminal while the shell waits for a command."""
+        """What programs change of a terminal: modes, alternate screen, cursor. The shell must wait for a command."""
         self.run("stty -a > " + self.folder.name + "/stty")
         with open(f"{self.folder.name}/stty") as file:
             modes = file.read()
@@ -65,13 +64,13 @@ class Terminal:
         return re.sub(r"rows \d+; columns \d+", "", modes), flags
 
     def run(self, command, seconds=40):
-        """A command of the shell that ends by itself; its exit status."""
+        """Runs a shell command that ends by itself; returns its exit status."""
         self.start(command)
         return self.status(seconds)
 
     def start(self, command):
         self.tmux("clear-history")
-        self.commands += 1  # that of the command before may still be shown
+        self.commands += 1  # the status of the command before may still be shown
         self.type(f"clear; {command}; echo status {self.commands}=$?=")
         self.press("Enter")
 

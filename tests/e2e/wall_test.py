@@ -1,5 +1,5 @@
-"""--clock wall: threads of known habits have the CPU, the waits and the time in the queue for a CPU
-that they say they had, under the right names, built with and without frame pointers."""
+"""--clock wall: threads of known habits have the CPU, the waits and the time in the queue for a CPU that they print,
+under the right names, built with and without frame pointers."""
 import os
 import pathlib
 import subprocess
@@ -10,9 +10,10 @@ import unittest
 import profiled
 import sampan
 import stalls
+from tolerances import unsampled_s
 
-POINTS = 0.02  # of a thread's life: what a share may be off
-# Habit: what it waits in, as (call, beginning of the object).
+POINTS = 0.02  # error of a share of a thread's life
+# What each habit waits in: (call, beginning of the object).
 WAITS = {
     "sleeping": ("clock_nanosleep", ""),
     "reading": ("read", "pipe:["),
@@ -21,7 +22,7 @@ WAITS = {
     "locking": ("futex", ""),
     "60-40": ("clock_nanosleep", ""),
 }
-# And its function in the target.
+# The function of each habit in the target.
 FUNCTIONS = {"sleeping": "sleeping", "reading": "reading", "polling": "polling",
              "conditional": "conditional", "locking": "locking", "60-40": "sixty_forty"}
 
@@ -31,16 +32,17 @@ def functions(recording, thread, state):
     return {row["name"]: row for row in report["functions"]}
 
 
-class Wall(stalls.TestCase):
+@stalls.measures_time("compares waits with the threads' own clocks")
+class Wall(unittest.TestCase):
     def check_habits(self, target, options=()):
         run = sampan.run(profiled.command(target, 3), ["--clock", "wall", *options], text=True)
         self.assertEqual(run.returncode, 0, run.stderr)
         self.check_recording(profiled.Outcome(0, run.stdout, run.stderr, run))
 
     def check_attached(self, target, engine):
-        """The same of a program that runs already, of the part of its life that was seen."""
+        """The same of a program that runs already, for the part of its life that sampan saw."""
         with tempfile.TemporaryDirectory(prefix="sampan-e2e-") as directory:
-            with subprocess.Popen(profiled.command(target, 4), stdout=subprocess.PIPE,
+            with subprocess.Popen(profiled.command(target, 3), stdout=subprocess.PIPE,
                                   text=True) as program:
                 tasks = pathlib.Path(f"/proc/{program.pid}/task")
                 while len(list(tasks.iterdir())) < 1 + len(FUNCTIONS):
@@ -59,10 +61,10 @@ class Wall(stalls.TestCase):
                 (thread,) = [row for row in report["threads"] if row["name"] == name]
                 seen = thread["cpu_s"] + thread["runnable_s"] + thread["waiting_s"]
                 with self.subTest(name, engine=engine):
-                    # All but the attaching itself, which may take a while on a busy machine.
-                    self.assertGreater(seen, 2, thread)
+                    # Attaching itself may take a second on a busy machine.
+                    self.assertGreater(seen, 1, thread)
                     if name != "60-40":
-                        self.assertGreaterEqual(thread["waiting_s"], (1 - POINTS) * seen)
+                        self.assertGreaterEqual(thread["waiting_s"] + thread["runnable_s"], (1 - POINTS) * seen)
                     waits = {wait["call"]: wait["waiting_s"] for wait in report["waits"]
                              if wait["tid"] == thread["tid"] and wait["call"] != "runnable"}
                     self.assertEqual(max(waits, key=waits.get), waits_in[0], waits)
@@ -80,15 +82,13 @@ class Wall(stalls.TestCase):
                 for key, truth in truths.items():
                     self.assertLessEqual(abs(thread[key] - truth[name]), POINTS * life[name],
                                          f"{key}: {thread[key]}, truly {truth[name]}")
-                # On a quiet machine a thousandth is missing. Where others want the CPU, a thread that
-                # has it for less than a tick at a time is met late.
-                self.assertGreaterEqual(thread["sampled_cpu_s"] + 2 * sampan.KERNEL_TICK_S,
-                                        0.9 * thread["cpu_s"])
+                # On a quiet machine a thousandth is missing.
+                self.assertGreaterEqual(thread["sampled_cpu_s"] + unsampled_s(), 0.99 * thread["cpu_s"])
                 if name in WAITS:
                     self.check_wait(outcome, name, truths["waiting_s"][name])
 
     def check_wait(self, outcome, name, waited):
-        """Nearly all that it waited is in the wait of its habit, and below its function."""
+        """Nearly all of its waiting is in the wait of its habit, and below its function."""
         call, beginning = WAITS[name]
         rows = [wait for wait in outcome.report["waits"] if wait["thread"] == name
                 and wait["call"] == call and wait["object"].startswith(beginning)]
@@ -119,13 +119,13 @@ class Wall(stalls.TestCase):
         self.check_attached("waits", "ptrace")
 
     def test_idle_threads_are_not_woken(self):
-        """510 idle threads are switched to a CPU not once while they are looked at."""
+        """510 idle threads do not get a CPU once while sampan looks at them."""
         with tempfile.TemporaryDirectory(prefix="sampan-e2e-") as directory:
             command = [sampan.PROGRAM, "run", "--quiet", "--format", "none", "--output", directory,
                        "--clock", "wall", "--rate", "100", "--",
                        *profiled.command("waits", 6, 505)]
             with subprocess.Popen(command, stdout=subprocess.PIPE) as sampler:
-                time.sleep(2)  # all threads are there, and idle
+                time.sleep(2)  # all threads exist, and are idle
                 before, cpu_before = schedstats(sampler.pid), own_cpu(sampler.pid)
                 time.sleep(3)
                 after, cpu_after = schedstats(sampler.pid), own_cpu(sampler.pid)
@@ -133,7 +133,7 @@ class Wall(stalls.TestCase):
             self.assertEqual(sampler.returncode, 0)
             self.assertEqual(len(before), 505)
             self.assertEqual(before, after)
-            # 5 % of a core, and a tick of error at either end.
+            # 5 % of a core, and a tick of error at each end.
             self.assertLessEqual(cpu_after - cpu_before, 0.05 * 3 + 0.02)
             (recording,) = pathlib.Path(directory).glob("*/recording.sampan")
             report = sampan.report(recording)

@@ -10,7 +10,6 @@
 #include <iterator>
 #include <string>
 
-#include "exporters/metric_plots.h"
 #include "support/scratch_directory.h"
 #include "support/text_markers.h"
 #include "support/text_profile.h"
@@ -110,7 +109,7 @@ TEST(Metrics, WithoutAny) {
 TEST(MetricPlots, DrawAsMuchAsCanBeSeen) {
   profile::Metric counter{.name = "many", .is_counter = true};
   for (uint64_t i = 0; i < 100'000; ++i)
-    counter.points.push_back({i * 10'000, i == 54'321 ? 9. : 1.});
+    counter.points.push_back({SessionNs::at(i * 10'000), i == 54'321 ? 9. : 1.});
   const test::ScratchDirectory directory;
   const TimeLine line{0, 1'000'000'000};
   write_plot(counter, line, directory.file("c.svg"));
@@ -131,7 +130,9 @@ TEST(MetricPlots, DrawWhateverTheValuesAre) {
                                                 {1e-320, 0}, {1e300},       {5, 5}};
   for (const std::vector<double>& values : all) {
     profile::Metric metric{.name = "x", .is_counter = true};
-    for (const double value : values) metric.points.push_back({metric.points.size() + 1, value});
+    for (const double value : values) {
+      metric.points.push_back({SessionNs::at(metric.points.size() + 1), value});
+    }
     write_plot(metric, {0, 10}, directory.file("x.svg"));
     const std::string svg = content(directory.file("x.svg"));
     const std::string drawing = svg.substr(svg.find("class=\"counter\" d="));
@@ -143,7 +144,7 @@ TEST(MetricPlots, DrawWhateverTheValuesAre) {
 
 TEST(MetricPlots, HaveFewTicksOfAShortTimeLongAfterTheStart) {
   const test::ScratchDirectory directory;
-  for (const uint64_t from_ns : {uint64_t{1'000'000'000'000'000}, UINT64_MAX - 1}) {
+  for (const SessionNs from_ns : {SessionNs(1'000'000'000'000'000), SessionNs(UINT64_MAX - 1)}) {
     write_plot({.name = "x", .points = {{from_ns, 0}}}, {from_ns, from_ns + 1},
                directory.file("x.svg"));
     EXPECT_LT(content(directory.file("x.svg")).size(), 5'000u);

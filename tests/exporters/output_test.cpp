@@ -16,7 +16,6 @@
 
 #include "base/error.h"
 #include "exporters/exporter.h"
-#include "exporters/gzip_writer.h"
 #include "exporters/output_file.h"
 #include "exporters/thread_names.h"
 #include "support/scratch_directory.h"
@@ -254,6 +253,30 @@ TEST(WriteAll, BundlesHaveSectionsToo) {
       write_bundle(select(profile), formats, directory.file("x.tar.gz"), {.max_sections = 2});
   ASSERT_EQ(written.size(), 2u);
   EXPECT_EQ(written[1].path, "profile/sections/infer_1/profile_overall.folded");
+}
+
+// A name in CJK, percent-encoded, and one of letters: ustar has 100 bytes for a member's path.
+TEST(WriteAll, BundlesTakeLongSectionNames) {
+  profile::Profile profile = test::profile_of("f 1\n");
+  std::string cjk;
+  for (int i = 0; i < 12; ++i) cjk += "推";
+  const std::string letters(62, 'x');
+  test::add_markers(&profile,
+                    fmt::format("section all 1 9 {}\nsection all 1 9 {}\n", cjk, letters));
+  const ScratchDirectory directory;
+  const std::vector<const Format*> formats = {&format("folded")};
+  const std::string bundle = directory.file("x.tar.gz");
+  const std::vector<Written> written =
+      write_bundle(select(profile), formats, bundle, {.max_sections = 4});
+  ASSERT_EQ(written.size(), 3u);
+  ASSERT_GT(written[1].path.size(), 100u);
+  std::string members, expected;
+  for (const Written& file : written) expected += file.path + "\n";
+  FILE* const tar = ::popen(("tar tzf " + bundle).c_str(), "r");
+  ASSERT_NE(tar, nullptr);
+  for (int c; (c = std::fgetc(tar)) != EOF;) members += static_cast<char>(c);
+  EXPECT_EQ(::pclose(tar), 0);
+  EXPECT_EQ(members, expected);
 }
 
 TEST(OutputFile, IsGoneWhenInterrupted) {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "exporters/formats.h"
-#include "exporters/page_columns.h"
 #include "exporters/page_data.h"
+#include "exporters/page_parts.h"
 #include "support/scratch_directory.h"
 #include "support/text_profile.h"
 

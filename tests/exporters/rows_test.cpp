@@ -5,8 +5,8 @@
 #include <iterator>
 #include <string>
 
+#include "base/text/csv_row.h"
 #include "exporters/formats.h"
-#include "reports/csv_row.h"
 #include "reports/report.h"
 #include "support/scratch_directory.h"
 #include "support/text_profile.h"
@@ -22,8 +22,6 @@ std::string written(Write write, const profile::View& view, uint64_t max_size = 
   std::ifstream file(directory.file("x"));
   return {std::istreambuf_iterator<char>(file), {}};
 }
-
-using reports::csv_text;
 
 TEST(PerfScript, HasThreadAndPeriodAndFrames) {
   const profile::Profile profile = test::profile_of(

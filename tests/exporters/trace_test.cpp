@@ -59,7 +59,9 @@ TEST(Trace, MergesSamplesThatShareFrames) {
 
 TEST(Trace, EndsSlicesWhereTheThreadDidNotRun) {
   Profile profile = test::profile_of("main;a 4\n");
-  const auto at = [&](size_t i, uint64_t ms) { profile.samples[i].time_ns = ms * 1'000'000; };
+  const auto at = [&](size_t i, uint64_t ms) {
+    profile.samples[i].time_ns = SessionNs::at(ms * 1'000'000);
+  };
   at(0, 4);
   at(1, 13);  // waited 5 ms for its CPU: less than one and a half ticks
   at(2, 100);

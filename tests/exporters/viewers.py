@@ -84,6 +84,10 @@ def otlp(path):
     return table
 
 
+# Threads are functions in callgrind, "<worker>". Python has names of that kind, too.
+THREAD = re.compile("<(?!module|lambda|listcomp|setcomp|dictcomp|genexpr).*>")
+
+
 def python_pstats(path):
     """Python's pstats, and its browser. Threads by label."""
     table = Table()
@@ -143,7 +147,7 @@ def callgrind_annotate(path):
     for text, column in ((own, table.self), (total, table.total)):
         for cost, name in row.findall(text):
             column[name] += int(cost.replace(",", "")) / 1e9
-    for name in [name for name in table.total if re.fullmatch("<.*>", name)]:
+    for name in [name for name in table.total if THREAD.fullmatch(name)]:
         table.threads[name[1:-1]] = table.total.pop(name)
     return table
 
@@ -191,7 +195,7 @@ def kcachegrind(path):
     for total, own, _, name, _ in shown["rows"]:
         if not own:
             continue  # "(23 functions skipped)"
-        if re.fullmatch("<.*>", name):
+        if THREAD.fullmatch(name):
             table.threads[name[1:-1]] += cost(total)
         else:
             table.self[name] += cost(own)

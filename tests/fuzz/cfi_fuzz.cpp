@@ -1,5 +1,5 @@
-// Damaged .eh_frame and .eh_frame_hdr: whatever the bytes are, a walk ends, and reads nothing
-// outside of them (AddressSanitizer sees to that: the bytes are on the heap).
+// Damaged .eh_frame and .eh_frame_hdr: whatever the bytes are, a walk ends and reads nothing outside
+// of them (the bytes are on the heap, so AddressSanitizer checks that).
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -14,7 +14,7 @@ constexpr uint64_t kImage = 0x5000;
 constexpr uint64_t kCode = 0x1000;
 constexpr uint64_t kStack = 0x100000;
 
-// Every word can be read and is an address in the code, in the image or on the stack.
+// Each word is readable and is an address in the code, in the image or on the stack.
 struct FuzzMemory {
   bool read(uint64_t avma, uint64_t& value) {
     switch (avma / 8 % 3) {
@@ -40,7 +40,7 @@ struct FuzzModules {
 
 }  // namespace
 
-// The first four bytes: where in the rest .eh_frame_hdr is, and the pc.
+// The first four bytes: the offset of .eh_frame_hdr in the rest, and the pc.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 4) return 0;
   uint16_t hdr;
@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   uint64_t frames[32];
   StackWalk<FuzzMemory, FuzzModules> walk(memory, modules, cache, true);
   walk.run(registers, frames);
-  // The search for an FDE may not lead to what the bytes hold: try them as an FDE, too.
+  // The search may not reach these bytes: read them as an FDE, too.
   CfiRow row;
   find_row(modules.module.image, kImage + hdr, registers.value[kRip], cache.cies,
            cache.rows.generation() + 1, row);

@@ -1,5 +1,5 @@
-// Any bytes for what runtimes say of the code that they make: a dump (the first byte is even) or a
-// map. Whatever comes out must fit where samples were, and name them.
+// Any bytes as the dump (if the first byte is even) or the map of code that a runtime makes. The names
+// that are read must cover the sampled addresses.
 #include <unistd.h>
 
 #include <cstdint>
@@ -14,7 +14,7 @@ using namespace sampan;
 
 namespace {
 
-constexpr int32_t kPid = 5'000'000;  // of no process
+constexpr int32_t kPid = 5'000'000;  // no process has it
 
 profile::Profile sampled() {
   profile::Profile profile;
@@ -28,7 +28,7 @@ profile::Profile sampled() {
     profile.locations.push_back({.module = profile::kNone, .address = 0x1000 + 16 * i});
     profile.stacks.push_back({i == 0 ? profile::kNone : i - 1, i});
     for (uint64_t time = 0; time < 4; ++time) {
-      profile.samples.push_back({time * 1000, 1, 0, i, profile::kNone, true});
+      profile.samples.push_back({SessionNs::at(time * 1000), 1, 0, i, profile::kNone, true});
     }
   }
   return profile;

@@ -1,6 +1,5 @@
-// What the target can write into the lanes of markers, their names and its open spans, against what
-// reads it. The input is a list of commands; everything is drained into a recording, which then is
-// read back: whatever was written must be a whole recording.
+// Whatever a target can write into the lanes of markers, their names and its open spans. The input is
+// a list of commands. Everything is drained into a recording, which must be readable without damage.
 //
 //   input  { u8 kind, ... }...: see Command
 #include <unistd.h>
@@ -15,9 +14,9 @@
 #include "base/byte_cursor.h"
 #include "recording/reader.h"
 #include "recording/writer.h"
-#include "sampler/target_process.h"
+#include "sampler/rings/shim_process.h"
 #include "wire/control_block.h"
-#include "wire/lane_writer.h"
+#include "wire/marker_lane.h"
 #include "wire/record.h"
 
 namespace {
@@ -30,7 +29,7 @@ constexpr uint32_t kNames = 4;
 
 enum Command : uint8_t {
   kRecord,     // u8 lane, u8 type, u8 flags, u8 tid, u8 name, u8 size, text, u64 value[3]
-  kCell,       // u8 lane, u8 which, 64 bytes: the cell, as it is
+  kCell,       // u8 lane, u8 which, 64 bytes: the content of the cell
   kPublished,  // the same, with the right sequence
   kHead,       // u8 lane, u16 distance, or with bit 15 u64 position
   kName,       // u8 index, u32 offset, u32 size, u8 count
@@ -63,7 +62,7 @@ void write_cell(ByteCursor& input, void* base, bool published) {
   cell.sequence = published ? position + 1 : input.u64();
 }
 
-void perform(ByteCursor& input, void* base, sampler::TargetProcess& process) {
+void perform(ByteCursor& input, void* base, sampler::ShimProcess& process) {
   switch (input.u8() % kCommandCount) {
     case kRecord: write_record(input, base); break;
     case kCell: write_cell(input, base, false); break;
@@ -113,12 +112,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     recording::Writer writer(path, {});
     sampler::SharedMemory memory;
     void* base = memory.base();
-    sampler::TargetProcess::Origin origin{1, 0, "fuzz", 0, 0, 0};
+    sampler::ShimProcess::Origin origin{1, 0, "fuzz", {0}, 0, 0};
     origin.switches.sections_only = size % 2 == 1;
-    sampler::TargetProcess process(writer, origin, std::move(memory));
+    sampler::ShimProcess process(writer, origin, std::move(memory));
     start_thread(base);
     while (!input.at_end()) perform(input, base, process);
-    process.finish({UINT64_MAX, {}, {}, false});
+    process.finish({UINT64_MAX});
     writer.finish({});
   }
   if (!recording::read(path).damage.empty()) abort();

@@ -1,18 +1,16 @@
-// Damaged ELF files and memory maps: reading what of them matters ends, and so does a walk by the
-// unwind information that was found.
+// Damaged ELF files and memory maps: reading them ends, and so does a walk with the unwind information
+// that they have.
 #include <cstdint>
 #include <cstring>
 #include <string_view>
 #include <vector>
 
-#include "attach/elf_layout.h"
-#include "attach/memory_map.h"
-#include "attach/unwind_image.h"
+#include "sampler/process/memory_map.h"
+#include "sampler/process/module_image.h"
 #include "unwind/cfi.h"
-#include "unwind/eh_frame_hdr.h"
 
 using namespace sampan;
-using namespace sampan::attach;
+using namespace sampan::sampler;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   parse_map_line({reinterpret_cast<const char*>(data), size});

@@ -1,5 +1,5 @@
-// Any bytes for a file of the cache of names, with the right key and checksum. What is taken for
-// one refers to nothing that is not there.
+// Any bytes as a file of the cache of names, with the right key and checksum. A table that is accepted
+// refers only to entries that exist.
 #include <libdeflate.h>
 
 #include <cstdint>

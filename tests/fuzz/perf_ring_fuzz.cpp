@@ -1,14 +1,13 @@
-// What stands in a ring of perf events, against its reader and all decoders: the input becomes the
-// ring's content and positions, in three rounds.
+// Any content of a ring of perf events, for its reader and all decoders: the input becomes the ring's
+// content and positions, in three rounds.
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
-#include "attach/perf_records.h"
-#include "attach/perf_ring.h"
 #include "base/byte_cursor.h"
+#include "sampler/perf/perf_ring.h"
 
 namespace {
 
@@ -16,19 +15,19 @@ using namespace sampan;
 
 constexpr size_t kDataSize = 4096;
 
-uint64_t sum;  // what was decoded is looked at
+uint64_t sum;  // so that all decoded values are read
 
-void decode_all(attach::PerfBytes record) {
-  if (const auto identity = attach::identify(record)) sum += identity->time_ns;
+void decode_all(sampler::PerfBytes record) {
+  if (const auto identity = sampler::identify(record)) sum += identity->time_ns;
   for (const bool with_value : {false, true}) {
-    const auto sample = attach::decode_perf_sample(record, with_value);
+    const auto sample = sampler::decode_perf_sample(record, with_value);
     if (!sample) continue;
     sum += sample->value + sample->registers.value[unwind::kRip];
     for (const std::byte byte : sample->stack) sum += static_cast<uint64_t>(byte);
   }
-  if (const auto task = attach::decode_perf_task(record)) sum += static_cast<uint64_t>(task->tid);
-  if (const auto comm = attach::decode_perf_comm(record)) sum += comm->name.size();
-  sum += attach::decode_perf_lost(record).value_or(0);
+  if (const auto task = sampler::decode_perf_task(record)) sum += static_cast<uint64_t>(task->tid);
+  if (const auto comm = sampler::decode_perf_comm(record)) sum += comm->name.size();
+  sum += sampler::decode_perf_lost(record).value_or(0);
 }
 
 }  // namespace
@@ -37,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   ByteCursor input(std::span(bytes, size));
   perf_event_mmap_page control{};
   std::vector<uint8_t> data(kDataSize);
-  attach::PerfRing ring(&control, data);
+  sampler::PerfRing ring(&control, data);
   for (int round = 0; round < 3; ++round) {
     const uint16_t choice = input.u16();
     const auto written = input.take(std::min<size_t>(choice & 0x1fff, input.remaining()));
@@ -47,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     control.data_head = (choice & 0x8000) != 0 ? input.u64() : control.data_head + written.size();
     const uint64_t limit = ring.head();
     while (true) {
-      const attach::PerfRing::Record record = ring.peek(limit);
+      const sampler::PerfBytes record = ring.peek(limit);
       if (record.empty()) break;
       decode_all(record);
       ring.pop();

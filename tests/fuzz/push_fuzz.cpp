@@ -1,22 +1,20 @@
-// Any bytes for what push reads that it has not written just now: pieces and labels of the spool,
-// answers of a store, variables. The first byte says which. What is taken for right must be what is
-// written again.
+// Any bytes for everything that push reads from elsewhere: pieces and labels of the spool, answers of
+// a store, variables. The first byte says which. Whatever is accepted must be written back the same.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
-#include "push/delivery.h"
-#include "push/labels.h"
-#include "push/piece.h"
-#include "push/store_labels.h"
+#include "remote/push/labels.h"
+#include "remote/push/piece.h"
+#include "remote/push/store.h"
 
 using namespace sampan;
 
 namespace {
 
-// As it is, and as the content of a piece with a right checksum.
+// The bytes themselves, and as the content of a piece with a valid checksum.
 void read_piece(const std::string& text) {
   try {
     const push::Piece piece = push::parse_piece(text, "piece");
@@ -61,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 2: push::container_id(text, text); break;
     default:
       for (const long status : {200L, 400L, 503L}) {
-        const push::Delivery said = push::judged(push::Format::kOtlp, status, text, 0);
+        const push::Delivery said = push::delivery_of(push::Format::kOtlp, status, text, 0);
         if (said.why.find_first_of("\n\r\x1b") != std::string::npos) abort();
       }
   }

@@ -1,6 +1,6 @@
-// Feeds the reader files that are wrong in every way: the input is a list of parts, each junk or a
-// block with a right checksum and wrong content. Whatever comes out must keep the promises of
-// reader.h, and must load as a profile.
+// Damaged recordings: the input is a list of parts, each of them junk or a block with a valid checksum
+// and wrong content. Whatever the reader returns must keep the promises of reader.h and load as a
+// profile.
 //
 //   input  { u8 kind, u16 size, size bytes }...
 #include <algorithm>
@@ -15,13 +15,10 @@
 #include "base/error.h"
 #include "profile/call_tree.h"
 #include "profile/flat.h"
+#include "profile/load.h"
 #include "recording/block.h"
-#include "recording/join.h"
-#include "recording/marker_rows.h"
-#include "recording/names_codec.h"
-#include "recording/rows.h"
-#include "recording/segment_codec.h"
-#include "recording/session_codec.h"
+#include "recording/codec.h"
+#include "recording/segments.h"
 
 namespace {
 
@@ -64,7 +61,7 @@ std::vector<uint8_t> real_rows() {
   return {out.bytes().begin(), out.bytes().end()};
 }
 
-// With one row more than there may be of processes and threads: rows of lost blocks.
+// With a row too many of processes and threads: rows of lost blocks.
 std::vector<uint8_t> real_markers() {
   recording::Markers markers;
   markers.texts = {"", "parse", "value"};
@@ -237,7 +234,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const auto& row : profile::flat_table(view)) selves += row.self;
     require(selves == profile::total_weight(view));
   } catch (const Error&) {
-    // Not a recording: said in a sentence.
+    // Not a recording: the reader says so in a sentence.
   }
   return 0;
 }

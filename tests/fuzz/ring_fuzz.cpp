@@ -1,6 +1,6 @@
-// What the target can write into the shared memory, against what reads it: the input is copied over
-// the positions and the buffers of the process ring and of two thread rings, then everything is
-// drained into a recording, twice, with other garbage in between.
+// Whatever a target can write into the shared memory: the input is copied over the positions and the
+// buffers of the process ring and of two thread rings, then everything is drained into a recording,
+// three times.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 #include "base/byte_cursor.h"
 #include "recording/writer.h"
-#include "sampler/target_process.h"
+#include "sampler/rings/shim_process.h"
 #include "wire/control_block.h"
 
 namespace {
@@ -21,8 +21,8 @@ using namespace sampan;
 constexpr uint32_t kSlots = 2;
 constexpr size_t kLongestInput = 16384;
 
-// Bytes of the input for one ring: 2 of length, then the content; the head comes out as what was
-// written, or, by a bit, as what the input says.
+// Bytes of the input for one ring: 2 of length, then the content. The head becomes what was written,
+// or, depending on a bit, what the input says.
 void fill(ByteCursor& input, wire::RingPositions& positions, std::span<uint8_t> buffer) {
   const uint16_t control = input.u16();
   const size_t size = std::min<size_t>({control & 0x1fffu, input.remaining(), buffer.size()});
@@ -55,12 +55,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     recording::Writer writer(path, {});
     sampler::SharedMemory memory;
     void* base = memory.base();
-    sampler::TargetProcess process(writer, {1, 0, "fuzz", 0, 0, 0, 1}, std::move(memory));
+    sampler::ShimProcess process(writer, {1, 0, "fuzz", {0}, 0, 0, {true, false}},
+                                 std::move(memory));
     for (int round = 0; round < 3; ++round) {
       fill_all(input, base);
       process.drain();
     }
-    process.finish({UINT64_MAX, {}, {}, false});
+    process.finish({UINT64_MAX});
     writer.finish({});
   }
   unlink(path.c_str());

@@ -1,6 +1,5 @@
-// Feeds what is derived of markers whatever a recording's rows may say: parents that are
-// their own children, times beyond all time, ids that come twice. Sums must agree, and all texts be
-// whole.
+// Whatever a recording's rows of markers may say, for the tables derived from them: parents that are
+// their own children, huge times, duplicate ids. Sums must agree, and every page must be complete.
 //
 //   input  { u8 kind, u8 thread, u8 name, u8 id, u8 parent, u8 begin, u8 duration }...
 #include <algorithm>
@@ -25,7 +24,7 @@ void require(bool truth) {
   if (!truth) std::abort();
 }
 
-// Mostly small, so that rows meet; some as large as there are.
+// Mostly small, so that rows overlap; some as large as possible.
 uint64_t wide(uint8_t byte) {
   return byte < 250 ? byte : UINT64_MAX >> (byte - 250) * 8;
 }
@@ -48,7 +47,8 @@ profile::Profile profile_of(ByteCursor in) {
     const uint8_t kind = in.u8();
     const uint32_t thread = in.u8() % 3, name = in.u8() % 4;
     const uint64_t id = wide(in.u8()), parent = wide(in.u8());
-    const uint64_t begin_ns = wide(in.u8()), duration_ns = wide(in.u8());
+    const auto begin_ns = SessionNs::at(wide(in.u8()));
+    const uint64_t duration_ns = wide(in.u8());
     if (kind % 4 == 0) {
       const bool waits = kind % 8 == 0;
       profile.samples.push_back(

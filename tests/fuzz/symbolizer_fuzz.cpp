@@ -1,4 +1,4 @@
-// Any bytes for an ELF file with DWARF: names may be missing, but nothing crashes, hangs or leaks.
+// Any bytes as an ELF file with DWARF: names may be missing, but nothing crashes, hangs or leaks.
 //
 // Start from small real files, for instance: echo 'int f(int x) { return x * 2; }' | gcc -x c -O2
 // -g -shared -o CORPUS/f.so -

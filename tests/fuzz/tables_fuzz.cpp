@@ -1,5 +1,5 @@
-// Any bytes for the tables that stripped files still have: Go's .gopclntab (the first byte is
-// even), or the compressed .gnu_debugdata. They are put into an ELF file that is right.
+// Any bytes as the tables that stripped files still have: Go's .gopclntab (if the first byte is even),
+// or the compressed .gnu_debugdata, in a valid ELF file.
 #include <elf.h>
 
 #include <cstdint>
@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "symbolizer/elf_symbols.h"
-#include "symbolizer/go_lines.h"
-#include "symbolizer/mini_debug_info.h"
+#include "symbolizer/elf_functions.h"
+#include "symbolizer/go_table.h"
 
 using namespace sampan;
 
@@ -20,7 +19,7 @@ namespace {
 constexpr char kNames[] = "\0.shstrtab\0.gopclntab\0.gnu_debugdata\0.noptrdata";
 constexpr uint64_t kTable = 0x10000;  // SVMA of the section's bytes
 
-// One section of that name with these bytes, and a segment around it.
+// A file with one section of that name and these bytes, and a segment around it.
 std::vector<char> elf_with(uint32_t name, const uint8_t* data, size_t size) {
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);

@@ -15,7 +15,7 @@
 #include <memory>
 
 #include "base/byte_cursor.h"
-#include "wire/lane_reader.h"
+#include "wire/marker_lane.h"
 #include "wire/session.h"
 
 namespace sampan::preload::test {
@@ -61,7 +61,7 @@ class Joined {
       const uint64_t end = lane.reader.head();
       drain_lane(lane.reader, end);
       if (!lane.reader.blocked(end)) lane.blocked = 0;
-      if (++lane.blocked > kPatience) lane.reader.step_over_hole(end, false);
+      if (++lane.blocked > kHoleRounds) lane.reader.step_over_hole(end, false);
     }
   }
 
@@ -88,7 +88,6 @@ class Joined {
     records.interned_names = wire::marker_names(base_)->count.load();
     const wire::ControlBlock* control = wire::control_block(base_);
     for (unsigned i = 0; i < wire::kLossCount; ++i) records.losses[i] = control->losses[i].load();
-    records.perf_clock = control->perf_clock.load() != 0;
     records.corrupt = process_.corrupt();
     for (const Ring& ring : rings_) records.corrupt += ring.reader.corrupt();
     return records;
@@ -103,8 +102,8 @@ class Joined {
     std::vector<uint64_t> previous;
   };
 
-  // Rounds that a record may take to be completed.
-  static constexpr unsigned kPatience = 4;
+  // Rounds that a record may take until it is published.
+  static constexpr unsigned kHoleRounds = 4;
   struct Lane {
     wire::LaneReader reader;
     unsigned blocked = 0;
@@ -264,7 +263,7 @@ std::unique_ptr<Joined> accept_one(int listener, const RunOptions& options) {
   if (ftruncate(memfd, wire::kSharedSize) != 0) abort();
   auto joined = std::make_unique<Joined>(memfd, peer, hello);
   joined->set_rate(options.rate_hz);
-  wire::Welcome welcome{wire::kWireVersion, 1, options.follow ? 1u : 0u, 0};
+  wire::Welcome welcome{wire::kWireVersion, 1, options.follow ? 1u : 0u, 0, 0};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   iovec data{&welcome, sizeof welcome};
   msghdr message{};

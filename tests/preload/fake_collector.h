@@ -1,5 +1,5 @@
-// The collector's side of a session, for one process at a time, inside the test: runs a program
-// with the shim and hands back the records as they are in the rings.
+// The collector's side of a session inside the test: runs a program with the shim and returns the
+// records as they are in the rings.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +12,6 @@
 #include "wire/control_block.h"
 #include "wire/loss.h"
 #include "wire/record.h"
-#include "wire/stop_reason.h"
 
 namespace sampan::preload::test {
 
@@ -59,7 +58,6 @@ struct ProcessRecords {
   pid_t pid = 0;
   int32_t parent_pid = 0;
   bool forked = false;
-  bool perf_clock = false;
   std::vector<ThreadRecords> threads;
   std::vector<ModuleRecord> modules;  // ever loaded
   unsigned unloads = 0;
@@ -91,11 +89,11 @@ struct RunResult {
 
 struct RunOptions {
   uint32_t rate_hz = 250;
-  // Asked for as soon as a sample says that its thread has used so much CPU; 0: never.
+  // Requested once a sample says that its thread has used later_ns of CPU; 0: never.
   uint32_t later_rate_hz = 0;
   uint64_t later_ns = 0;
   bool follow = true;
-  bool shim = true;                      // false: run bare, to compare with
+  bool shim = true;                      // false: run without it, for comparison
   std::vector<std::string> environment;  // more of it
 };
 

@@ -1,6 +1,6 @@
-// How much stack a sample needs: an alternate stack filled with a pattern, a deep stack to walk,
-// and a look at how far the pattern was overwritten; beyond what the same signal needs with an
-// empty handler. After abseil's stack_consumption.
+// How much stack a sample needs. An alternate stack is filled with a pattern, a deep stack is walked,
+// and the test sees how much of the pattern was overwritten, less what an empty handler overwrites.
+// After abseil's stack_consumption.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -9,9 +9,8 @@
 #include <cstring>
 #include <vector>
 
-#include "preload/sample_record.h"
-#include "preload/threads.h"
-#include "unwind/signal_registers.h"
+#include "preload/samples/sample.h"
+#include "unwind/registers.h"
 #include "unwind/walker.h"
 
 namespace sampan::preload {
@@ -22,7 +21,7 @@ constexpr char kPattern = 0x5a;
 
 struct Bench {
   unwind::Walker walker;
-  ThreadState thread{};
+  SampleState state{};
   wire::RingPositions positions{};
   std::vector<uint8_t> buffer = std::vector<uint8_t>(1 << 15);
   std::vector<uint64_t> frames = std::vector<uint64_t>(2048);
@@ -30,10 +29,10 @@ struct Bench {
   uint32_t depth = 0;
 
   Bench() {
-    thread.ring = {&positions, buffer};
-    thread.frames = frames;
-    thread.previous = previous;
-    thread.stack = {0, 0, true};
+    state.ring = {&positions, buffer};
+    state.frames = frames;
+    state.previous = previous;
+    state.stack = {0, 0, true};
   }
 };
 Bench* bench;
@@ -44,9 +43,9 @@ void sampling_handler(int, siginfo_t*, void* context) {
   const unwind::Registers registers =
       unwind::registers_of(*static_cast<const ucontext_t*>(context));
   const unwind::WalkResult walked =
-      bench->walker.walk(registers, bench->thread.stack, bench->thread.frames);
+      bench->walker.walk(registers, bench->state.stack, bench->state.frames);
   bench->depth = walked.depth;
-  record_sample(bench->thread, {1, 1, walked.depth, 1, walked.stop, 0});
+  record_sample(bench->state, {1, 1, walked.depth, 1, walked.stop, 0});
 }
 
 __attribute__((noinline)) int raise_at_depth(int depth) {

@@ -1,8 +1,8 @@
 // A library that is built with markers, for tests/targets/markers.cpp to open.
 #include <sampan/markers.h>
 
-// Notes that are not as they should be: pointers that are nowhere, in code, or not aligned, a
-// version that does not exist yet, a size that is none.
+// Invalid notes: pointers that are outside the module, in code, or not aligned; a future version; a
+// wrong size.
 asm(R"(
   .pushsection .note.sampan_odd, "a", @note
   .balign 4

@@ -1,4 +1,4 @@
-// What the shim writes into the lanes for what a program says, or says wrong.
+// What the shim writes into the lanes for correct and wrong uses of markers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -215,7 +215,7 @@ TEST(Markers, AForkedChildBeginsWithNothingOpen) {
   }
 }
 
-TEST(Markers, AVforkChildSpeaksForItsParent) {
+TEST(Markers, AVforkChildsMarkersAreItsParents) {
   const ProcessRecords process = run_one({"vfork"});
   const auto spans = of_type(process, MarkerType::kSpan);
   ASSERT_EQ(names_of(spans), (Names{"in the child", "around the vfork"}));
@@ -279,7 +279,7 @@ TEST(Markers, JumpsOutOfHandlersLeaveHolesAtMost) {
   EXPECT_EQ(of_type(process, MarkerType::kEvent).back().name, "still there");
 }
 
-TEST(Markers, AThreadThatSharesItsStorageIsToldApart) {
+TEST(Markers, AThreadThatSharesItsStorageIsDistinguished) {
   const RunResult result = run({"raw_clone"});
   ASSERT_EQ(result.processes.size(), 1u);
   const auto spans = of_type(result.processes[0], MarkerType::kSpan);
@@ -295,8 +295,8 @@ TEST(Markers, NoSystemCallUnderAFilter) {
   EXPECT_EQ(of_type(process, MarkerType::kSectionStop).size(), 1u);
 }
 
-// Strict mode forbids even to read the clock.
-TEST(Markers, NothingIsSaidInStrictMode) {
+// Strict mode forbids even reading the clock.
+TEST(Markers, NothingIsRecordedInStrictMode) {
   const ProcessRecords process = run_one({"strict"});
   EXPECT_TRUE(process.markers.empty());
   EXPECT_EQ(process.open_spans.size(), 1u);
@@ -325,7 +325,7 @@ TEST(Markers, CanBeSwitchedOff) {
   EXPECT_EQ(bare.output, "77 0 0 0\n");
 }
 
-TEST(Markers, AsFastAsTheyComeNoneIsWrong) {
+TEST(Markers, NoneIsWrongAtFullSpeed) {
   const ProcessRecords process = run_one({"many_spans"});
   const auto spans = of_type(process, MarkerType::kSpan);
   EXPECT_EQ(spans.size() + process.markers_dropped, 2'000'000u);

@@ -11,7 +11,7 @@
 namespace sampan::preload::test {
 namespace {
 
-RunResult run(const std::string& target, const std::string& argument, RunOptions options) {
+RunResult run(const std::string& target, const std::string& argument, const RunOptions& options) {
   std::vector<std::string> command{SAMPAN_TARGETS "/target_" + target};
   if (!argument.empty()) command.push_back(argument);
   return run_with_shim(command, options);
@@ -77,7 +77,7 @@ TEST_P(Sigprof, IsTheProgramsOwnAndTheProgramIsSampled) {
     EXPECT_EQ(sampled.status, plain.status);
     EXPECT_EQ(facts(sampled.output), facts(plain.output));
     EXPECT_FALSE(facts(plain.output).empty() && GetParam() != "dies");
-    const double used = GetParam() == "dies" ? 0.8 : number_after(sampled.output, "cpu");
+    const double used = GetParam() == "dies" ? 0.5 : number_after(sampled.output, "cpu");
     EXPECT_GT(static_cast<double>(sampled_cpu_ns(sampled)) * 1e-9, 0.8 * used);
   }
 }
@@ -92,8 +92,8 @@ INSTANTIATE_TEST_SUITE_P(Uses, Sigprof,
                          });
 
 TEST(Itimer, CountsWhatItCountsWithoutTheShim) {
-  // 0.8 s of CPU, a signal for each 10 ms: 60 to 87 seen, bare or not, as the kernel counts in
-  // ticks and the machine is busy. One of ours that came through would make 200 more.
+  // 0.5 s of CPU, a signal for each 10 ms: at most 55, bare or not, as the kernel counts in ticks
+  // and the machine is busy. Signals of ours that came through would make 125 more.
   const double plain = number_after(run("sigprof", "itimer", bare()).output, "itimer");
   for (const uint32_t rate : {250u, 1000u}) {
     const double sampled = number_after(run("sigprof", "itimer", at(rate)).output, "itimer");

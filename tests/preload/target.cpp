@@ -1,9 +1,10 @@
-// The program that the tests of the shim run: each of its words is one thing that programs do.
+// The program that the tests of the shim run. Each word is something that programs do.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -11,11 +12,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -26,7 +29,7 @@ namespace {
 char* self;
 std::vector<char*> words;  // after the first
 
-// Uses that much CPU of the calling thread.
+// Uses that much CPU in the calling thread.
 __attribute__((noinline)) void burn(unsigned milliseconds) {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -80,7 +83,7 @@ int raw_thread(void* milliseconds) {
   return 0;
 }
 
-// A thread that no pthread function knows, made by `make`, while the main thread burns too.
+// Makes a thread that no pthread function knows, by `make`, while the main thread burns too.
 void clone_by(decltype(clone)* make, unsigned milliseconds) {
   static char stack[1 << 16] __attribute__((aligned(16)));
   static int tid;
@@ -122,6 +125,43 @@ void exec_with_empty_environment() {
   char* environment[] = {nullptr};
   execve("/nonexistent", arguments, environment);
   execve(self, arguments, environment);
+}
+
+// Executes words[0] so that it prints its environment, in the way that the word says.
+void execute_file(const char* how) {
+  const std::string path = words[0];
+  const std::string folder = path.substr(0, path.rfind('/')), name = path.substr(folder.size() + 1);
+  char* arguments[] = {words[0], const_cast<char*>("environment"), nullptr};
+  const bool by_path = strcmp(how, "fexecve_by_path") == 0;
+  const int file = open(words[0], (by_path ? O_PATH : O_RDONLY) | O_CLOEXEC);
+  const int directory = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (chdir("/") != 0) return;
+  if (strcmp(how, "execve") == 0) execve(words[0], arguments, environ);
+  if (strncmp(how, "fexecve", 7) == 0) fexecve(file, arguments, environ);
+  if (strcmp(how, "execveat") == 0) execveat(directory, name.c_str(), arguments, environ, 0);
+  if (strcmp(how, "execveat_file") == 0) execveat(file, "", arguments, environ, AT_EMPTY_PATH);
+  perror(how);
+}
+
+// Leaves a handler on a small alternate stack by a jump when no descriptor can be had any more.
+void jump_without_descriptors() {
+  static char stack[16 << 10];
+  static sigjmp_buf target;
+  burn(100);
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = 16;
+  setrlimit(RLIMIT_NOFILE, &files);
+  stack_t alternate{};
+  alternate.ss_sp = stack;
+  alternate.ss_size = sizeof stack;
+  sigaltstack(&alternate, nullptr);
+  struct sigaction action {};
+  action.sa_flags = SA_ONSTACK;
+  action.sa_handler = [](int) { siglongjmp(target, 1); };
+  sigaction(SIGUSR1, &action, nullptr);
+  if (sigsetjmp(target, 1) == 0) raise(SIGUSR1);
+  burn(300);
 }
 
 void vfork_exec() {
@@ -195,6 +235,12 @@ int main(int count, char** arguments) {
       {"fork", fork_and_wait},
       {"raw_fork", raw_fork},
       {"exec", exec_with_empty_environment},
+      {"execve", [] { execute_file("execve"); }},
+      {"fexecve", [] { execute_file("fexecve"); }},
+      {"fexecve_by_path", [] { execute_file("fexecve_by_path"); }},
+      {"execveat", [] { execute_file("execveat"); }},
+      {"execveat_file", [] { execute_file("execveat_file"); }},
+      {"jump_without_descriptors", jump_without_descriptors},
       {"vfork", vfork_exec},
       {"spawn", spawn},
       {"descriptors", descriptors},

@@ -1,7 +1,8 @@
-#include "profile/compare.h"
+#include "profile/diff.h"
 
 #include <gtest/gtest.h>
 
+#include "profile/load.h"
 #include "profile/weights.h"
 #include "support/text_profile.h"
 
@@ -15,7 +16,7 @@ recording::MergeInput input(const std::string& label, const std::string& path, u
   from.modules = {{path, {}, 0, 0}};
   from.frames = {{0, 0x10}};
   from.stacks = {{recording::kNone, 0}};
-  for (uint64_t i = 1; i <= samples; ++i) from.samples.push_back({0, 0, i, 4, {}});
+  for (uint64_t i = 1; i <= samples; ++i) from.samples.push_back({0, 0, SessionNs::at(i), 4, {}});
   return {label, std::move(from)};
 }
 

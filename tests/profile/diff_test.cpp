@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "profile/frames.h"
-#include "profile/share_noise.h"
+#include "profile/statistics.h"
 
 namespace sampan::profile {
 namespace {
@@ -33,7 +33,7 @@ Profile sides(size_t samples, uint32_t functions, const Chooser& a, const Choose
     profile.threads.emplace_back().process = side;
     profile.threads.back().side = static_cast<uint8_t>(side);
     for (size_t i = 0; i < samples; ++i) {
-      profile.samples.push_back({.time_ns = 1'000'000 * (i + 1),
+      profile.samples.push_back({.time_ns = SessionNs::at(1'000'000 * (i + 1)),
                                  .weight_ns = 1'000'000,
                                  .thread = side,
                                  .stack = (side == 0 ? a : b)(random, i),

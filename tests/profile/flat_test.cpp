@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "profile/frames.h"
+#include "profile/load.h"
 #include "support/text_profile.h"
 
 namespace sampan::profile {

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "profile/frames.h"
-#include "profile/profile.h"
+#include "profile/load.h"
 #include "profile/view.h"
 #include "profile/weights.h"
 

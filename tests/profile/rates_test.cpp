@@ -1,15 +1,14 @@
-#include "reports/rates.h"
-#include "base/units.h"
+#include "profile/rates.h"
 
 #include <gtest/gtest.h>
 
-#include "profile/rates.h"
+#include "base/units.h"
 
-namespace sampan::reports {
+namespace sampan::profile {
 namespace {
 
-profile::Profile profile_of(uint32_t asked_hz, std::vector<recording::RateChange> changes,
-                            std::vector<recording::Cost> costs = {}) {
+Profile profile_of(uint32_t asked_hz, std::vector<profile::RateChange> changes,
+                   std::vector<profile::Cost> costs = {}) {
   profile::Profile profile;
   profile.session.rate_hz = asked_hz;
   profile.rates = {std::move(changes), std::move(costs)};
@@ -32,9 +31,9 @@ TEST(Rates, WhatHeldIsSaid) {
 }
 
 TEST(Rates, TheCostIsWhatGrew) {
-  const recording::Cost before{0, 2 * kNsPerSecond, kNsPerSecond / 10, kNsPerSecond / 10};
-  const recording::Cost after{kNsPerSecond, 4 * kNsPerSecond + kNsPerSecond / 10, kNsPerSecond / 5,
-                              kNsPerSecond / 8};
+  const profile::Cost before{0, 2 * kNsPerSecond, kNsPerSecond / 10, kNsPerSecond / 10};
+  const profile::Cost after{kNsPerSecond, 4 * kNsPerSecond + kNsPerSecond / 10, kNsPerSecond / 5,
+                            kNsPerSecond / 8};
   const auto cost = profile::cost(profile_of(100, {}, {before, after}));
   ASSERT_TRUE(cost);
   EXPECT_EQ(cost->target_ns, 2 * kNsPerSecond + kNsPerSecond / 10);
@@ -52,4 +51,4 @@ TEST(Rates, OfWhatNothingIsKnownNothingIsSaid) {
 }
 
 }  // namespace
-}  // namespace sampan::reports
+}  // namespace sampan::profile

@@ -56,7 +56,7 @@ TEST(Sections, CountEachSampleOnceWhereIntervalsOverlap) {
 
 TEST(Sections, HaveTheThreadsThatLivedInThem) {
   Profile profile = numbered();
-  profile.threads[0].end_ns = 5'000'000;
+  profile.threads[0].end_ns = SessionNs(5'000'000);
   profile.threads[2].start_ns = 9'000'000;
   test::add_markers(&profile, "section all 6 8.5 a\n");
   EXPECT_EQ(select(profile, {.section = "a"}).threads, std::vector<uint32_t>{1});
@@ -99,7 +99,7 @@ TEST(Sections, WeighWhatTheirSamplesDo) {
 
 TEST(Sections, HaveThreadsThatAreMerged) {
   Profile profile = numbered();
-  profile.threads[0].end_ns = 5'000'000;
+  profile.threads[0].end_ns = SessionNs(5'000'000);
   test::add_markers(&profile, "section all 7 9 a\n");
   const View view = select(profile, {.section = "a", .merge = Merge::kName});
   ASSERT_EQ(view.threads.size(), 1u);

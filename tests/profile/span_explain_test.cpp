@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "profile/frames.h"
-#include "profile/tails.h"
+#include "profile/statistics.h"
 #include "support/text_markers.h"
 #include "support/text_profile.h"
 
@@ -59,7 +59,7 @@ Profile simulate(const Request& request, unsigned requests, unsigned seed) {
   test::add_markers(&profile, "span 100 0 0 request id=1\n");
   const Span first = profile.markers.spans[0];
   profile.markers.spans.clear();
-  uint64_t now = 0, next_sample = test::kSamplePeriod;
+  SessionNs now = 0, next_sample = test::kSamplePeriod;
   for (unsigned i = 0; i < requests; ++i) {
     Span span = first;
     span.id = i + 1;

@@ -8,7 +8,6 @@
 
 #include "base/units.h"
 #include "profile/span_table.h"
-#include "profile/span_time.h"
 #include "profile/spans.h"
 #include "support/text_markers.h"
 #include "support/text_profile.h"

@@ -1,4 +1,4 @@
-#include "profile/view_markers.h"
+#include "profile/markers.h"
 
 #include <gtest/gtest.h>
 

@@ -54,7 +54,7 @@ inline void write_example(Writer& writer, int flushes) {
   const uint32_t program = writer.add(Module{"/usr/bin/zstd", {1, 2, 0xff}, 0x1000, 0x9000});
   const uint32_t library = writer.add(Module{"/lib/libc.so.6", {}, 0, 0x1c0000});
   for (int i = 0; i < flushes; ++i) {
-    const uint64_t now = 4'000'000 * (static_cast<uint64_t>(i) + 1);
+    const auto now = SessionNs::at(4'000'000 * (static_cast<uint64_t>(i) + 1));
     const Frame frames[] = {{library, 0x1234 + static_cast<uint64_t>(i)},
                             {program, 0x2000 + 16 * static_cast<uint64_t>(i % 3)},
                             {program, 0x1100}};

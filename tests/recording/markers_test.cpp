@@ -1,12 +1,12 @@
 // Markers in a recording: written, read back, merged, damaged.
-#include "recording/markers.h"
+#include "base/markers.h"
 
 #include <gtest/gtest.h>
 
 #include "recording/block.h"
 #include "recording/example.h"
 #include "recording/merge.h"
-#include "recording/text_table.h"
+#include "recording/writer.h"
 
 namespace sampan::recording {
 namespace {
@@ -20,8 +20,9 @@ void write_markers(Writer& writer, uint64_t blocks = 1) {
   const uint32_t worker = writer.add(Thread{process, 2, 0, "worker"});
   for (uint64_t i = 0; i < blocks; ++i) {
     const std::string own = "block " + std::to_string(i);
-    writer.add(Span{10 + i, 20 + i, 7 + i, 0, writer.text("parse"), writer.text("\n;\"\xc3\xa9"),
-                    worker, main, SpanKind::kAcross, Closed::kByProcessEnd});
+    writer.add(Span{SessionNs(10) + i, SessionNs(20) + i, 7 + i, 0, writer.text("parse"),
+                    writer.text("\n;\"\xc3\xa9"), worker, main, SpanKind::kAcross,
+                    Closed::kByProcessEnd});
     writer.add(Span{kLate, UINT64_MAX, UINT64_MAX, 7 + i, writer.text(own), 0, main, main});
     writer.add(Event{15, worker, writer.text("parse"), writer.text("value")});
     writer.add(CounterValue{16, -0.125, main, writer.text("queue")});
@@ -95,8 +96,10 @@ TEST(Markers, AreMerged) {
   inputs.push_back({"a", written()});
   inputs.push_back({"b", written()});
   for (MergeInput& input : inputs) {  // no room above them
-    for (Span& span : input.recording.markers.spans) span.begin_ns = std::min(span.begin_ns, 10ul);
-    for (Span& span : input.recording.markers.spans) span.end_ns = std::min(span.end_ns, 20ul);
+    for (Span& span : input.recording.markers.spans) {
+      span.begin_ns = std::min(span.begin_ns, SessionNs(10));
+      span.end_ns = std::min(span.end_ns, SessionNs(20));
+    }
   }
   inputs[1].recording.session.start_unix_ns += 1000;
   const TemporaryDirectory directory;
@@ -147,20 +150,6 @@ TEST(Markers, OlderVersionsHaveNone) {
     EXPECT_TRUE(recording.markers.empty());
     EXPECT_EQ(recording.samples.size(), 8u);
   }
-}
-
-TEST(TextTable, KnowsManyTexts) {
-  std::vector<std::string> texts = {""};
-  TextTable table(&texts);
-  EXPECT_EQ(table.index(""), 0u);
-  for (int round = 0; round < 2; ++round) {
-    for (uint32_t i = 1; i < 10'000; ++i) EXPECT_EQ(table.index(std::to_string(i)), i);
-  }
-  TextTable again(&texts);
-  EXPECT_EQ(again.index("9999"), 9999u);
-  table.clear();
-  EXPECT_EQ(texts.size(), 1u);
-  EXPECT_EQ(table.index("7"), 1u);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "recording/example.h"
+#include "recording/writer.h"
 
 namespace sampan::recording {
 namespace {

@@ -5,9 +5,9 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "recording/codec.h"
 #include "recording/example.h"
 #include "recording/format.h"
-#include "recording/names_codec.h"
 #include "recording/reader.h"
 
 namespace sampan::recording {
@@ -100,7 +100,8 @@ Names example_jit_names() {
 std::string text_of(const Names& names) {
   std::string text;
   for (const JitName& row : names.jit) {
-    for (const uint64_t number : {uint64_t{row.process}, uint64_t{row.frame}, row.from_ns}) {
+    for (const uint64_t number :
+         {uint64_t{row.process}, uint64_t{row.frame}, uint64_t{row.from_ns}}) {
       text += std::to_string(number) + " ";
     }
     text += names.texts[row.name] + "\n";
@@ -115,7 +116,7 @@ TEST_F(RecordedNames, HaveTimesOfCodeThatWasMadeAtRunTime) {
   EXPECT_TRUE(after.damage.empty());
   EXPECT_EQ(text_of(after.names), text_of(example_jit_names()));
   Names many = example_jit_names();
-  for (uint32_t i = 0; i < 25'000; ++i) many.jit.push_back({0, i % 7, i, i % 4});
+  for (uint32_t i = 0; i < 25'000; ++i) many.jit.push_back({0, i % 7, SessionNs::at(i), i % 4});
   append_names(path_, many);
   EXPECT_EQ(text_of(read(path_).names), text_of(example_jit_names()) + text_of(many));
 }

@@ -1,11 +1,11 @@
 #include <gtest/gtest.h>
 
 #include "base/units.h"
+#include "recording/codec.h"
 #include "recording/example.h"
-#include "recording/join.h"
 #include "recording/merge.h"
-#include "recording/segment_files.h"
-#include "recording/write.h"
+#include "recording/segments.h"
+#include "recording/writer.h"
 
 namespace sampan::recording {
 namespace {
@@ -31,10 +31,10 @@ class RatesTest : public testing::Test {
   }
 
   std::string path(uint32_t number) const { return directory_.file(segment_file_name(number)); }
-  void change(uint64_t time_ns, uint32_t rate_hz, bool governed) {
+  void change(SessionNs time_ns, uint32_t rate_hz, bool governed) {
     writer_.add(RateChange{time_ns, rate_hz, governed});
   }
-  void cost(uint64_t time_ns, uint64_t times) {
+  void cost(SessionNs time_ns, uint64_t times) {
     writer_.add(Cost{time_ns, 1000 * times, 10 * times, times});
   }
   Recording joined() const { return read_segments({path(0), path(1), path(2)}); }

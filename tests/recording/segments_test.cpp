@@ -6,9 +6,8 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "recording/example.h"
-#include "recording/join.h"
-#include "recording/segment_files.h"
-#include "recording/write.h"
+#include "recording/segments.h"
+#include "recording/writer.h"
 
 namespace sampan::recording {
 namespace {
@@ -58,26 +57,27 @@ class Segments : public testing::Test {
   std::string path(uint32_t number) const { return directory_.file(segment_file_name(number)); }
   Recording segment(uint32_t number) const { return read(path(number)); }
 
+  static SessionNs at(uint64_t second) { return SessionNs::at(second * kNsPerSecond); }
   void sample(uint64_t second) {
     const Frame frames[] = {{module_, 0x10 + second}, {module_, 0x10}};
-    writer_.add(Sample{
-        worker_, writer_.stack(frames), second * kNsPerSecond + 500 * kNsPerMs, 90 * kNsPerMs, {}});
+    writer_.add(
+        Sample{worker_, writer_.stack(frames), at(second) + 500 * kNsPerMs, 90 * kNsPerMs, {}});
   }
   void lose(uint64_t count) {
     Losses losses{.process = process_};
     losses.count[0] = count;
     writer_.add(losses);
   }
-  void section(uint64_t begin_ns, uint64_t end_ns, Closed closed) {
+  void section(SessionNs begin_ns, SessionNs end_ns, Closed closed) {
     writer_.add(Section{begin_ns, end_ns, process_, kNone, writer_.text("request"), closed});
   }
   void rotate(uint64_t second) {
-    writer_.account(ThreadEnd{worker_, second * kNsPerSecond, second * 100 * kNsPerMs});
-    writer_.account(ThreadEnd{idle_, second * kNsPerSecond, 0});
-    ProcessEnd so_far{process_, second * kNsPerSecond, second * 110 * kNsPerMs, {}, {}};
+    writer_.account(ThreadEnd{worker_, at(second), second * 100 * kNsPerMs});
+    writer_.account(ThreadEnd{idle_, at(second), 0});
+    ProcessEnd so_far{process_, at(second), second * 110 * kNsPerMs, {}, {}};
     so_far.lives_on = true;
     writer_.account(so_far);
-    writer_.rotate(path(static_cast<uint32_t>(second)), second * kNsPerSecond);
+    writer_.rotate(path(static_cast<uint32_t>(second)), at(second));
   }
 
   TemporaryDirectory directory_;

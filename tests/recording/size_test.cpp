@@ -60,14 +60,14 @@ double bytes_per_sample(Stacks stacks, int samples, int threads) {
   for (int i = 0; i < threads; ++i) writer.add(Thread{process, 1 + i, 0, "worker"});
   std::mt19937_64 random(1);
   std::normal_distribution<> jitter(0, 5000);  // ns
-  std::vector<uint64_t> times(static_cast<size_t>(threads));
+  std::vector<SessionNs> times(static_cast<size_t>(threads));
   for (int i = 0; i < samples; ++i) {
     const auto thread = static_cast<uint32_t>(i % threads);
     const uint64_t delta = kPeriod + static_cast<uint64_t>(std::lround(jitter(random)));
     times[thread] += delta;
     writer.add(Sample{thread, writer.stack(stacks.next()), times[thread], delta - random() % 3000,
                       wire::StopReason::kRoot});
-    writer.tick(times[thread]);
+    writer.tick(MonotonicNs::at(uint64_t{times[thread]}));
   }
   writer.finish({});
   EXPECT_EQ(read(path).samples.size(), static_cast<size_t>(samples));
@@ -103,8 +103,9 @@ TEST(Size, OfTheWriterIsBounded) {
   DeepStacks stacks;
   const uint64_t before = peak_memory();
   for (uint64_t i = 0; i < 225'000; ++i) {
-    writer.add(Sample{thread, writer.stack(stacks.next()), i * kPeriod, kPeriod, {}});
-    writer.tick(i * kPeriod);
+    writer.add(
+        Sample{thread, writer.stack(stacks.next()), SessionNs::at(i * kPeriod), kPeriod, {}});
+    writer.tick(MonotonicNs::at(i * kPeriod));
   }
   EXPECT_LE(peak_memory() - before, 120u << 20);
 }

@@ -120,9 +120,10 @@ TEST(WriterReader, WeightsAddUpToTheMicrosecond) {
                                 writer.add(Thread{process, 2, 0, ""})};
     const uint32_t wait = writer.wait({"futex", ""});
     for (uint64_t i = 0; i < 1000; ++i) {
-      writer.add(Sample{threads[0], kNone, i * 1'000'999, 700, {}});
-      writer.add(Sample{threads[0], kNone, i * 1'000'999, 300, {}, wait});
-      writer.add(Sample{threads[1], kNone, i * 1'000'999, 999, {}});
+      const auto now = SessionNs::at(i * 1'000'999);
+      writer.add(Sample{threads[0], kNone, now, 700, {}});
+      writer.add(Sample{threads[0], kNone, now, 300, {}, wait});
+      writer.add(Sample{threads[1], kNone, now, 999, {}});
       if (i % 100 == 0) writer.flush();
     }
   }
@@ -172,12 +173,12 @@ TEST(WriterReader, RandomSamplesComeBack) {
       for (uint64_t depth = random() % 6; depth > 0; --depth) {
         frames.push_back({module, random() % 8 != 0 ? random() % 4 : random()});
       }
-      Sample sample{thread, writer.stack(frames), (random() % 1000 + i) * 10'000,
+      Sample sample{thread, writer.stack(frames), SessionNs::at((random() % 1000 + i) * 10'000),
                     random() % 99 * 1000, static_cast<wire::StopReason>(random() % 3)};
       samples[thread].push_back(sample);
       stacks[thread].push_back(frames);
       writer.add(sample);
-      writer.tick(static_cast<uint64_t>(i) * 4'000'000);
+      writer.tick(MonotonicNs::at(static_cast<uint64_t>(i) * 4'000'000));
     }
   }
   const Recording recording = read(path);

@@ -1,4 +1,4 @@
-// A child of the test, forked: its code is where ours is, so addresses of functions are the same.
+// A forked child of the test: its functions have the same addresses as ours.
 #pragma once
 
 #include <signal.h>
@@ -6,16 +6,16 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <thread>
 
-#include "attach/proc_task.h"
+#include "sampler/process/proc_task.h"
 
 class Child {
  public:
   // `body` runs in the child, which ends when it returns.
-  template <typename Body>
-  explicit Child(Body&& body) : pid_(fork()) {
+  explicit Child(const std::function<void()>& body) : pid_(fork()) {
     if (pid_ != 0) return;
     body();
     _exit(0);
@@ -30,9 +30,9 @@ class Child {
   pid_t pid() const { return pid_; }
 
   // Waits until its first thread waits in the kernel, outside of what fork itself does.
-  sampan::attach::BlockedCall wait_until_blocked(int64_t call) const {
+  sampan::sampler::BlockedCall wait_until_blocked(int64_t call) const {
     while (true) {
-      const auto found = sampan::attach::blocked_call(pid_, pid_);
+      const auto found = sampan::sampler::blocked_call(pid_, pid_);
       if (found && found->number == call) return *found;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }

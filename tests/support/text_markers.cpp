@@ -51,8 +51,9 @@ class MarkerBuilder {
     return words_[index];
   }
 
-  uint64_t time(size_t index) const {
-    return static_cast<uint64_t>(std::llround(std::strtod(word(index).c_str(), nullptr) * 1e6));
+  SessionNs time(size_t index) const {
+    const double ms = std::strtod(word(index).c_str(), nullptr);
+    return SessionNs::at(static_cast<uint64_t>(std::llround(ms * 1e6)));
   }
 
   uint64_t number(const char* option, uint64_t otherwise) const {
@@ -77,7 +78,7 @@ class MarkerBuilder {
   }
 
   void span() {
-    recording::Span& row = markers_.spans.emplace_back();
+    profile::Span& row = markers_.spans.emplace_back();
     row.thread = thread(word(1));
     row.begin_ns = time(2);
     row.end_ns = time(3);
@@ -86,13 +87,12 @@ class MarkerBuilder {
     row.id = number("id", markers_.spans.size());
     row.parent_id = number("parent", 0);
     row.end_thread = options_.contains("to") ? thread(options_["to"]) : row.thread;
-    row.kind =
-        options_.contains("to") ? recording::SpanKind::kAcross : recording::SpanKind::kNested;
-    row.closed = static_cast<recording::Closed>(number("closed", 0));
+    row.kind = options_.contains("to") ? profile::SpanKind::kAcross : profile::SpanKind::kNested;
+    row.closed = static_cast<profile::Closed>(number("closed", 0));
   }
 
   void event() {
-    recording::Event& row = markers_.events.emplace_back();
+    profile::Event& row = markers_.events.emplace_back();
     row.thread = thread(word(1));
     row.time_ns = time(2);
     row.name = intern(word(3));
@@ -100,7 +100,7 @@ class MarkerBuilder {
   }
 
   void counter() {
-    recording::CounterValue& row = markers_.counters.emplace_back();
+    profile::CounterValue& row = markers_.counters.emplace_back();
     row.thread = thread(word(1));
     row.time_ns = time(2);
     row.name = intern(word(3));
@@ -108,17 +108,17 @@ class MarkerBuilder {
   }
 
   void section() {
-    recording::Section& row = markers_.sections.emplace_back();
+    profile::Section& row = markers_.sections.emplace_back();
     row.thread = word(1) == "all" ? kNone : thread(word(1));
     row.process = row.thread == kNone ? 0 : profile_.threads[row.thread].process;
     row.begin_ns = time(2);
     row.end_ns = time(3);
     row.name = intern(word(4));
-    row.closed = static_cast<recording::Closed>(number("closed", 0));
+    row.closed = static_cast<profile::Closed>(number("closed", 0));
   }
 
   Profile& profile_;
-  recording::Markers markers_;
+  profile::Markers markers_;
   std::map<std::string, uint32_t> texts_;
   std::vector<std::string> words_;
   std::map<std::string, std::string> options_;

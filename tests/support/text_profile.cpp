@@ -60,10 +60,11 @@ class Builder {
     profile_.session.command = {profile_.session.program};
     profile_.session.rate_hz = profile_.session.kernel_hz = 250;
     profile_.session.start_unix_ns = 1'700'000'000'000'000'000;
-    profile_.end = {.time_ns = profile_.samples.empty() ? 0 : profile_.samples.back().time_ns,
-                    .exit_status = 0,
-                    .exit_signal = {},
-                    .note = {}};
+    profile_.end = {
+        .time_ns = profile_.samples.empty() ? SessionNs() : profile_.samples.back().time_ns,
+        .exit_status = 0,
+        .exit_signal = {},
+        .note = {}};
     return std::move(profile_);
   }
 
@@ -202,7 +203,7 @@ class Builder {
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> stacks_;
   std::map<std::pair<uint32_t, std::string>, uint32_t> locations_;
   uint32_t executable_ = kNone;
-  uint64_t time_ns_ = 0;
+  SessionNs time_ns_ = 0;
 };
 
 }  // namespace

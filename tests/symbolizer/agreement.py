@@ -1,9 +1,9 @@
-"""What sampan and others say about the same addresses, compared.
+"""Compares the answers of sampan and other tools about the same addresses.
 
-    agreement.py SAMPAN FILE COUNT      prints what differs, by kind
+    agreement.py SAMPAN FILE COUNT      prints the differences by kind
 
-Functions as the linker calls them, files after normalization, lines, inline chains: as
-llvm-symbolizer has them, or, where sampan says something else, addr2line.
+Compares linkage names, normalized files, lines and inline chains with llvm-symbolizer, and where
+that differs, with addr2line.
 """
 import collections
 import os
@@ -40,7 +40,7 @@ def answers(command, addresses):
 
 
 def answers_of_addr2line(path, addresses):
-    """The same. It marks what it knows of a line beside its number."""
+    """The same from addr2line, which may append a discriminator to a line's number."""
     text = subprocess.run(["addr2line", "-afi", "-e", path], input="\n".join(map(hex, addresses)) + "\n",
                           text=True, capture_output=True, check=True, errors="replace").stdout
     result = []
@@ -58,8 +58,8 @@ def answers_of_addr2line(path, addresses):
 
 
 def same_function(mine, other):
-    """llvm-symbolizer takes the outermost name from the symbol table: of a part of a function the
-    part's, of constructors that are one any of them; and "_Z1fv.cold" is no name of a function."""
+    """llvm-symbolizer takes the outermost name from the symbol table: a part of a function has its own
+    name there ("_Z1fv.cold"), and merged constructors have any of theirs."""
     if mine == other:
         return True
     part = re.compile(r"(\.(isra|part|constprop|cold|lto_priv|llvm|localalias)(\.?\d+)*)+$")
@@ -68,19 +68,19 @@ def same_function(mine, other):
 
 
 def same_file(mine, other):
-    """Of a compiler that was told a relative directory, llvm-symbolizer names that twice."""
+    """llvm-symbolizer prepends a relative compilation directory twice."""
     return mine == other or any(other == f"{part}/{mine}" and mine.startswith(f"{part}/")
                                 for part in (other[:len(other) - len(mine) - 1],))
 
 
 def difference(ours, theirs):
-    """The first kind of difference of two chains; None without one."""
+    """The kind of the first difference between two chains; None if they agree."""
     if len(ours) != len(theirs):
         return "chain"
     for mine, other in zip(ours, theirs):
         if not same_function(mine[0], other[0]):
             return "function"
-        # Without debug information llvm-symbolizer calls the object file a source file.
+        # Without debug information llvm-symbolizer prints the object file as source file.
         if not same_file(mine[1], other[1]) and other[2]:
             return "file"
         if mine[2] != other[2]:
@@ -89,9 +89,9 @@ def difference(ours, theirs):
 
 
 def compare(sampan, path, count, same=None):
-    """`same`: a file of the same code that the others are asked about instead. Returns the number of
-    addresses compared, and those of them, by kind, that neither of the others answers as sampan
-    does, each with llvm-symbolizer's answer."""
+    """`same`: a file with the same code, for the other tools. Returns the number of compared addresses, and
+    by kind those for which neither of the other tools agrees with sampan, each with
+    llvm-symbolizer's answer."""
     addresses = addresses_in_text(path, count)
     ours = answers([sampan, "addr2line", "--output-style=LLVM", "--no-demangle", "-e", path], addresses)
     theirs = answers(["llvm-symbolizer", "--no-demangle", "-e", same or path], addresses)

@@ -1,9 +1,9 @@
-"""Every form in which compilers and tools leave debug information gives the same names and lines.
+"""All forms of debug information that compilers and tools produce give the same names and lines.
 
 usage: agreement_test.py SAMPAN SOURCE INCLUDE
 
-What compilers write is compared with llvm-symbolizer's answers; what tools make of it afterwards
-with the answers before.
+The output of compilers is compared with llvm-symbolizer's answers; files changed by tools are compared
+with the answers before the change.
 """
 import pathlib
 import shutil
@@ -48,7 +48,7 @@ class WhatCompilersWrite(Forms):
             self.skipTest("llvm-symbolizer is not installed")
         compared, kinds = agreement.compare(SAMPAN, str(self.compiled(*flags, compiler=compiler)), COUNT)
         self.assertGreater(compared, COUNT / 2)
-        # The target's own puzzles for symbol tables, where sampan means to be different.
+        # The target contains cases where sampan differs on purpose.
         unlike = [case for cases in kinds.values() for case in cases
                   if not any("target_" in name for name, _, _ in case[1] + case[2])]
         self.assertEqual(unlike, [])

@@ -1,4 +1,4 @@
-// Names that were found before: taken where the same build-id has them, and nowhere else.
+// The cache of names: used for the same build-id, and for nothing else.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ class Cache : public testing::Test {
     options_.cache_directory = directory_ / "cache";
   }
 
-  // What the profile says of the addresses; of `path` the build-id is what counts.
+  // The names of the addresses. `path` need not exist: the build-id decides.
   std::string symbolized(const std::string& path, const std::vector<uint8_t>& build_id) {
     profile::Profile profile = profile_of(path, svmas_, build_id);
     report_ = symbolize(profile, options_);
@@ -45,10 +45,10 @@ class Cache : public testing::Test {
   Report report_;
 };
 
-TEST_F(Cache, KnowsWhatWasFoundBefore) {
+TEST_F(Cache, ReturnsNamesFoundBefore) {
   const std::string cold = symbolized();
   EXPECT_EQ(symbolized(), cold);
-  // What has no name is called by its place, for which the file is needed.
+  // Code without a name is called by its place, which needs the file.
   const std::string without_file = symbolized("/nowhere/target.so", build_id_);
   const auto lines = std::ranges::count(cold, '\n');
   EXPECT_GT(std::ranges::count(without_file, '\n'), lines * 9 / 10);
@@ -71,7 +71,7 @@ TEST_F(Cache, KeepsTheAddressesOfSeveralRuns) {
   EXPECT_EQ(fs::file_size(only_file()), size);  // nothing new, nothing written
 }
 
-TEST_F(Cache, IsNotAskedForAnotherBuildId) {
+TEST_F(Cache, IsNotUsedForAnotherBuildId) {
   symbolized();
   std::vector<uint8_t> other = build_id_;
   other.back() ^= 1;
@@ -83,7 +83,7 @@ TEST_F(Cache, IsNotAskedForAnotherBuildId) {
   EXPECT_EQ(symbolized("/nowhere/target.so", other).find("target::"), std::string::npos);
 }
 
-TEST_F(Cache, CountsAsNoneWhenItIsDamaged) {
+TEST_F(Cache, IsIgnoredWhenDamaged) {
   const std::string cold = symbolized();
   const std::string path = only_file();
   std::ifstream file(path, std::ios::binary);
@@ -99,7 +99,7 @@ TEST_F(Cache, CountsAsNoneWhenItIsDamaged) {
   }
 }
 
-TEST_F(Cache, ThatCannotBeWrittenIsNone) {
+TEST_F(Cache, IsIgnoredWhenNotWritable) {
   std::ofstream(directory_ / "cache") << "a file";
   const std::string with = symbolized();
   EXPECT_TRUE(report_.problems.empty());
@@ -107,14 +107,14 @@ TEST_F(Cache, ThatCannotBeWrittenIsNone) {
   EXPECT_EQ(with, symbolized());
 }
 
-TEST_F(Cache, MayBeUsedBySeveralAtOnce) {
+TEST_F(Cache, IsSharedByThreads) {
   const std::string cold = symbolized();
   fs::remove_all(options_.cache_directory);
   {
     std::vector<std::jthread> threads;
     for (size_t part = 0; part < 8; ++part) {
       threads.emplace_back([&, part] {
-        // Neighbours overlap: each adds to what others have just written, or not.
+        // The ranges overlap, so each thread adds to what others have just written.
         std::vector<uint64_t> some(svmas_.begin() + static_cast<ptrdiff_t>(part * 30),
                                    svmas_.begin() + static_cast<ptrdiff_t>(part * 30 + 60));
         for (int round = 0; round < 5; ++round) {
@@ -125,16 +125,16 @@ TEST_F(Cache, MayBeUsedBySeveralAtOnce) {
       });
     }
   }
-  // Whole, and nothing of what was written on the way is left.
+  // The file is whole, and no temporary files are left.
   EXPECT_TRUE(NameTable::read(only_file(), NameCache::kMaxBytes, {build_id_, false}));
   EXPECT_EQ(symbolized(), cold);
 }
 
-TEST_F(Cache, StaysBelowItsSize) {
+TEST_F(Cache, StaysBelowItsMaximumSize) {
   fs::create_directories(options_.cache_directory);
   const std::string old = options_.cache_directory + "/old";
   std::ofstream(old) << "old";
-  fs::resize_file(old, NameCache::kMaxBytes);  // a hole: it takes no room
+  fs::resize_file(old, NameCache::kMaxBytes);  // sparse: it takes no space
   fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(1));
   symbolized();
   EXPECT_FALSE(fs::exists(old));

@@ -1,4 +1,4 @@
-// Files that are cut or changed: names may be missing, but nothing crashes and nothing hangs.
+// Files that are cut off or changed: names may be missing, but nothing crashes or hangs.
 #include <elf.h>
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ TEST_F(Damaged, ChangedInAFewBytes) {
   }
 }
 
-// The sections stay where they are, their content is noise.
+// The sections stay where they are, but contain noise.
 TEST_F(Damaged, NoiseForDebugInformation) {
   const std::string noise = directory_ / "noise";
   for (const char* section : {".debug_info", ".debug_abbrev", ".debug_line", ".debug_rnglists"}) {
@@ -71,7 +71,7 @@ TEST_F(Damaged, NoiseForDebugInformation) {
   }
 }
 
-// A section of 10 GB of nothing, which the file system has for free: it is not read through.
+// A sparse section of 10 GB: it must not be read completely.
 TEST_F(Damaged, SparseSections) {
   constexpr uint64_t kHuge = uint64_t{10} << 30;
   Elf64_Ehdr header;
@@ -105,12 +105,12 @@ void append(std::string& bytes, T value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// Each DIE's first child is its sibling too: who follows both walks 2^60 paths.
+// Each DIE's first child is also its sibling: following both would take 2^60 paths.
 TEST_F(Damaged, SiblingsThatAreChildren) {
   const uint64_t svma = svmas_.front();
   const std::string abbreviations(
       "\x01\x11\x01\x11\x01\x12\x06\x00\x00"          // compile_unit: low_pc addr, high_pc data4
-      "\x02\x2e\x01\x01\x13\x11\x01\x12\x06\x00\x00"  // subprogram: sibling ref4, the same
+      "\x02\x2e\x01\x01\x13\x11\x01\x12\x06\x00\x00"  // subprogram: sibling ref4, low_pc, high_pc
       "\x03\x0b\x01\x01\x13\x11\x01\x12\x06\x00\x00"  // lexical_block
       "\x00",
       9 + 11 + 11 + 1);

@@ -1,5 +1,5 @@
-// debuginfod, with servers of our own on the loopback: one that has files, and some that do not do
-// what they should.
+// debuginfod, with servers of the test's own on the loopback: one with files, and some that
+// misbehave.
 #include "symbolizer/debug_server.h"
 
 #include <arpa/inet.h>
@@ -28,7 +28,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-// Answers each request with what `answer` makes of its path, "" for nothing at all.
+// Answers each request with answer(path); "": no answer at all.
 class Server {
  public:
   using Answer = std::function<std::string(const std::string& path)>;
@@ -106,7 +106,7 @@ class Debuginfod : public testing::Test {
   }
   ~Debuginfod() override { unsetenv("DEBUGINFOD_URLS"); }
 
-  // The target's function, of which only its debug file has the line.
+  // Names the target's function, whose line only its debug file has.
   Report symbolize_with(const std::string& urls, size_t modules = 1) {
     if (!urls.empty()) setenv("DEBUGINFOD_URLS", urls.c_str(), 1);
     Options options;
@@ -128,14 +128,14 @@ class Debuginfod : public testing::Test {
   profile::Profile profile_;
 };
 
-TEST_F(Debuginfod, IsNotAskedUnlessItIsNamed) {
+TEST_F(Debuginfod, IsUsedOnlyIfConfigured) {
   EXPECT_EQ(DebugServer::of_environment(), nullptr);
   const Server server(not_there);
   symbolize_with("");
   EXPECT_EQ(server.requests(), 0u);
 }
 
-TEST_F(Debuginfod, GivesDebugFilesByBuildId) {
+TEST_F(Debuginfod, ProvidesDebugFilesByBuildId) {
   std::ifstream file(debug_, std::ios::binary);
   const std::string content(std::istreambuf_iterator<char>(file), {});
   std::string asked;
@@ -147,18 +147,18 @@ TEST_F(Debuginfod, GivesDebugFilesByBuildId) {
   const Report report = symbolize_with(server.url());
   EXPECT_TRUE(report.problems.empty());
   EXPECT_TRUE(is_named());
-  EXPECT_EQ(lines_of(profile_, 0).size(), 3u);  // with what is inlined
+  EXPECT_EQ(lines_of(profile_, 0).size(), 3u);  // with inlined functions
   std::string id;
   for (const uint8_t byte : build_id_of(target_path())) id += fmt::format("{:02x}", byte);
   EXPECT_EQ(asked, "/buildid/" + id + "/debuginfo");
-  // The next time it is in debuginfod's own cache.
+  // The second time the file is in debuginfod's own cache.
   const size_t requests = server.requests();
   symbolize_with(server.url());
   EXPECT_TRUE(is_named());
   EXPECT_EQ(server.requests(), requests);
 }
 
-TEST_F(Debuginfod, MayHaveNothing) {
+TEST_F(Debuginfod, MayHaveNoFile) {
   const Server server(not_there);
   const Report report = symbolize_with(server.url(), 4);
   EXPECT_EQ(report.problems, (std::vector<std::string>{"/nowhere/lib.so: file not found",
@@ -167,7 +167,7 @@ TEST_F(Debuginfod, MayHaveNothing) {
   EXPECT_GE(server.requests(), 4u);
 }
 
-TEST_F(Debuginfod, ThatGivesAnotherFileIsNotBelieved) {
+TEST_F(Debuginfod, WithTheWrongFileIsNotTrusted) {
   Server server([](const std::string&) {
     return "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello";
   });
@@ -175,9 +175,9 @@ TEST_F(Debuginfod, ThatGivesAnotherFileIsNotBelieved) {
   EXPECT_FALSE(is_named());
 }
 
-// One second of patience, which debuginfod looks at once a second: with forty modules it is the
-// same. Each alone would make forty.
-TEST_F(Debuginfod, ThatSaysNothingCostsItsTimeOnce) {
+// A timeout of one second, which debuginfod checks once a second: forty modules together take no
+// longer. One by one they would take forty seconds.
+TEST_F(Debuginfod, ThatIsSilentCostsItsTimeoutOnce) {
   const Server server([](const std::string&) { return ""; });
   const auto begun = Clock::now();
   const Report report = symbolize_with(server.url(), 40);

@@ -17,7 +17,7 @@ TEST(Demangle, GivesCppNamesWithTemplateArgumentsAndParameters) {
 }
 
 TEST(Demangle, GivesRustNamesWithoutTheirHash) {
-  // Legacy, and v0 (rust-lang/rfcs 2603).
+  // Legacy and v0 (rust-lang/rfcs 2603).
   EXPECT_EQ(demangle("_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE"),
             "core::fmt::Formatter::write_str");
   EXPECT_EQ(demangle("_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$"
@@ -27,7 +27,7 @@ TEST(Demangle, GivesRustNamesWithoutTheirHash) {
   EXPECT_EQ(demangle("_RINvNtC3std3mem8align_ofjE"), "std::mem::align_of::<usize>");
 }
 
-// As gdc-12 writes them.
+// As written by gdc-12.
 TEST(Demangle, GivesDNames) {
   EXPECT_EQ(demangle("_Dmain"), "D main");
   EXPECT_EQ(demangle("_D6shapes6circle5outerFiZi"), "shapes.circle.outer(int)");
@@ -38,7 +38,7 @@ TEST(Demangle, GivesDNames) {
   EXPECT_EQ(demangle("_D6shapes6circle1C6__dtorMFZv"), "shapes.circle.C.~this()");
 }
 
-TEST(WithoutCloneSuffix, GivesTheFunctionThatPartsAndCopiesAreOf) {
+TEST(WithoutCloneSuffix, NamesTheFunctionOfPartsAndClones) {
   for (const char* symbol :
        {"f.cold", "f.cold.12", "f.part.0", "f.isra.0", "f.constprop.3", "f.llvm.16024377216014",
         "f.part.0.isra.0.cold", "f.lto_priv.0", "f.localalias", "f.localalias.4", "f"}) {
@@ -46,7 +46,7 @@ TEST(WithoutCloneSuffix, GivesTheFunctionThatPartsAndCopiesAreOf) {
   }
 }
 
-TEST(WithoutCloneSuffix, LeavesOtherFunctions) {
+TEST(WithoutCloneSuffix, KeepsOtherFunctions) {
   for (const char* symbol :
        {"f._omp_fn.0", "f.avx2", "f.resolver", ".cold", "f.12", "cold", "part.1", "f.colder",
         "scold", "", "main.func1", ".", "1", "f.isra.x"}) {
@@ -54,13 +54,13 @@ TEST(WithoutCloneSuffix, LeavesOtherFunctions) {
   }
 }
 
-TEST(Demangle, LeavesWhatItDoesNotKnow) {
+TEST(Demangle, ReturnsUnknownNamesUnchanged) {
   for (const char* name : {"main", "_start", "__libc_start_main", "_Z", "_ZN", "_R", "_", ""}) {
     EXPECT_EQ(demangle(name), name);
   }
 }
 
-// libiberty alone gives up at 1024 characters, and boost and Eigen go beyond.
+// libiberty alone gives up at 1024 characters; boost and Eigen have longer names.
 TEST(Demangle, ReadsLongNames) {
   std::string mangled = "_Z1f", demangled = "f(";
   for (int i = 0; i < 150; ++i) {
@@ -72,7 +72,7 @@ TEST(Demangle, ReadsLongNames) {
   EXPECT_EQ(demangle(mangled.c_str()), demangled + ")");
 }
 
-TEST(Demangle, SurvivesWhatIsTooDeep) {
+TEST(Demangle, SurvivesDeepNesting) {
   const std::string deep = "_Z1f" + std::string(1'000'000, 'P') + "i";
   EXPECT_EQ(demangle(deep.c_str()), deep);
   demangle(("_Z1f" + std::string(8000, 'P') + "i").c_str());
@@ -81,8 +81,8 @@ TEST(Demangle, SurvivesWhatIsTooDeep) {
   demangle(("_D1fF" + std::string(1000, 'A')).c_str());
 }
 
-// Each parameter has the one before twice: the last is 2^30 long.
-TEST(Demangle, SurvivesWhatGrows) {
+// Each parameter contains the previous one twice: the last has 2^30 characters.
+TEST(Demangle, SurvivesExponentialNames) {
   std::string cpp = "_Z1fSt4pairIiiE", d = "_D1fFB2ii";
   for (int i = 0; i < 30; ++i) {
     const char before = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i];

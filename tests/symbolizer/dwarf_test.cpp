@@ -1,5 +1,5 @@
-// Functions, inlined functions, files and lines from DWARF, against what the target knows of itself
-// and against addr2line.
+// Functions, inlined functions, files and lines from DWARF, compared with what the target reports
+// about itself and with addr2line.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -12,7 +12,7 @@
 namespace sampan::symbolizer::test {
 namespace {
 
-// What the source says about the call, whatever file it is looked up in.
+// The names and lines of the call, from whatever file they are looked up in.
 void expect_the_inlined_call(const std::string& path) {
   const target::Call call = target::inlined_call();
   const uint64_t avma = CodeAddress::return_address(call.return_avma).lookup_avma();
@@ -22,7 +22,7 @@ void expect_the_inlined_call(const std::string& path) {
   EXPECT_TRUE(report.problems.empty());
   const std::vector<Line> lines = lines_of(profile, 0);
   ASSERT_EQ(lines.size(), 3u);
-  // gcc gives no linkage name to what is in an anonymous namespace, clang does.
+  // For functions in anonymous namespaces clang writes linkage names and gcc does not.
   EXPECT_TRUE(lines[0].function.starts_with("target::(anonymous namespace)::Shape<double>::inner"))
       << lines[0].function;
   EXPECT_TRUE(lines[1].function.starts_with("target::(anonymous namespace)::middle"))
@@ -53,8 +53,8 @@ TEST(Dwarf, NamesLambdasByTheFunctionAroundThem) {
       << name;  // clang
 }
 
-// As clang leaves it out.
-TEST(Dwarf, DoesWithoutAranges) {
+// clang omits them.
+TEST(Dwarf, WorksWithoutAranges) {
   const TemporaryDirectory directory;
   const std::string path = directory / "target.so";
   run("objcopy --remove-section .debug_aranges " + target_path() + " " + path);
@@ -147,7 +147,7 @@ TEST(Dwarf, AgreesWithAddr2lineAtRandomAddresses) {
     SCOPED_TRACE(testing::Message() << std::hex << svmas[i]);
     ASSERT_EQ(ours.size(), theirs.size());
     for (size_t k = 0; k < ours.size(); ++k) {
-      // For a function without a linkage name, addr2line takes the symbol around it.
+      // For a function without a linkage name, addr2line shows the symbol around it.
       if (ours[k].function.ends_with(')') && !ours[k].function.ends_with("::operator()")) {
         EXPECT_EQ(ours[k].function, theirs[k].function);
         ++same_names;

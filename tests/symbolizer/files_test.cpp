@@ -1,4 +1,4 @@
-// Which file the names come from: the module, separate debug files, symbol tables, none.
+// The file that names come from: the module, separate debug files, symbol tables, none.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ TEST_F(SeparateFiles, AreFoundByBuildId) {
   EXPECT_FALSE(has_source(innermost(stripped_, not_exported(), options)));
   options.debug_directories = {directory_ / "debug"};
   EXPECT_TRUE(has_source(innermost(stripped_, not_exported(), options)));
-  // Even when the module itself is gone, or another one by now.
+  // Even if the module itself is gone, or replaced.
   EXPECT_TRUE(has_source(innermost(directory_ / "gone.so", not_exported(), options, id)));
   EXPECT_TRUE(has_source(innermost("/bin/true", not_exported(), options, id)));
 }
@@ -101,8 +101,8 @@ TEST_F(SeparateFiles, AreNotUsedWithAnotherChecksum) {
   EXPECT_FALSE(has_source(innermost(stripped_, not_exported())));
 }
 
-// Nobody writes to the pipe, and the file has no end worth waiting for.
-TEST_F(SeparateFiles, AreNotWaitedForNorReadWithoutEnd) {
+// The pipe has no writer, and the file is too large to read.
+TEST_F(SeparateFiles, CannotBlockOrBeHuge) {
   link(debug_);
   fs::remove(debug_);
   ASSERT_EQ(mkfifo(debug_.c_str(), 0600), 0);
@@ -111,7 +111,7 @@ TEST_F(SeparateFiles, AreNotWaitedForNorReadWithoutEnd) {
   run("objcopy --only-keep-debug --remove-section .note.gnu.build-id " + target_path() + " " +
       debug_);
   run("objcopy --remove-section .note.gnu.build-id " + stripped_);
-  fs::resize_file(debug_, uint64_t{10} << 30);  // its checksum would be that of all of it
+  fs::resize_file(debug_, uint64_t{10} << 30);  // a checksum would need all of it
   EXPECT_FALSE(has_source(innermost(stripped_, not_exported())));
 }
 
@@ -121,7 +121,7 @@ TEST_F(SeparateFiles, AreNotUsedWithAnotherBuildId) {
   EXPECT_FALSE(has_source(innermost(stripped_, not_exported())));
 }
 
-TEST(SymbolTables, NameWhatIsWithoutDebugInformation) {
+TEST(SymbolTables, NameFunctionsWithoutDebugInformation) {
   const TemporaryDirectory directory;
   const std::string path = directory / "target.so";
   run("objcopy --strip-debug " + target_path() + " " + path);
@@ -129,14 +129,14 @@ TEST(SymbolTables, NameWhatIsWithoutDebugInformation) {
   EXPECT_EQ(name_at(path, not_exported()), "target::inlined_call()");
 }
 
-TEST(SymbolTables, NameWhatIsExportedOfAStrippedFile) {
+TEST(SymbolTables, NameExportedFunctionsOfStrippedFiles) {
   const TemporaryDirectory directory;
   const std::string path = directory / "target.so";
   run("objcopy --strip-all " + target_path() + " " + path);
   EXPECT_EQ(name_at(path, exported()), "target::use_templates(int)");
 }
 
-TEST(SymbolTables, PreferTheNameThatAProgrammerWrites) {
+TEST(SymbolTables, PreferTheNameUsedInSources) {
   const TemporaryDirectory directory;
   const std::string path = directory / "target.so";
   run("objcopy --strip-all " + target_path() + " " + path);
@@ -148,16 +148,16 @@ TEST(SymbolTables, KnowSymbolsWithAndWithoutSize) {
   const uint64_t sized = target_svma(reinterpret_cast<const void*>(&target_asm_sized));
   const uint64_t unsized = target_svma(reinterpret_cast<const void*>(&target_asm_without_size));
   EXPECT_EQ(name_at(target_path(), sized), "target_asm_sized");
-  EXPECT_EQ(name_at(target_path(), sized + 2), "target_asm_sized");  // behind a label within it
+  EXPECT_EQ(name_at(target_path(), sized + 2), "target_asm_sized");  // after a label within it
   EXPECT_EQ(name_at(target_path(), sized + 3),
             fmt::format("[{}+{:#x}]", fs::path(target_path()).filename().string(),
-                        sized + 3));  // between the two
+                        sized + 3));  // between the two functions
   EXPECT_EQ(name_at(target_path(), unsized), "target_asm_without_size");
   EXPECT_EQ(name_at(target_path(), unsized + 2), "target_asm_without_size");
 }
 
-TEST(SymbolTables, NameTheStubsOfOtherModulesFunctions) {
-  // objdump names them itself: "0000000000001040 <memcpy@plt>:".
+TEST(SymbolTables, NameStubsOfThePlt) {
+  // objdump prints their names: "0000000000001040 <memcpy@plt>:".
   std::istringstream stubs(run("objdump -d -C " + target_path() + " | grep '@plt>:$'"));
   size_t count = 0;
   for (std::string text; std::getline(stubs, text); ++count) {
@@ -168,12 +168,12 @@ TEST(SymbolTables, NameTheStubsOfOtherModulesFunctions) {
   EXPECT_GT(count, 3u);
 }
 
-// One function, whatever the addresses in it: where it begins is in .eh_frame.
-TEST(SymbolTables, LeaveFunctionsWithoutANameTheirStart) {
+// All addresses of a function without a name have one name, its begin in .eh_frame.
+TEST(SymbolTables, NameOtherFunctionsByTheirStart) {
   const TemporaryDirectory directory;
   const std::string path = directory / "target.so";
   run("objcopy --strip-all " + target_path() + " " + path);
-  // return_address() is local: the only local function that the target calls through.
+  // return_address() is the only local function that the target calls.
   const std::string table = run("nm " + target_path() + " | grep return_address");
   const uint64_t start = std::strtoull(table.c_str(), nullptr, 16);
   ASSERT_NE(start, 0u);
@@ -182,7 +182,7 @@ TEST(SymbolTables, LeaveFunctionsWithoutANameTheirStart) {
   EXPECT_EQ(name_at(path, start + 3), expected);
 }
 
-TEST(Module, ThatIsAnotherFileByNowIsNotUsed) {
+TEST(Module, ThatWasReplacedIsNotUsed) {
   std::vector<uint8_t> id = build_id_of(target_path());
   id[0] ^= 1;
   profile::Profile profile = profile_of(target_path(), {exported()}, id);
@@ -196,11 +196,11 @@ TEST(Module, ThatIsAnotherFileByNowIsNotUsed) {
             fmt::format("[{}+{:#x}]", fs::path(target_path()).filename().string(), exported()));
 }
 
-TEST(Module, ThatIsNotThereIsSaidAndConcernsNoOther) {
+TEST(Module, ThatIsMissingIsReportedAndAffectsNoOther) {
   profile::Profile profile = profile_of("/nowhere/libgone.so", {0x1234});
   profile.modules.push_back({target_path(), {}, 0, 0});
   profile.locations.push_back({1, exported(), 0, 0});
-  profile.locations.push_back({recording::kNone, 0x7f00, 0, 0});
+  profile.locations.push_back({profile::kNone, 0x7f00, 0, 0});
   profile.modules.push_back({"/dev/zero", {}, 0, 0});
   profile.locations.push_back({2, 0x10, 0, 0});
   const Report report = symbolize(profile);
@@ -214,7 +214,7 @@ TEST(Module, ThatIsNotThereIsSaidAndConcernsNoOther) {
   EXPECT_EQ(lines_of(profile, 3), (std::vector<Line>{{"[zero+0x10]", "", 0}}));
 }
 
-TEST(Module, VdsoIsOurOwn) {
+TEST(Module, VdsoIsReadFromThisProcess) {
   void* vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
   if (vdso == nullptr) GTEST_SKIP() << "the loader does not hand out the vdso";
   const auto function = reinterpret_cast<uint64_t>(dlsym(vdso, "__vdso_clock_gettime"));

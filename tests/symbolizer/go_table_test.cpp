@@ -1,4 +1,5 @@
-// Go's table of functions in its four layouts, made by hand. What Go itself makes: go_test.py.
+// Go's function table in its four layouts, made by hand. For tables made by Go itself see
+// go_test.py.
 #include "symbolizer/go_table.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@
 #include <vector>
 
 #include "support.h"
-#include "symbolizer/go_lines.h"
+#include "symbolizer/go_table.h"
 
 namespace sampan::symbolizer::test {
 namespace {
@@ -48,7 +49,7 @@ enum Layout { kGo12, kGo116, kGo118, kGo120 };
 // 20; both in /src/a.go.
 constexpr uint64_t kText = 0x1000;
 
-// From -1: to the value, until a pc.
+// Table of values, from -1: `value` until pc `until`, then `next`.
 std::string values(int value, unsigned until, int next = 0, unsigned next_until = 0) {
   const auto step = [](int difference, unsigned pcs) {
     return std::string{static_cast<char>(difference * 2), static_cast<char>(pcs)};
@@ -65,7 +66,7 @@ std::string table(Layout layout) {
   const uint32_t second = names.size();
   names.text("main.second");
   files.raw(std::string(1, '\0')).text("/src/a.go");
-  units.add<uint32_t>(1);  // of file 0: its offset in files
+  units.add<uint32_t>(1);  // file 0: its offset in the file table
   pcs.raw(std::string(1, '\0'));
   const uint32_t lines_first = pcs.size();
   pcs.raw(values(10, 8, 12, 0x20));
@@ -83,7 +84,7 @@ std::string table(Layout layout) {
     }
     to.add(base + name).add<uint32_t>(0).add<uint32_t>(0).add<uint32_t>(0);
     to.add(base_of_values + file_first).add(base_of_values + lines);
-    to.add<uint32_t>(0);  // other values
+    to.add<uint32_t>(0);  // other fields
     if (layout != kGo12) to.add<uint32_t>(0);
     if (layout == kGo120) to.add<int32_t>(entry == kText ? 9 : 19);
     to.add<uint32_t>(0);
@@ -144,7 +145,7 @@ std::string table(Layout layout) {
 
 class GoTables : public testing::TestWithParam<Layout> {
  protected:
-  // A file whose only Go is this table.
+  // An ELF file that contains only this table.
   std::string file_with(const std::string& table) {
     const std::string path = directory_ / "go", content = directory_ / "content";
     std::ofstream(content, std::ios::binary) << table;
@@ -179,7 +180,7 @@ TEST_P(GoTables, HaveFunctionsFilesAndLines) {
   EXPECT_EQ(text_at(0x1030), "");
 }
 
-// Whatever is in it, nothing outside of it is read, and every answer comes.
+// Nothing outside a damaged table is read, and every lookup returns.
 TEST_P(GoTables, MayBeCutOrChanged) {
   const std::string whole = table(GetParam());
   std::mt19937_64 random(1);

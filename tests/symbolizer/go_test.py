@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A stripped Go program has names, files, lines and inlines by Go's own table: those that
-llvm-symbolizer has for the same program with debug information.
+"""A stripped Go program has names, files, lines and inlined functions from Go's own table: the same
+that llvm-symbolizer finds in the program's debug information.
 
     go_test.py SAMPAN
 """
@@ -53,11 +53,11 @@ class Go(unittest.TestCase):
             addresses = agreement.addresses_in_text(folder / "shapes", 4000)
             ours = agreement.answers([SAMPAN, "addr2line", "--output-style=LLVM", "-e", stripped], addresses)
             theirs = agreement.answers(["llvm-symbolizer", "-e", folder / "shapes"], addresses)
-        # Only the symbol table tells calling conventions apart.
+        # Only the symbol table distinguishes calling conventions.
         theirs = [[(function.removesuffix(".abi0"), file, line) for function, file, line in chain]
                   for chain in theirs]
         inlined = sum(len(chain) > 1 for chain in theirs)
-        self.assertGreater(inlined, 100)  # else nothing is asked
+        self.assertGreater(inlined, 100)  # else the test would be void
         unlike = [(hex(address), mine, other) for address, mine, other in zip(addresses, ours, theirs)
                   if agreement.difference(mine, other)]
         self.assertLess(len(unlike), 0.01 * len(addresses), unlike[:5])

@@ -1,4 +1,4 @@
-// Names of code that was made at run time, from maps that are written here.
+// Names of code generated at run time, from maps and dumps that the test writes.
 #include "symbolizer/jit_names.h"
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "profile/recorded_names.h"
+#include "profile/load.h"
 #include "support.h"
 
 namespace sampan::symbolizer::test {
@@ -17,8 +17,8 @@ namespace {
 
 using profile::kNone;
 
-// Two processes, with numbers that no process has: both run code at 0x1000, the first at 0x1010 as
-// well, the other at 0x5000.
+// Two processes, with pids that do not exist. Both have code at 0x1000; the first also at 0x1010,
+// the second at 0x5000.
 constexpr int32_t kFirst = 5'000'071, kSecond = 5'000'072;
 
 class Jit : public testing::Test {
@@ -40,7 +40,7 @@ class Jit : public testing::Test {
     options_.jit_directories = {directory_ / ""};
   }
 
-  // The functions of a sample's stack, the leaf first.
+  // The functions of a sample's stack, leaf first.
   std::string stack(size_t sample) {
     std::string text;
     for (uint32_t i = profile_.samples[sample].stack; i != kNone; i = profile_.stacks[i].prefix) {
@@ -62,7 +62,7 @@ class Jit : public testing::Test {
   Report report_;
 };
 
-TEST_F(Jit, HasTheNamesOfItsOwnProcess) {
+TEST_F(Jit, UsesNamesOfTheRightProcess) {
   std::ofstream(map(kFirst)) << "1000 20 first\n5000 20 of another process\n";
   std::ofstream(map(kSecond)) << "0x5000 0x1 LazyCompile:*f x.js:3\n";
   EXPECT_EQ(name(0), "first");
@@ -70,7 +70,7 @@ TEST_F(Jit, HasTheNamesOfItsOwnProcess) {
   EXPECT_EQ(name(2), "LazyCompile:*f x.js:3");
   EXPECT_TRUE(report_.problems.empty());
   EXPECT_EQ(stack(0), "first<first");
-  EXPECT_EQ(stack(1), "LazyCompile:*f x.js:3<[jit]");  // 0x1000 of the other is another's code
+  EXPECT_EQ(stack(1), "LazyCompile:*f x.js:3<[jit]");  // 0x1000 of the second process
 }
 
 TEST_F(Jit, TakesTheLaterOfTwoNames) {
@@ -78,7 +78,7 @@ TEST_F(Jit, TakesTheLaterOfTwoNames) {
   EXPECT_EQ(name(1), "second");
 }
 
-TEST_F(Jit, CountsLinesThatMakeNoSense) {
+TEST_F(Jit, CountsInvalidLines) {
   std::ofstream(map(kFirst)) << "hello\n\n1010 4\nffffffffffffffff 20 far\n1000 20 first\n1 "
                              << std::string(20000, 'x');
   EXPECT_EQ(name(1), "first");
@@ -86,16 +86,17 @@ TEST_F(Jit, CountsLinesThatMakeNoSense) {
   EXPECT_NE(report_.problems[0].find("lines make no sense"), std::string::npos);
 }
 
-TEST_F(Jit, DoesNotReadWhatIsOlderOrOfAnotherHost) {
+TEST_F(Jit, IgnoresOlderFilesAndThoseOfAnotherHost) {
   std::ofstream(map(kFirst)) << "1000 20 first\n";
-  profile_.session.start_unix_ns = uint64_t{4'000'000'000} * 1'000'000'000;  // not yet
+  // written before the process began
+  profile_.session.start_unix_ns = uint64_t{4'000'000'000} * 1'000'000'000;
   EXPECT_EQ(name(1), "[jit]");
   profile_.session.start_unix_ns = 0;
   profile_.session.host += "x";
   EXPECT_EQ(name(1), "[jit]");
 }
 
-TEST_F(Jit, DoesNotWaitForAPipeNorFollowALink) {
+TEST_F(Jit, IgnoresPipesAndLinks) {
   ASSERT_EQ(mkfifo(map(kFirst).c_str(), 0600), 0);
   EXPECT_EQ(name(1), "[jit]");
   std::filesystem::remove(map(kFirst));
@@ -104,14 +105,15 @@ TEST_F(Jit, DoesNotWaitForAPipeNorFollowALink) {
   EXPECT_EQ(name(1), "[jit]");
 }
 
-TEST_F(Jit, ReadsAHugeMapUpToABound) {
+TEST_F(Jit, ReadsAHugeMapUpToALimit) {
   std::ofstream(map(kFirst)) << "1000 20 first\n";
   std::filesystem::resize_file(map(kFirst), uint64_t{1} << 30);  // NULs: one line
   EXPECT_EQ(name(1), "first");
   EXPECT_FALSE(report_.problems.empty());
 }
 
-// A dump as runtimes write it: code at 0x1000 is "early", from 5000 ns of the session on "late".
+// A dump as runtimes write it: the code at 0x1000 is "early", and "late" from 5000 ns of the
+// session on.
 class JitDump : public Jit {
  protected:
   JitDump() {
@@ -174,7 +176,7 @@ TEST_F(JitDump, FollowsCodeThatMoves) {
   EXPECT_EQ(stack(2), "moved<moved");
 }
 
-TEST_F(JitDump, CountsBeforeAMap) {
+TEST_F(JitDump, TakesPrecedenceOverAMap) {
   write(header(kFirst) + load(0, 0x1000, 1, "early"));
   std::ofstream(map(kFirst)) << "1000 8 of the map\n1010 8 of both\n";
   name(0);
@@ -184,7 +186,7 @@ TEST_F(JitDump, CountsBeforeAMap) {
   EXPECT_EQ(stack(1), "early<of the map");
 }
 
-TEST_F(JitDump, OfAnotherClockIsSaid) {
+TEST_F(JitDump, WithAnotherClockIsReported) {
   write(header(kFirst, 1) + load(0, 0x1000, 1, "early") + load(5000, 0x1000, 2, "late"));
   name(0);
   EXPECT_EQ(stack(1), "late<late");
@@ -199,7 +201,7 @@ TEST_F(JitDump, OfAnotherProcessIsNotUsed) {
   EXPECT_TRUE(report_.problems[0].ends_with("another process wrote it"));
 }
 
-TEST_F(JitDump, MayBeCutAnywhere) {
+TEST_F(JitDump, MayBeCutOffAnywhere) {
   const std::string whole = header(kFirst) + load(0, 0x1000, 1, "early") + move(10, 0x5000, 1) +
                             load(5000, 0x1000, 2, "late");
   for (size_t size = 0; size < whole.size(); ++size) {
@@ -217,7 +219,7 @@ TEST_F(JitDump, MayBeHugeAndEmpty) {
   EXPECT_NE(report_.problems[0].find("a record has no size"), std::string::npos);
 }
 
-// What was found out is read again where the dump is not.
+// Recorded names are used when the dump is gone.
 TEST_F(JitDump, IsRecorded) {
   write(header(kFirst) + load(0, 0x1000, 1, "early") + load(5000, 0x1000, 2, "late"));
   name(0);

@@ -1,4 +1,4 @@
-// What a file of names says after it was written, and when its bytes are not what was written.
+// Name tables: what was written can be read, and damaged bytes are harmless.
 #include "symbolizer/name_table.h"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "symbolizer/name_table_writer.h"
+#include "symbolizer/name_table.h"
 
 namespace sampan::symbolizer {
 namespace {
@@ -19,7 +19,7 @@ std::optional<NameTable> table_of(const std::string& bytes, const NameTableKey& 
   return NameTable::of(bytes, key);
 }
 
-// "f file:1 (file:2); …" of each address that is known, innermost function first.
+// "f file:1 (file:2); …" for an address that is known, innermost function first.
 std::string text_of(const NameTable& table, uint64_t svma) {
   const auto row = table.find(svma);
   if (!row) return "not known";
@@ -55,7 +55,7 @@ class NameTables : public testing::Test {
   std::string bytes_;
 };
 
-TEST_F(NameTables, SayWhatWasWritten) {
+TEST_F(NameTables, ReturnWhatWasWritten) {
   const auto table = table_of(bytes_);
   ASSERT_TRUE(table);
   const std::string both =
@@ -63,7 +63,7 @@ TEST_F(NameTables, SayWhatWasWritten) {
   EXPECT_EQ(text_of(*table, 0x1000), both);
   EXPECT_EQ(text_of(*table, 0x1001), both);
   EXPECT_EQ(text_of(*table, 0x1010), "outer /src/a.c:13 (/src/a.c:10); ");
-  EXPECT_EQ(text_of(*table, 0x90000), "");  // known to be in no function
+  EXPECT_EQ(text_of(*table, 0x90000), "");  // known to have no function
   for (const uint64_t other : {0x0, 0xfff, 0x1002, 0x8ffff, 0x90001}) {
     EXPECT_EQ(text_of(*table, other), "not known") << other;
   }
@@ -71,14 +71,14 @@ TEST_F(NameTables, SayWhatWasWritten) {
   EXPECT_EQ(table->stacks(), 3u);  // two addresses share one
 }
 
-TEST_F(NameTables, GrowByWhatIsFoundOutLater) {
+TEST_F(NameTables, AreExtended) {
   const auto table = table_of(bytes_);
   ASSERT_TRUE(table);
   NameTableWriter writer(*table);
   LinesByAddress more({0x500, 0x1005, 0xa0000, 0x1'0000'0000});
   for (const uint64_t svma : more.svmas()) *more.find(svma) = {{inner_, nullptr, 9}};
   writer.add(more.svmas(), more);
-  EXPECT_EQ(writer.added(), 3u);  // not what is above 32 bits
+  EXPECT_EQ(writer.added(), 3u);  // addresses above 32 bits are left out
   const auto larger = table_of(writer.bytes(kKey));
   ASSERT_TRUE(larger);
   for (const uint64_t svma : {0x1000, 0x1001, 0x1010, 0x90000}) {
@@ -90,13 +90,13 @@ TEST_F(NameTables, GrowByWhatIsFoundOutLater) {
   EXPECT_EQ(larger->functions().size(), table->functions().size());
 }
 
-TEST_F(NameTables, AreOfOneModule) {
+TEST_F(NameTables, BelongToOneModule) {
   const uint8_t other[] = {0xab, 0xce};
   EXPECT_FALSE(table_of(bytes_, NameTableKey(other, false)));
   EXPECT_FALSE(table_of(bytes_, NameTableKey(kId, true)));
 }
 
-TEST_F(NameTables, AreNoneWhenTheyAreDamaged) {
+TEST_F(NameTables, AreIgnoredWhenDamaged) {
   for (size_t size = 0; size < bytes_.size(); ++size) {
     EXPECT_FALSE(table_of(bytes_.substr(0, size))) << size;
   }
@@ -107,8 +107,8 @@ TEST_F(NameTables, AreNoneWhenTheyAreDamaged) {
   }
 }
 
-// Somebody who knows how to make a checksum: what was read refers to nothing outside, or is none.
-TEST_F(NameTables, ReferToWhatIsThere) {
+// With a correct checksum over wrong content: the table's indexes are checked.
+TEST_F(NameTables, HaveValidIndexes) {
   constexpr size_t kColumns = sizeof(NameTableHeader);
   size_t refused = 0;
   for (size_t place = kColumns; place + 4 <= bytes_.size(); place += 4) {

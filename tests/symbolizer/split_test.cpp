@@ -1,4 +1,4 @@
-// Parts and copies of functions, by their symbols and by debug information.
+// Parts and clones of functions, named from their symbols and from debug information.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ std::string split_path() {
   return std::filesystem::path(target_path()).parent_path() / "libsymbolizer_split.so";
 }
 
-// Their addresses and symbols: "split_checked.cold".
+// Addresses and symbols of clones: "split_checked.cold".
 std::vector<std::pair<uint64_t, std::string>> clones() {
   std::istringstream table(run("nm " + split_path() + " | grep -E ' [tT] split_[a-z]+[.]'"));
   std::vector<std::pair<uint64_t, std::string>> result;
@@ -32,7 +32,7 @@ TEST(SplitFunctions, BelongToTheirFunctionWithDebugInformationAndWithout) {
   const TemporaryDirectory directory;
   const std::string without = directory / "split.so";
   run("objcopy --strip-debug " + split_path() + " " + without);
-  ASSERT_GE(clones().size(), 2u);  // one part, one copy
+  ASSERT_GE(clones().size(), 2u);  // at least one part and one clone
   for (const auto& [svma, symbol] : clones()) {
     const std::string function = symbol.substr(0, symbol.find('.'));
     EXPECT_EQ(name_at(split_path(), svma), function) << symbol;
@@ -40,8 +40,8 @@ TEST(SplitFunctions, BelongToTheirFunctionWithDebugInformationAndWithout) {
   }
 }
 
-// Files without .symtab have the rest of it in .gnu_debugdata.
-TEST(MiniDebugInfo, NamesWhatIsNotExported) {
+// Files without .symtab have the rest of the symbols in .gnu_debugdata.
+TEST(MiniDebugInfo, NamesFunctionsThatAreNotExported) {
   const TemporaryDirectory directory;
   const std::string stripped = directory / "split.so", mini = directory / "mini";
   const auto [svma, symbol] = clones().front();
@@ -55,7 +55,7 @@ TEST(MiniDebugInfo, NamesWhatIsNotExported) {
   EXPECT_EQ(name_at(stripped, svma), function);
 }
 
-TEST(MiniDebugInfo, ThatIsDamagedOrTooLargeIsSaid) {
+TEST(MiniDebugInfo, ThatIsDamagedOrTooLargeIsReported) {
   const TemporaryDirectory directory;
   const std::string stripped = directory / "split.so", noise = directory / "noise";
   const uint64_t svma = clones().front().first;

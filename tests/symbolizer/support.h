@@ -1,5 +1,5 @@
-// What the symbolizer's tests share: the target library, copies of it that binutils changed, and
-// profiles of addresses.
+// Shared by the symbolizer's tests: the target library, copies of it changed with binutils, and
+// profiles made of addresses.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,14 @@
 
 namespace sampan::symbolizer::test {
 
-// Removed, with what is in it, at the end.
+// Removed with its content in the destructor.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();
   ~TemporaryDirectory();
   TemporaryDirectory(const TemporaryDirectory&) = delete;
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  std::string path() const { return path_; }
   std::string operator/(const std::string& name) const { return path_ / name; }
 
  private:
@@ -30,11 +31,11 @@ std::string target_path();
 uint64_t target_svma(uint64_t avma);
 uint64_t target_svma(const void* function);
 
-// Fails the test when the command does. Returns its standard output.
+// Runs a shell command; the test fails if the command does. Returns its standard output.
 std::string run(const std::string& command);
 
 std::vector<uint8_t> build_id_of(const std::string& path);
-// `count` addresses in .text, always the same ones.
+// `count` addresses in .text, the same in every run.
 std::vector<uint64_t> addresses_in_text(const std::string& path, size_t count);
 
 profile::Profile profile_of(const std::string& path, const std::vector<uint64_t>& svmas,
@@ -49,7 +50,7 @@ std::vector<Line> lines_of(const profile::Profile& profile, size_t location);
 // All locations as text, for comparisons of whole profiles.
 std::string text_of(const profile::Profile& profile);
 
-// The name of the outermost function at one address of a file.
+// The name of the outermost function at an address of a file.
 std::string name_at(const std::string& path, uint64_t svma);
 
 }  // namespace sampan::symbolizer::test

@@ -1,5 +1,5 @@
-// Threads that sleep in every kind of blocking call, with a little CPU between, so that their
-// clocks tick; beside them a thread that only computes. Prints "CALL EINTR-COUNT CALLS".
+// Threads that sleep in every kind of blocking call, with a little CPU between the calls so that
+// their timers expire, and a thread that only computes. Prints "CALL EINTR-COUNT CALLS".
 //
 //   blocking_calls [SECONDS]
 #include <errno.h>

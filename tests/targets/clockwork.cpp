@@ -1,10 +1,9 @@
-// clockwork PROCESSES THREADS STEP_S END [AFTER_S]: threads that all do the same at the same time:
-// in the i-th step of STEP_S seconds each computes in the function step_i, for a quarter of the
-// time.
+// clockwork PROCESSES THREADS STEP_S END [AFTER_S]: all threads do the same at the same time: in the
+// i-th step of STEP_S seconds each computes in the function step<i>, for a quarter of the time.
 //
-// It prints "PID TID BEGIN" for each thread, BEGIN being when the first step began
-// (CLOCK_MONOTONIC, seconds). END: "wait" for being killed, or after AFTER_S seconds "exit",
-// "abort" in the first process, or "memory": the first process takes memory until it dies of it.
+// It prints "PID TID BEGIN" for each thread. BEGIN: when the first step began (CLOCK_MONOTONIC,
+// seconds). END: "wait" until it is killed, or after AFTER_S seconds "exit", "abort" in the first
+// process, or "memory": the first process allocates memory until it dies.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,7 +53,7 @@ void live() {
   all_steps(std::make_integer_sequence<int, kSteps>());
 }
 
-// Where the limit is one of address space, malloc fails; without any, a machine must not suffer.
+// With a limit of address space malloc fails. Without any limit it stops at kMost blocks.
 void take_memory() {
   constexpr size_t kBlock = size_t{1} << 20;
   constexpr int kMost = 1000;
@@ -89,7 +88,7 @@ int main(int argc, char** argv) {
     usleep(static_cast<useconds_t>(std::max(0.0, begin + after - work::wall()) * 1e6));
     if (first && end == "abort") std::abort();
     if (first && end == "memory") take_memory();
-    if (end != "exit") sleep(1);  // the others see it die
+    if (end != "exit") sleep(1);  // the other processes go on for a while
     over = true;
   });
   live();

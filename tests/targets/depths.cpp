@@ -1,5 +1,5 @@
-// Recursion: a quarter of the CPU each at the bottom of 10, 50, 200 and 1000 calls of a function of
-// its own.
+// Recursion: a quarter of the CPU each is used at the bottom of 10, 50, 200 and 1000 calls of a
+// function.
 //
 //   depths [SECONDS]
 #include <cstdio>
@@ -13,7 +13,7 @@ template <unsigned Depth>
 __attribute__((noinline)) uint64_t recurse(unsigned left, double seconds) {
   const uint64_t value = left == 1 ? work::burn(seconds) : recurse<Depth>(left - 1, seconds);
   asm volatile("" : : : "memory");  // not a tail call
-  return value + Depth;             // and not the same code as the others
+  return value + Depth;             // and not merged with the others
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Threads that stay where they are, 50 calls deep, for `sampan dump` to find. In C, so that it can
-// be built against any C library. Says "ready" and ends when its standard input does.
+// Threads that stay in known functions, 50 calls deep, for `sampan dump`. In C, so that it can be built
+// with any C library. Prints "ready", and ends at the end of its standard input.
 #define _GNU_SOURCE
 #include <poll.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-// Two named threads and the main thread use CPU, then the process ends as asked. Before it does,
-// each process prints "cpu PID SECONDS": its own CPU so far.
+// Two named threads and the main thread use CPU, then the process ends as asked. Before it ends, each
+// process prints "cpu PID SECONDS": its own CPU so far.
 //
 //   ends KIND    exit _exit quick_exit return abort sigterm sigsegv sigkill pthread_exit exec
 //                fork-exit fork-_exit vfork-exec
@@ -17,7 +17,7 @@
 
 namespace {
 
-constexpr double kSeconds = 0.4;
+constexpr double kSeconds = 0.3;
 
 void* run(void* name) {
   pthread_setname_np(pthread_self(), static_cast<const char*>(name));

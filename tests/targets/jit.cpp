@@ -1,5 +1,5 @@
-// Makes code at run time, and says so in jit-PID.dump in the current directory: "first" runs for
-// one part of the CPU, then "second" takes its place, at the same address, for three parts.
+// Makes code at run time and describes it in jit-PID.dump in the current directory: "first" runs for
+// a quarter of the CPU, then "second" replaces it at the same address for three quarters.
 //
 //   jit CPU_SECONDS
 #include <fcntl.h>
@@ -33,7 +33,7 @@ class Dump {
     const std::string path = "jit-" + std::to_string(getpid()) + ".dump";
     file_ = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     put(bytes(0x4a695444u, 1u, 40u, 62u, 0u, getpid(), sampan::monotonic_ns(), uint64_t{0}));
-    // By this profilers that see mappings find it.
+    // Profilers that see mappings find the file by this one.
     mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file_, 0);
   }
   void loaded(const void* code, uint64_t index, const char* name) {

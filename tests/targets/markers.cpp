@@ -1,5 +1,5 @@
-// The program that the tests of markers run: each of its words is one thing that programs do, or
-// do wrong. What it prints is what it knows.
+// The program of the tests of markers: each word is one thing that programs do, or do wrong. It
+// prints what a test should find.
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/filter.h>
@@ -97,7 +97,7 @@ void distinct_names() {
     sampan_span_begin(("name " + std::to_string(i)).c_str());
     sampan_span_end();
   }
-  usleep(500'000);  // for the lane to be drained
+  usleep(500'000);  // until the lane is drained
   sampan_span_begin("name 5");
   sampan_span_end();
   sampan_span_begin("name last");
@@ -134,7 +134,7 @@ void after_fork(pid_t child) {
   printf("%llu\n", static_cast<unsigned long long>(sampan_span_current()));
   fflush(stdout);
   sampan_span_end();
-  sampan_span_end();  // nobody's
+  sampan_span_end();  // of no span
   _exit(0);
 }
 
@@ -203,10 +203,10 @@ void jump(int) {
   siglongjmp(out, 1);
 }
 
-// Out of whatever was going on, markers half written too.
+// Jumps out of whatever was interrupted, also out of a marker that is half written.
 void jumps() {
   signal(SIGALRM, jump);
-  static int i;  // not in a register that the jump restores
+  static int i;  // a register would be restored by the jump
   for (i = 0; i < 300; ++i) {
     if (sigsetjmp(out, 1) == 0) {
       const itimerval once{{0, 0}, {0, 300}};
@@ -219,12 +219,12 @@ void jumps() {
     }
     while (sampan_span_current() != 0) sampan_span_end();
   }
-  usleep(500'000);  // for the holes to be passed
+  usleep(500'000);  // until the reader has skipped the holes
   sampan_event("still there");
 }
 
 int raw_thread(void*) {
-  usleep(100'000);  // until it is found
+  usleep(100'000);  // until sampan finds it
   sampan_span_begin("of the raw thread");
   printf("%ld\n", syscall(SYS_gettid));
   fflush(stdout);
@@ -243,7 +243,7 @@ void raw_clone() {
   sampan_span_end();
 }
 
-// Death to all system calls but the last one.
+// A seccomp filter that kills at each system call except the last one.
 void filter_system_calls() {
   sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -269,7 +269,7 @@ void seccomp(bool strict) {
   syscall(strict ? SYS_exit : SYS_exit_group, 0);
 }
 
-// A library that has markers of its own: opened, closed, and opened again.
+// A library with markers: opened, closed, and opened again.
 void library(const char* path) {
   for (int i = 0; i < 2; ++i) {
     void* opened = dlopen(path, RTLD_NOW);

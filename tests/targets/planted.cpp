@@ -1,8 +1,8 @@
-// Functions of known shares, of which one may be made slower: what a comparison of two runs should
-// find. They take turns of 0.01 to 0.2 ms, in an order that is another one in each run, while the
-// sum of the turns of each is the same in all.
+// Functions of known shares, one of which can be made slower, so that a comparison of two runs should
+// find it. They take turns of 0.01 to 0.2 ms, in a different order in each run, but the sum of the
+// turns of each function is the same in all runs.
 //
-//   planted SECONDS PERCENT    CPU of the run, about; how much slower `slower` is than it was
+//   planted SECONDS PERCENT    CPU of the run, about; how much slower `slower` is
 //
 // Shares: half 50, slower 30, small 10, and ten of 1 each.
 #include <unistd.h>
@@ -17,7 +17,7 @@
 
 namespace {
 
-// Each has code of its own: what differs is a constant.
+// A constant differs, so that each has code of its own.
 #define FUNCTION(name, number)                                          \
   __attribute__((noinline)) uint64_t name(uint64_t x, uint64_t steps) { \
     for (uint64_t i = 0; i < steps; ++i) {                              \

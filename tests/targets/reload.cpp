@@ -1,5 +1,5 @@
-// Loads a library, uses CPU in it and unloads it, 60 times over. The name of its function must
-// survive it. Prints "library CPU-SECONDS".
+// Loads a library, uses CPU in it and unloads it, 60 times. The name of its function must be known
+// nevertheless. Prints "library CPU-SECONDS".
 //
 //   reload LIBRARY
 #include <dlfcn.h>

@@ -1,14 +1,15 @@
 // requests none|lock|slow REQUESTS: a server of one thread that marks what it does. All requests
-// are the same, but that one in a hundred waits for a lock, or takes a slow path.
+// are the same, except that one in a hundred waits for a lock, or takes a slow path.
 //
-// Prints as JSON what it marked, timed by itself around the marks: so each of its durations is at
-// least as long as the span's.
+// Prints as JSON what it marked. It reads its clock around the marks, so each of its durations is at
+// least as long as the span's. "queued": how long its two threads waited for a CPU.
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <thread>
@@ -39,7 +40,7 @@ __attribute__((noinline)) void slow_path() {
   value = work::spin(value, kSlow);
 }
 
-// Holds a lock for a while, whenever it is told to.
+// Holds a lock for 20 ms whenever it is told to.
 class Holder {
  public:
   Holder() : thread_([this] { run(); }) {}
@@ -48,6 +49,7 @@ class Holder {
     sem_post(&hold_);
     thread_.join();
   }
+  double queued() const { return queued_; }
   __attribute__((noinline)) void take_lock() {
     sem_post(&hold_);
     sem_wait(&held_);
@@ -62,6 +64,7 @@ class Holder {
       const std::lock_guard lock(mutex_);
       sem_post(&held_);
       usleep(kLockMicroseconds);
+      queued_ = work::queued();
     }
   }
   sem_t hold_ = [] {
@@ -76,6 +79,7 @@ class Holder {
   }();
   std::mutex mutex_;
   bool ended_ = false;
+  std::atomic<double> queued_ = 0;
   std::thread thread_;
 };
 
@@ -103,7 +107,8 @@ int main(int argc, char** argv) {
   const auto [least, most] = std::minmax_element(durations.begin(), durations.end());
   double total = 0;
   for (const double duration : durations) total += duration;
-  printf("{\"requests\": %u, \"total\": %.9f, \"max\": %.9f, \"min\": %.9f, \"value\": %d}\n",
+  printf("{\"requests\": %u, \"total\": %.9f, \"max\": %.9f, \"min\": %.9f, \"value\": %d,\n",
          requests, total, *most, *least, value == 0);
+  printf(" \"queued\": %.9f}\n", work::queued() + holder.queued());
   return 0;
 }

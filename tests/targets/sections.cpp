@@ -1,5 +1,5 @@
-// A service that names what it does: a thread that answers requests, each a section of its own, and
-// is elsewhere between them, beside one that works all the time; then a phase of both.
+// A service that names what it does: one thread answers requests, each a section, and does something
+// else between them; another works all the time. Then a phase of both.
 #include <pthread.h>
 
 #include <atomic>
@@ -15,7 +15,7 @@ constexpr int kRequests = 4;
 constexpr double kPart = 0.12;  // seconds of CPU
 std::atomic<bool> done = false;
 
-// Different for the compiler, too: it would make one function of what does the same.
+// The assembler comments keep the compiler from merging functions that do the same.
 __attribute__((noinline)) void answer() {
   work::burn(kPart);
   asm volatile("# answer");

@@ -4,27 +4,45 @@
 //   shares [SECONDS]    CPU of the whole run, about
 #include <pthread.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <random>
 
 #include "work.h"
 
 namespace {
 
-// About 0.2 ms of work: short against a sampling period, so that the functions alternate.
-constexpr uint64_t kSteps = 40000;
+constexpr uint64_t kSteps = 40000;  // about 0.2 ms
 
-__attribute__((noinline)) uint64_t ten_percent(uint64_t x) {
-  return work::spin(x, 1 * kSteps);
+// A constant differs, so that each has code of its own.
+__attribute__((noinline)) uint64_t ten_percent(uint64_t x, uint64_t steps) {
+  return work::spin(x, steps) ^ 1;
 }
-__attribute__((noinline)) uint64_t twenty_percent(uint64_t x) {
-  return work::spin(x, 2 * kSteps);
+__attribute__((noinline)) uint64_t twenty_percent(uint64_t x, uint64_t steps) {
+  return work::spin(x, steps) ^ 2;
 }
-__attribute__((noinline)) uint64_t thirty_percent(uint64_t x) {
-  return work::spin(x, 3 * kSteps);
+__attribute__((noinline)) uint64_t thirty_percent(uint64_t x, uint64_t steps) {
+  return work::spin(x, steps) ^ 3;
 }
-__attribute__((noinline)) uint64_t forty_percent(uint64_t x) {
-  return work::spin(x, 4 * kSteps);
+__attribute__((noinline)) uint64_t forty_percent(uint64_t x, uint64_t steps) {
+  return work::spin(x, steps) ^ 4;
+}
+
+using Function = uint64_t (*)(uint64_t, uint64_t);
+using Turns = std::array<Function, 10>;
+constexpr Turns kTurns = {ten_percent,    twenty_percent, twenty_percent, thirty_percent,
+                          thirty_percent, thirty_percent, forty_percent,  forty_percent,
+                          forty_percent,  forty_percent};
+
+// Turns of random length in random order: a regular sampling clock cannot be in step with them, so
+// samples are independent.
+uint64_t work_in_turns(uint64_t x, std::minstd_rand& random) {
+  Turns turns = kTurns;
+  std::shuffle(turns.begin(), turns.end(), random);
+  for (const Function function : turns) x = function(x, random() % (2 * kSteps));
+  return x;
 }
 
 struct Worker {
@@ -39,18 +57,14 @@ void* run(void* argument) {
   Worker& worker = *static_cast<Worker*>(argument);
   pthread_setname_np(pthread_self(), worker.name);
   uint64_t x = worker.share;
-  for (uint64_t i = 0; i < worker.rounds; ++i) {
-    x = ten_percent(x);
-    x = twenty_percent(x);
-    x = thirty_percent(x);
-    x = forty_percent(x);
-  }
+  std::minstd_rand random(worker.share);
+  for (uint64_t i = 0; i < worker.rounds; ++i) x = work_in_turns(x, random);
   worker.result = x;
   worker.cpu = work::thread_cpu();
   return nullptr;
 }
 
-// Rounds in a second of CPU here.
+// Rounds per second of CPU on this machine.
 double rounds_per_second() {
   const double begin = work::thread_cpu();
   uint64_t x = 1;

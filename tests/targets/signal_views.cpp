@@ -1,5 +1,4 @@
-// What a program sees of signals, in one text: it must be the same under the profiler, line by
-// line.
+// Prints everything that a program sees of signals. Each line must be the same under sampan.
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -206,7 +205,7 @@ void waits() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// What a child image of this program is born with.
+// The signal state that a child image of this program begins with.
 void children(const char* self) {
   sigset_t set = set_of(SIGPROF);
   for (int blocked = 0; blocked < 2; ++blocked) {

@@ -1,5 +1,5 @@
-// Programs with a SIGPROF life of their own. Each prints what it saw of it, which must not depend
-// on who else is sampling, and "cpu SECONDS" at the end.
+// Programs that use SIGPROF themselves. Each prints what it saw, which must not depend on whether
+// sampan samples it, and "cpu SECONDS" at the end.
 //
 //   sigprof KIND    blocked all-blocked handler itimer itimer-off default ignore dies sigwait
 //                   signalfd reset
@@ -18,7 +18,7 @@
 
 namespace {
 
-constexpr double kSeconds = 0.4;
+constexpr double kSeconds = 0.25;
 std::atomic<unsigned> count = 0;
 
 void on_signal(int) {
@@ -72,7 +72,7 @@ void handle() {
     if (i % 3 == 0) raise(SIGPROF);
     if (i % 3 == 1) kill(getpid(), SIGPROF);
     if (i % 3 == 2) pthread_kill(thread, SIGPROF);
-    // Standard signals coalesce: wait until this one has been seen.
+    // Standard signals coalesce: wait for this one.
     while (count.load() != static_cast<unsigned>(i) + 1) work::spin(1, 100);
   }
   stop.store(true);
@@ -80,7 +80,7 @@ void handle() {
   std::printf("handled %u\n", count.load());
 }
 
-// Signals by the program's own CPU, one for each 10 ms at most.
+// Signals by the program's own CPU timer, one for each 10 ms at most.
 void time_itself(bool then_stop) {
   signal(SIGPROF, on_signal);
   set_timer(10000);

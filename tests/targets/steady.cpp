@@ -1,6 +1,6 @@
-// A result that comes out of many threads' registers: three that compute, short ones all the
-// while, and two that wait. Prints the result, and which waits were interrupted: "result NUMBER",
-// "interrupted COUNT". The same for the same STEPS, whatever happens around it.
+// A result that depends on the registers of many threads: three that compute, short-lived ones, and
+// two that wait. Prints the result and how many waits were interrupted: "result NUMBER",
+// "interrupted COUNT". Both depend on STEPS only, whatever sampan does.
 //
 //   steady [STEPS]    (15 million: about 0.7 s of CPU)
 #include <errno.h>
@@ -21,7 +21,7 @@ uint64_t steps = 15'000'000;
 std::atomic<bool> stop = false;
 std::atomic<int> interrupted = 0;
 
-// Integers and vectors at once.
+// Uses integer and vector registers.
 void* compute(void* seed) {
   double values[8] = {1, 2, 3, 4, 5, 6, 7, 8};
   uint64_t result = reinterpret_cast<uint64_t>(seed);

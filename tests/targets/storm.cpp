@@ -1,5 +1,5 @@
-// Storms of what is hard on a profiler, from two threads each. Prints "KIND right" when all results
-// were right.
+// Storms of operations that are hard on a profiler, from two threads each. Prints "KIND right" if all
+// results were right.
 //
 //   storm KIND SECONDS LIBRARY    load throw malloc threads fork spawn fibers signals all
 //   storm status N                exits with N (what `spawn` starts)

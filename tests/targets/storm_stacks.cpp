@@ -1,5 +1,5 @@
-// Storms on stacks that are not the thread's own: fibers and alternate signal stacks, both small,
-// both with an unmapped page below them so that an overflow is a crash.
+// Storms on stacks other than the thread's: fibers and alternate signal stacks. Both are small, with
+// a protected page below them so that an overflow crashes.
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -71,7 +71,7 @@ void on_signal(int, siginfo_t*, void*) {
   check(here >= signal_stack && here < signal_stack + kSignalStack, "the alternate stack");
   work::spin(1, 20000);
   for (size_t i = 0; i < sizeof frame; ++i) {
-    check(frame[i] == static_cast<char>(i), "what lies on the alternate stack");
+    check(frame[i] == static_cast<char>(i), "the content of the alternate stack");
   }
   ++handled;
   if (jump) siglongjmp(way_out, 1);

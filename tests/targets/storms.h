@@ -1,5 +1,5 @@
-// What storm.cpp lets loose. Each runs until `keep_on` says no, checks everything that it does, and
-// ends the process with a sentence when a result is wrong.
+// The storms of storm.cpp. Each runs until keep_on() is false, checks every result, and ends the
+// process with a sentence if one is wrong.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@ inline bool keep_on() {
   return !stop.load(std::memory_order_relaxed);
 }
 
-// Ends the process, exit status 1, when `right` is false.
+// Ends the process with exit status 1 if `right` is false.
 void check(bool right, const char* what);
 
 extern const char* library;  // path of library.cpp's library

@@ -1,9 +1,9 @@
-// switched: does what its standard input says, line by line, and answers each line with "ok".
+// switched: does what each line of its standard input says, and answers it with "ok".
 //
 //   first, second, third   computes for 0.3 s of CPU, in the function of that name
 //   pause, resume          sampling
 //   start NAME, stop NAME  a section
-//   begin NAME, end NAME   a section of this thread alone
+//   begin NAME, end NAME   a section of this thread
 #include <cstdint>
 #include <cstdio>
 #include <ctime>

@@ -1,8 +1,8 @@
-// Many threads. Prints "threads CPU-SECONDS": what the threads used, by their own clocks.
+// Many threads. Prints "threads CPU-SECONDS": the CPU that they used, by their own clocks.
 //
 //   threads small-stacks    16 at a time on PTHREAD_STACK_MIN, each using half of it
-//   threads short [COUNT [US]]   COUNT threads (10000) of US microseconds of CPU (1000), two at a
-//                                time
+//   threads short [COUNT [US]]   COUNT threads (10000) that use US microseconds of CPU (1000), two
+//                                at a time
 #include <limits.h>
 #include <pthread.h>
 
@@ -25,7 +25,7 @@ void count_cpu() {
 void* use_half_the_stack(void*) {
   volatile char bytes[8192];
   for (size_t i = 0; i < sizeof bytes; ++i) bytes[i] = static_cast<char>(i);
-  work::burn(0.1);
+  work::burn(0.05);
   for (size_t i = 0; i < sizeof bytes; ++i) {
     if (bytes[i] != static_cast<char>(i)) std::abort();
   }

@@ -1,14 +1,11 @@
-// Threads of known habits: each spends the run in one kind of wait, on CPU, or in both by turns. At
-// the end each prints the truth of itself: seconds of life, of CPU, and in the queue for a CPU, as
+// Threads of known habits: each spends the run in one kind of wait, on CPU, or alternates between
+// both. At the end each prints how long it lived, used CPU, and waited for a CPU, as
 // "life NAME SECONDS", "cpu NAME SECONDS", "queued NAME SECONDS".
 //
-//   waits [SECONDS [IDLE]]    IDLE: so many more threads that wait for the end, named "idle";
-//   prints
-//                             how often they were switched off a CPU, as "switches idle COUNT"
+//   waits [SECONDS [IDLE]]    IDLE: so many more threads that wait for the end, named "idle"
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -34,7 +31,7 @@ void sleep_for(double seconds) {
   nanosleep(&time, nullptr);
 }
 
-// Not inlined, and with something to do after the call: each is a frame of its own.
+// Not inlined, and with work after the call, so that each has a frame of its own.
 #define HABIT __attribute__((noinline)) int
 
 HABIT spinning() {
@@ -81,22 +78,12 @@ struct Habit {
   double life = 0, cpu = 0, queued = 0;
 };
 
-double seconds_in_queue() {
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/self/task/%ld/schedstat", syscall(SYS_gettid));
-  FILE* file = std::fopen(path, "r");
-  unsigned long long on_cpu = 0, queued = 0;
-  if (file == nullptr || std::fscanf(file, "%llu %llu", &on_cpu, &queued) != 2) queued = 0;
-  if (file != nullptr) std::fclose(file);
-  return static_cast<double>(queued) * 1e-9;
-}
-
 void* live(void* argument) {
   Habit& habit = *static_cast<Habit*>(argument);
   pthread_setname_np(pthread_self(), habit.name);
   const double begin = work::wall();
   asm volatile("" : : "r"(habit.run()));
-  habit.queued = seconds_in_queue();
+  habit.queued = work::queued();
   habit.cpu = work::thread_cpu();
   habit.life = work::wall() - begin;
   return nullptr;

@@ -1,5 +1,5 @@
-// Something to watch: two threads of a pool compute in four functions as 10:20:30:40, one thread
-// waits in poll(), until SECONDS are over or SIGTERM or SIGINT ends it; then with STATUS.
+// A program to watch: two threads of a pool compute in four functions as 10:20:30:40, one thread
+// waits in poll(). It ends after SECONDS with STATUS, or by SIGTERM or SIGINT.
 //
 //   watched SECONDS STATUS
 #include <poll.h>
@@ -11,10 +11,14 @@
 
 #include "work.h"
 
-// About 0.2 ms of work: short against a sampling period, so that the functions alternate.
-static constexpr uint64_t kSteps = 40000;
+static constexpr uint64_t kSteps = 40000;  // about 0.2 ms
 
-// No function, which would be a frame of its own.
+// Turns of varying length: a regular sampling clock cannot stay in step with them.
+static uint64_t length(uint64_t x) {
+  return kSteps / 2 + x % kSteps;
+}
+
+// A macro, because a function would be a frame of its own.
 #define STEP(x)                 \
   do {                          \
     x ^= x << 13, x ^= x >> 7;  \
@@ -22,19 +26,19 @@ static constexpr uint64_t kSteps = 40000;
   } while (0)
 
 __attribute__((noinline)) static uint64_t ten_percent(uint64_t x) {
-  for (uint64_t i = 0; i < 1 * kSteps; ++i) STEP(x);
+  for (uint64_t i = 1 * length(x); i > 0; --i) STEP(x);
   return x;
 }
 __attribute__((noinline)) static uint64_t twenty_percent(uint64_t x) {
-  for (uint64_t i = 0; i < 2 * kSteps; ++i) STEP(x);
+  for (uint64_t i = 2 * length(x); i > 0; --i) STEP(x);
   return x;
 }
 __attribute__((noinline)) static uint64_t thirty_percent(uint64_t x) {
-  for (uint64_t i = 0; i < 3 * kSteps; ++i) STEP(x);
+  for (uint64_t i = 3 * length(x); i > 0; --i) STEP(x);
   return x;
 }
 __attribute__((noinline)) static uint64_t forty_percent(uint64_t x) {
-  for (uint64_t i = 0; i < 4 * kSteps; ++i) STEP(x);
+  for (uint64_t i = 4 * length(x); i > 0; --i) STEP(x);
   return x;
 }
 

@@ -1,10 +1,11 @@
-// What the target programs burn their CPU with. Nothing here knows of sampan: they are programs as
-// other people write them, and print what a test should then find in the profile.
+// How the target programs use CPU and read clocks. Nothing here knows of sampan: the targets are
+// programs as others write them, and print what a test should find in the profile.
 #pragma once
 
 #include <time.h>
 
 #include <cstdint>
+#include <cstdio>
 
 namespace work {
 
@@ -23,8 +24,18 @@ inline double wall() {
   return cpu_seconds(CLOCK_MONOTONIC);
 }
 
-// A fixed number of steps whose result cannot be guessed. Always inlined: the time belongs to the
-// caller.
+// How long the calling thread has waited for a CPU, in seconds; 0 if the kernel does not say.
+inline double queued() {
+  FILE* file = std::fopen("/proc/thread-self/schedstat", "r");
+  if (file == nullptr) return 0;
+  unsigned long long on_cpu = 0, queued = 0;
+  if (std::fscanf(file, "%llu %llu", &on_cpu, &queued) != 2) queued = 0;
+  std::fclose(file);
+  return static_cast<double>(queued) * 1e-9;
+}
+
+// A fixed number of steps that the compiler cannot precompute. Always inlined, so that the time
+// belongs to the caller.
 __attribute__((always_inline)) inline uint64_t spin(uint64_t seed, uint64_t steps) {
   for (uint64_t i = 0; i < steps; ++i) {
     seed ^= seed << 13;

@@ -5,7 +5,6 @@
 
 #include "eh_frame_builder.h"
 #include "unwind/apply_row.h"
-#include "unwind/eh_frame_hdr.h"
 #include "unwind/packed_row.h"
 
 namespace sampan::unwind {
@@ -13,7 +12,7 @@ namespace {
 
 constexpr uint64_t kCode = 0x1000;
 
-// With nothing remembered.
+// Without remembered CIEs.
 CfiResult find_row(const Image& image, uint64_t fde, uint64_t pc, CfiRow& row) {
   RecentCies cies;
   return unwind::find_row(image, fde, pc, cies, 0, row);
@@ -114,7 +113,7 @@ TEST(CfiTest, RememberedStatesNest) {
   }
 }
 
-TEST(CfiTest, RestoringWhatWasNeverRememberedIsDamage) {
+TEST(CfiTest, RestoringAStateThatWasNotRememberedIsDamage) {
   EhFrame frame;
   const uint64_t fde = frame.fde(frame.cie(), kCode, 0x100, {kRestoreState});
   CfiRow row;
@@ -128,7 +127,7 @@ TEST(CfiTest, WorkIsBounded) {
   EXPECT_EQ(find_row(frame.image(), fde, kCode, row), CfiResult::kDamaged);
 }
 
-TEST(CfiTest, ReadsTheResultOffTheRegisters) {
+TEST(CfiTest, FindsTheCallersRegisters) {
   const CfiRow row = row_at(kCode + 5, kWithFramePointer);
   FakeMemory memory;
   memory.words = {{0x7fe8, 3}, {0x7ff0, 0x8100}, {0x7ff8, 0x1234}};
@@ -151,7 +150,7 @@ TEST(CfiTest, ASlotBelowTheStackPointerIsDead) {
   EXPECT_EQ(file.registers.value[kRbx], 3u);
 }
 
-// The linker's rule for all entries of a PLT: 8 more from the eleventh byte of each on, where the
+// The linker's rule for all entries of a PLT: 8 more from each entry's eleventh byte on, where the
 // relocation index has been pushed.
 TEST(CfiTest, PltExpression) {
   EhFrame frame;
@@ -239,7 +238,7 @@ TEST(CfiTest, AugmentationsAreKnown) {
   EXPECT_EQ(find_row(frame.image(), unknown, kCode, row), CfiResult::kDamaged);
 }
 
-// Nothing is read behind the end (the sanitizers see to that), and no cut is taken for an answer.
+// Nothing is read beyond the end (the sanitizers check that), and a truncated entry gives no row.
 TEST(CfiTest, TruncatedAtEveryLength) {
   EhFrame frame;
   const uint64_t fde = frame.fde(frame.cie(), kCode, 0x100, kWithFramePointer);

@@ -42,7 +42,7 @@ class EhFrame {
  public:
   static constexpr uint64_t kStart = 0x5000;  // AVMA of .eh_frame
 
-  // What nearly every CIE says: CFA = rsp + 8, return address below it; code factor 1, data -8.
+  // The usual CIE: CFA = rsp + 8, return address below it; code factor 1, data -8.
   // Returns the AVMA.
   uint64_t cie(std::string_view augmentation = "zR",
                const Program& program = {kDefCfa, kRsp, 8, offset(kRip), 1}) {

@@ -1,7 +1,7 @@
 // The oracle of the walker's tests: libunwind, from the same registers at the same stop.
 //
-// Test only. libunwind takes locks and may allocate: whoever calls this from a signal handler must
-// know that the interrupted code was not in the loader.
+// Test only. libunwind takes locks and may allocate. A signal handler may call this only when the
+// interrupted code was not in the loader.
 #pragma once
 
 #define UNW_LOCAL_ONLY
@@ -13,7 +13,7 @@
 #include <cstring>
 #include <span>
 
-#include "unwind/signal_registers.h"
+#include "unwind/registers.h"
 #include "unwind/walker.h"
 
 namespace sampan::unwind {

@@ -14,7 +14,7 @@ struct Place {
 };
 using Table = RecentTable<Place, 4, 12>;
 
-TEST(RecentTableTest, FindsWhatWasInsertedForTheSameKeyOnly) {
+TEST(RecentTableTest, FindsAValueOnlyByItsKey) {
   Table table;
   Place found;
   EXPECT_FALSE(table.find(0, 0, found));
@@ -37,7 +37,7 @@ TEST(RecentTableTest, AnotherGenerationFindsNothing) {
   EXPECT_EQ(found, (Place{4, 5, 6}));
 }
 
-// Two threads write different values for one key; whatever is found is one of the two, whole.
+// Two threads write different values for one key. What is found is always one of the two, whole.
 TEST(RecentTableTest, NeverMixesValues) {
   Table table;
   std::atomic<bool> stop = false;

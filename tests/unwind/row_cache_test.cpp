@@ -46,8 +46,8 @@ TEST_F(RowCacheTest, ForgettingMakesEverythingMiss) {
   EXPECT_EQ(found(kPc), 0u);
 }
 
-// The key has room for 2^15 generations: a row must not come back when the number does.
-TEST_F(RowCacheTest, AGenerationThatComesAgainFindsNothing) {
+// The key has room for 2^15 generations. A row must not be found when its number is used again.
+TEST_F(RowCacheTest, AReusedGenerationFindsNothing) {
   insert(kPc, kRow);
   for (int i = 0; i < 1 << 15; ++i) {
     cache.forget();

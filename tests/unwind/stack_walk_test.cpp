@@ -1,4 +1,4 @@
-// Whole walks over hand-written frames in a fake memory.
+// Complete walks over hand-written frames in a fake memory.
 #include "unwind/stack_walk.h"
 
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ TEST_F(StackWalkTest, ReturnAddressesAreLookedUpAtMinusOne) {
   }
 }
 
-TEST_F(StackWalkTest, AFrameThatASignalInterruptedIsLookedUpAsItIs) {
+TEST_F(StackWalkTest, AnInterruptedFrameIsLookedUpAtItsPc) {
   registers.value[kRip] = 0x1010;
   // The interrupted pc is the first byte of the root: one before would be another function.
   memory.words = {{kStack + 8, 0x1201}, {kStack + 24, 0x1100}};

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <vector>
 
-#include "unwind/eh_frame_hdr.h"
+#include "unwind/cfi.h"
 
 namespace sampan::unwind {
 namespace {

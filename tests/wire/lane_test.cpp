@@ -1,4 +1,4 @@
-// A lane's producers and its consumer: alone, side by side, and when one of them is broken.
+// A lane's producers and its consumer: alone, at the same time, and when one of them is broken.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -8,8 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "wire/lane_reader.h"
-#include "wire/lane_writer.h"
+#include "wire/marker_lane.h"
 
 namespace sampan::wire {
 namespace {
@@ -34,7 +33,7 @@ std::string text_of(std::span<const uint8_t> bytes) {
   return {bytes.begin(), bytes.end()};
 }
 
-// The texts of all that can be read now.
+// The texts of all records that can be read now.
 std::string read_all(LaneReader& reader) {
   std::string all;
   LaneReader::Marker marker;
@@ -42,7 +41,7 @@ std::string read_all(LaneReader& reader) {
   return all;
 }
 
-TEST(Lane, GivesBackWhatWasPutInOrder) {
+TEST(Lane, ReturnsRecordsInOrder) {
   TestLane lane;
   LaneWriter writer = lane.writer();
   LaneReader reader = lane.reader();
@@ -76,7 +75,7 @@ TEST(Lane, DropsAndCountsWhatDoesNotFit) {
   EXPECT_TRUE(writer.write(record(0)));
 }
 
-TEST(Lane, AHoleIsPassedWhenWhatFollowsIsThere) {
+TEST(Lane, AHoleIsSkippedOnceTheNextRecordIsPublished) {
   TestLane lane;
   LaneWriter writer = lane.writer();
   LaneReader reader = lane.reader();
@@ -98,7 +97,7 @@ TEST(Lane, AHoleIsPassedWhenWhatFollowsIsThere) {
   EXPECT_EQ(reader.corrupt(), 0u);
 }
 
-TEST(Lane, RecordsThatMakeNoSenseArePassedOver) {
+TEST(Lane, InvalidRecordsAreSkipped) {
   for (const int broken : {0, 1, 2, 3}) {
     TestLane lane;
     LaneWriter writer = lane.writer();
@@ -117,7 +116,7 @@ TEST(Lane, RecordsThatMakeNoSenseArePassedOver) {
   }
 }
 
-TEST(Lane, PositionsThatMakeNoSenseAreCounted) {
+TEST(Lane, InvalidPositionsAreCounted) {
   TestLane lane;
   LaneReader reader = lane.reader();
   LaneReader::Marker marker;
@@ -129,7 +128,7 @@ TEST(Lane, PositionsThatMakeNoSenseAreCounted) {
   EXPECT_FALSE(reader.blocked(UINT64_MAX));
 }
 
-TEST(Lane, ProducersSideBySideLoseNothingButWhatIsCounted) {
+TEST(Lane, ConcurrentProducersLoseOnlyWhatIsCounted) {
   constexpr uint64_t kRecords = 100'000;
   constexpr uint64_t kProducers = 3;
   auto lane = std::make_unique<TestLane>();

@@ -6,12 +6,11 @@
 #include "wire/control_block.h"
 #include "wire/loss.h"
 #include "wire/session.h"
-#include "wire/stop_reason.h"
 
 namespace sampan::wire {
 namespace {
 
-TEST(Names, EveryLossHasAKeyAndATextOfItsOwn) {
+TEST(Names, EveryLossHasItsOwnKeyAndText) {
   std::set<std::string> keys;
   std::set<std::string> texts;
   for (unsigned i = 0; i < kLossCount; ++i) {
@@ -24,7 +23,7 @@ TEST(Names, EveryLossHasAKeyAndATextOfItsOwn) {
   EXPECT_EQ(keys.count("ring_full"), 1u);
 }
 
-TEST(Names, EveryStopReasonHasATextOfItsOwn) {
+TEST(Names, EveryStopReasonHasItsOwnText) {
   std::set<std::string> texts;
   for (unsigned i = 0; i < kStopReasonCount; ++i) {
     texts.insert(stop_reason_text(static_cast<StopReason>(i)));
@@ -34,14 +33,16 @@ TEST(Names, EveryStopReasonHasATextOfItsOwn) {
 }
 
 // Both sides of a session compute these; another layout needs another kWireVersion.
-TEST(ControlBlock, LayoutIsThatOfWireVersion3) {
-  ASSERT_EQ(kWireVersion, 3u);
+TEST(ControlBlock, LayoutIsThatOfItsVersion) {
+  ASSERT_EQ(kWireVersion, 5u);
   EXPECT_EQ(sizeof(RingPositions), 128u);
+  EXPECT_EQ(sizeof(ControlBlock), 320u);
+  EXPECT_EQ(sizeof(ThreadSlot), 3776u);
   EXPECT_EQ(kSlotsOffset % kPage, 0u);
   EXPECT_EQ(kSlotStride % kPage, 0u);
   EXPECT_LE(kSharedSize, UINT32_MAX);  // Hello::wire_size
   EXPECT_EQ(sizeof(Hello), 20u);
-  EXPECT_EQ(sizeof(Welcome), 16u);
+  EXPECT_EQ(sizeof(Welcome), 20u);
 }
 
 TEST(ControlBlock, SlotsAndTheirBuffersDoNotOverlap) {

@@ -1,4 +1,4 @@
-// Two sides at once: threads (what TSan looks at) and processes (what a SIGKILL leaves behind).
+// Both sides at once: as threads (for TSan), and as processes (what a SIGKILL leaves behind).
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kLargeRing = size_t{1} << 14;
 
-// A record says its own number in every word, so that a torn one shows.
+// A record has its number in every word, so that a torn record is seen.
 size_t words_of(uint64_t number) {
   return 1 + number % 97;
 }
@@ -56,14 +56,14 @@ uint64_t number_in(std::span<const uint8_t> payload) {
   return number;
 }
 
-TEST(RingConcurrency, TwoThreadsLoseNothingButWhatIsCounted) {
+TEST(RingConcurrency, TwoThreadsLoseOnlyWhatIsCounted) {
   constexpr uint64_t kRecords = 300'000;
   TestRing ring(kLargeRing);
   std::atomic<bool> done = false;
   std::thread producer([&] {
     RingWriter writer = ring.writer();
     for (uint64_t number = 1; number <= kRecords; ++number) {
-      // Sometimes gives way, so that both a full and an empty ring occur on any machine.
+      // Yields sometimes, so that both a full and an empty ring occur on any machine.
       if (!put_number(writer, number)) std::this_thread::yield();
     }
     done = true;
@@ -94,7 +94,7 @@ struct SharedRing {
   uint8_t buffer[kLargeRing];
 };
 
-TEST(RingConcurrency, AKilledProducerLeavesOnlyWholeRecordsAndAllThatItCommitted) {
+TEST(RingConcurrency, AKilledProducerLeavesAllItsCommittedRecordsWhole) {
   for (int trial = 0; trial < 20; ++trial) {
     void* const memory = mmap(nullptr, sizeof(SharedRing), PROT_READ | PROT_WRITE,
                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -1,4 +1,4 @@
-// The other side of a ring is another process, which may be broken or may lie.
+// The other side of a ring is another process, which may be broken or hostile.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kHostileRing = 4096;
 
-TEST(HostileRing, APositionThatMakesNoSenseIsCountedAndSkipped) {
+TEST(HostileRing, AnInvalidPositionIsCountedAndSkipped) {
   for (const uint64_t head :
        {uint64_t{kHostileRing + 8}, uint64_t{4}, UINT64_MAX, uint64_t{1} << 63}) {
     TestRing ring(kHostileRing);
@@ -35,7 +35,7 @@ TEST(HostileRing, AHeadThatGoesBackIsCorrupt) {
   EXPECT_EQ(reader.corrupt(), 1u);
 }
 
-TEST(HostileRing, ALengthThatMakesNoSenseIsCountedAndTheRestSkipped) {
+TEST(HostileRing, AnInvalidLengthIsCountedAndTheRestSkipped) {
   struct Change {
     const char* what;
     std::function<void(RecordHeader&)> apply;
@@ -84,7 +84,7 @@ TEST(HostileRing, ARecordMayNotCrossTheEndOfTheBuffer) {
   EXPECT_EQ(reader.corrupt(), 1u);
 }
 
-TEST(HostileRing, AWriterTakesATailThatMakesNoSenseForAFullRing) {
+TEST(HostileRing, AWriterTreatsAnInvalidTailAsAFullRing) {
   for (const uint64_t tail : {uint64_t{8}, UINT64_MAX - kHostileRing, uint64_t{1} << 40}) {
     TestRing ring(kHostileRing);
     RingWriter writer = ring.writer();
@@ -93,7 +93,7 @@ TEST(HostileRing, AWriterTakesATailThatMakesNoSenseForAFullRing) {
   }
 }
 
-TEST(HostileRing, AWriterTakesAHeadThatMakesNoSenseForAFullRing) {
+TEST(HostileRing, AWriterTreatsAnInvalidHeadAsAFullRing) {
   TestRing ring(kHostileRing);
   RingWriter writer = ring.writer();
   ring.positions->head = kHostileRing - 4;  // the padding's header would cross the end

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kCapacity = 4096;
 
-TEST(Ring, GivesBackWhatWasPutInOrder) {
+TEST(Ring, ReturnsRecordsInOrder) {
   TestRing ring(kCapacity);
   RingWriter writer = ring.writer();
   RingReader reader = ring.reader();
@@ -29,11 +29,11 @@ TEST(Ring, ARecordIsInvisibleBeforeItsCommit) {
   RingReader reader = ring.reader();
   ASSERT_FALSE(writer.begin(100).empty());
   EXPECT_EQ(drain(reader), "");
-  ASSERT_TRUE(put(writer, 1, "after"));  // takes the place of the one that was given up
+  ASSERT_TRUE(put(writer, 1, "after"));  // takes the place of the abandoned one
   EXPECT_EQ(drain(reader), "1:after");
 }
 
-TEST(Ring, CommitsLessThanWasAskedFor) {
+TEST(Ring, CommitsLessThanWasReserved) {
   TestRing ring(kCapacity);
   RingWriter writer = ring.writer();
   RingReader reader = ring.reader();
@@ -45,7 +45,7 @@ TEST(Ring, CommitsLessThanWasAskedFor) {
   EXPECT_EQ(drain(reader), "9:x 1:next");
 }
 
-TEST(Ring, DropsAndCountsWhatDoesNotFitAndGoesOn) {
+TEST(Ring, DropsAndCountsWhatDoesNotFit) {
   TestRing ring(kCapacity);
   RingWriter writer = ring.writer();
   RingReader reader = ring.reader();
@@ -63,7 +63,7 @@ TEST(Ring, DropsAndCountsWhatDoesNotFitAndGoesOn) {
   EXPECT_EQ(reader.corrupt(), 0u);
 }
 
-TEST(Ring, KeepsTheReserveForThoseWhoAskForNone) {
+TEST(Ring, KeepsTheReserveForWritersWithoutOne) {
   TestRing ring(kCapacity);
   RingWriter writer = ring.writer();
   while (put(writer, 1, "12345678", 64)) {
@@ -80,7 +80,7 @@ TEST(Ring, RefusesARecordLargerThanItself) {
 }
 
 TEST(Ring, KeepsRecordsWholeAcrossTheEndOfTheBuffer) {
-  // Sizes that do not divide the capacity: the end is met at every offset that is possible.
+  // Sizes that do not divide the capacity, so that records meet the end at every possible offset.
   TestRing ring(kCapacity);
   RingWriter writer = ring.writer();
   RingReader reader = ring.reader();
@@ -108,7 +108,7 @@ TEST(Ring, AReaderStopsAtItsLimit) {
   EXPECT_EQ(drain(reader), "1:after");
 }
 
-TEST(Ring, ARecordsPlaceIsFreeOnlyWhenTheReaderHasMovedOn) {
+TEST(Ring, ARecordsPlaceIsFreedWhenTheReaderHasMovedOn) {
   TestRing ring(kCapacity);
   RingWriter writer = ring.writer();
   RingReader reader = ring.reader();

@@ -31,7 +31,7 @@ inline bool put(RingWriter& writer, uint8_t type, std::string_view payload, size
   return true;
 }
 
-// "1:first 2:second": what can be read now.
+// What can be read now, as "1:first 2:second".
 inline std::string drain(RingReader& reader) {
   std::string all;
   RingReader::Record record{};

@@ -1,4 +1,4 @@
-// What a function took of each thread.
+// The time of a function in each thread.
 
 import {forEachSample} from "./selection.js";
 import {stacksWith} from "./search.js";

@@ -1,4 +1,4 @@
-// Columns of numbers as the file has them; src/exporters/page_columns.h says how.
+// Columns of numbers as the file has them; exporters/page_parts.h says how.
 
 /**
  * Reads columns that follow each other.

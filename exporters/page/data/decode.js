@@ -1,4 +1,4 @@
-// From the page's data to the profile. src/exporters/page_data.h says what the data is.
+// From the page's data to the profile. exporters/page_data.h says what the data is.
 
 import {columnReader} from "./columns.js";
 
@@ -72,7 +72,7 @@ export async function decode(data) {
   return {...profile, functions, stacks, samples, markers: {texts: markerTexts, ...markers}};
 }
 
-/** The profile that a page carries, in elements made by src/exporters/html.cpp. */
+/** The profile that a page carries, in elements made by exporters/html.cpp. */
 export function embeddedProfile(document) {
   const text = (id) => document.getElementById(id).textContent;
   return decode({header: text("profile-header"), columns: text("profile-columns")});

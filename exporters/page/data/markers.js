@@ -1,5 +1,4 @@
-// What the program said of itself, made ready to be drawn: spans and sections in lanes, in which
-// none overlaps another.
+// The markers of the program, ready to be drawn: spans and sections in lanes without overlaps.
 
 /** @typedef {import("./profile.js").Profile} Profile */
 /** @typedef {import("./profile.js").Markers} Markers */

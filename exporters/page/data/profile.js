@@ -88,7 +88,7 @@
  */
 
 /**
- * What the program said of itself. Names and texts are handles into `texts`, of which the first is
+ * The markers of the program. Names and texts are handles into `texts`, the first of which is
  * "". Spans and events are by thread and then by time, counters by process and name, and time.
  * `closed`: 0 by the program, 1 by the end of its thread, 2 of its process.
  * @typedef {object} Markers

@@ -1,4 +1,4 @@
-// What of a profile is looked at: some threads, a range of time, one state.
+// The part of a profile that is shown: some threads, a range of time, one state.
 
 /** @typedef {import("./profile.js").Profile} Profile */
 

@@ -1,5 +1,5 @@
-// Where frames lie in time: for each thread its stacks beside each other, as they were sampled; what
-// goes on from sample to sample is one box.
+// The places of frames in time: the stacks of each thread side by side, as they were sampled. A frame that
+// continues from sample to sample is one box.
 //
 // A sample stands for the time that ends with it, as long as it weighs. Samples that share a column of
 // two pixels are drawn as the heaviest of them.

@@ -133,7 +133,7 @@ export function createBoxChart(parent, {label, className = ""}, handlers) {
     for (const {row} of picture.headings ?? []) rows = Math.max(rows, row + 1);
     const fromBottom = floor.clientHeight - scroller.scrollTop;
     floor.style.height = `${Math.max(height, rows * kRowHeight + 4)}px`;
-    // What stands on the bottom stays where it was above it; and in sight, however low the view is.
+    // The lower edge stays in place if the root is at the bottom, and in sight in a low view.
     if (picture.rootAtBottom) scroller.scrollTop = floor.clientHeight - (atBottom ? height : fromBottom);
     hovered = null;
     draw();

@@ -32,7 +32,7 @@ export function neighbour(boxes, box, direction) {
     .sort((a, b) => b.width - a.width)[0];
 }
 
-// Where keys begin: the widest below the root.
+// The box that keys choose first: the widest below the root.
 function first(boxes) {
   return boxes.filter((box) => !box.merged && box.row === 1).sort((a, b) => b.width - a.width)[0];
 }

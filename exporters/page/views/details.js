@@ -1,5 +1,4 @@
-// What is known of the function, and the frame, that is chosen: where it is, what it took, of each
-// thread; the stack that leads to it.
+// The chosen function and frame: its place, its time in each thread, and the stack that leads to it.
 
 import {inlining} from "../data/by_thread.js";
 import {isNoise} from "../data/noise.js";

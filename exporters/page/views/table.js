@@ -20,7 +20,7 @@ function named(func, names, painter) {
     func < 0 ? "[unknown]" : names.of(func));
 }
 
-// Of a comparison: shares of both sides together say nothing, those of each do.
+// In a comparison, only the shares of each side have a meaning, not those of both together.
 function changeColumns({a, b}) {
   return [
     {sort: "change", title: "Change", hint: "of the self share", number: true, cell: ({change}) => {

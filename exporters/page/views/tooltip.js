@@ -1,4 +1,4 @@
-// What is under the pointer, beside it.
+// The text beside the pointer about the item under it.
 
 import {h} from "../dom.js";
 

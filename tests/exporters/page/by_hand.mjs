@@ -3,7 +3,7 @@
 //   byHand([["main", [[1, 10, "main;work"], ...]], ...]): threads with samples of time, weight and
 //   stack, root first; frames in brackets are waits, an empty stack is unknown.
 
-import {noMarkers} from "../../src/viewer/data/markers.js";
+import {noMarkers} from "../../../exporters/page/data/markers.js";
 
 export function byHand(threads) {
   const names = [];

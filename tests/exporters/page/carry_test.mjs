@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {carry} from "../../src/viewer/carry.js";
-import {initially} from "../../src/viewer/state.js";
+import {carry} from "../../../exporters/page/carry.js";
+import {initially} from "../../../exporters/page/state.js";
 import {byHand} from "./by_hand.mjs";
 
 const before = byHand([["main", [[1, 10, "main;work"]]], ["worker", [[1, 10, "start;loop;work"]]]]);

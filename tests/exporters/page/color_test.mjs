@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {changeColor, hueOf, moduleRanks, oklch, theme} from "../../src/viewer/data/color.js";
-import {functionColors} from "../../src/viewer/data/color.js";
+import {changeColor, hueOf, moduleRanks, oklch, theme} from "../../../exporters/page/data/color.js";
+import {functionColors} from "../../../exporters/page/data/color.js";
 import {byHand} from "./by_hand.mjs";
 
 // Of WCAG 2.2, "relative luminance" and "contrast ratio".

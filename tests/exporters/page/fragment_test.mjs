@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {fragmentOf, shownBy} from "../../src/viewer/fragment.js";
-import {initially} from "../../src/viewer/state.js";
+import {fragmentOf, shownBy} from "../../../exporters/page/fragment.js";
+import {initially} from "../../../exporters/page/state.js";
 import {compared, synthetic} from "./synthetic.mjs";
 
 const profile = synthetic({threads: 12});

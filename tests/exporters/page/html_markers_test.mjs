@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import test from "node:test";
 
-import {decode} from "../../src/viewer/data/decode.js";
+import {decode} from "../../../exporters/page/data/decode.js";
 import {kMarked, withPage} from "./marked.mjs";
 
 const html = await withPage(kMarked, (page) => fs.readFileSync(page, "utf8"));

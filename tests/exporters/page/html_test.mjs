@@ -7,10 +7,10 @@ import os from "node:os";
 import path from "node:path";
 import test from "node:test";
 
-import {decode} from "../../src/viewer/data/decode.js";
-import {flatTable} from "../../src/viewer/data/flat.js";
-import {everything, weightsByStack} from "../../src/viewer/data/selection.js";
-import {callTree} from "../../src/viewer/data/tree.js";
+import {decode} from "../../../exporters/page/data/decode.js";
+import {flatTable} from "../../../exporters/page/data/flat.js";
+import {everything, weightsByStack} from "../../../exporters/page/data/selection.js";
+import {callTree} from "../../../exporters/page/data/tree.js";
 
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "sampan-page-"));
 execFileSync(process.env.WRITE_EXPORTS, [process.env.PROFILE, directory]);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {everything, weightsByStack} from "../../src/viewer/data/selection.js";
-import {timeBoxes} from "../../src/viewer/data/time_layout.js";
-import {callTree} from "../../src/viewer/data/tree.js";
-import {nameRanks, treeLayout} from "../../src/viewer/data/tree_layout.js";
+import {everything, weightsByStack} from "../../../exporters/page/data/selection.js";
+import {timeBoxes} from "../../../exporters/page/data/time_layout.js";
+import {callTree} from "../../../exporters/page/data/tree.js";
+import {nameRanks, treeLayout} from "../../../exporters/page/data/tree_layout.js";
 import {byHand} from "./by_hand.mjs";
 import {synthetic} from "./synthetic.mjs";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import {arrangeMarkers, inLanes, intervalAt, kMostLanes, matchingMarkers, momentAt, noMarkers, valueAt}
-  from "../../src/viewer/data/markers.js";
+  from "../../../exporters/page/data/markers.js";
 
 const table = (intervals) => ({beginNs: intervals.map(([begin]) => begin),
   durationNs: intervals.map(([begin, end]) => end - begin)});

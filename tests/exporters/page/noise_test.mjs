@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {boundOfAll, differenceError, errorNs, isNoise, relativeError} from "../../src/viewer/data/noise.js";
+import {boundOfAll, differenceError, errorNs, isNoise, relativeError} from "../../../exporters/page/data/noise.js";
 
 test("the interval holds the truth 95 times in a hundred", () => {
   let state = 12345;

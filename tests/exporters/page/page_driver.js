@@ -1,7 +1,7 @@
 // A profile page in Chromium, handled as a person does: pointer, keys, what can be read.
 'use strict';
 const assert = require('node:assert/strict');
-const {Browser} = require('../support/browser.js');
+const {Browser} = require('../../support/browser.js');
 
 const VIEW = '#view .pane:not([hidden])';
 const CHART = `${VIEW} canvas`;

@@ -1,7 +1,7 @@
 // The markers of a page as JSON, read as the page reads them: node page_markers.mjs profile.html
 import fs from "node:fs";
 
-import {decode} from "../../src/viewer/data/decode.js";
+import {decode} from "../../../exporters/page/data/decode.js";
 
 const html = fs.readFileSync(process.argv[2], "utf8");
 const data = (id) => new RegExp(`id="${id}">([^<]*)</script>`).exec(html)[1];

@@ -1,8 +1,8 @@
 // The pictures of the page in docs/images, of a recording of pictured.cpp with --clock wall:
 //
-//   tests/support/npm_packages.py node tests/viewer/screenshots.js profile.html docs/images
+//   tests/support/npm_packages.py node tests/exporters/page/screenshots.js profile.html docs/images
 //
-// and page-markers, if that is named behind them, of one of `examples/service --requests 2000`.
+// and page-markers, if that is named behind them, of one of `examples/service --requests 1000`.
 //
 // They are small enough to be kept in the repository, or it says so.
 'use strict';
@@ -21,6 +21,12 @@ async function chooseFrame(page) {
   await page.press('0');
 }
 
+// The same frame's function with its callers and callees.
+async function showCallers(page) {
+  await chooseFrame(page);
+  await page.click('button:has-text("Callers and callees")');
+}
+
 // A span under the pointer.
 async function showSpan(page) {
   await page.page.$eval('.timeline-rows', rows => { rows.style.height = '330px'; });
@@ -34,12 +40,8 @@ async function showSpan(page) {
 
 const PICTURES = {
   'page-flame': {fragment: 'view=flame&state=cpu', prepare: chooseFrame},
-  'page-dark': {fragment: 'view=leftheavy&state=cpu&theme=dark', prepare: chooseFrame},
-  'page-timeorder': {fragment: 'view=timeorder&threads=1-3'},
-  'page-sunburst': {fragment: 'view=sunburst&state=cpu'},
-  'page-sandwich': {fragment: 'view=sandwich&state=cpu', prepare: page => page.click('.sandwich-list tbody tr:nth-child(3)')},
+  'page-sandwich': {fragment: 'view=flame&state=cpu', prepare: showCallers},
   'page-markers': {fragment: 'view=flame', prepare: showSpan, named: true},
-  'page-table': {fragment: 'view=table&state=cpu', prepare: page => page.click('table.functions tbody tr:nth-child(2)')},
 };
 
 (async () => {
@@ -47,7 +49,7 @@ const PICTURES = {
   fs.mkdirSync(directory, {recursive: true});
   for (const [name, {fragment, prepare, named = false}] of Object.entries(PICTURES)) {
     if (wanted ? name !== wanted : named) continue;
-    const page = await ProfilePage.open(browser, file, fragment, {viewport: {width: 1060, height: named ? 760 : 640}});
+    const page = await ProfilePage.open(browser, file, fragment, {viewport: {width: 1100, height: 690}});
     await prepare?.(page);
     if (!named) await page.page.mouse.move(0, 0);
     await page.page.evaluate(() => document.activeElement.blur());

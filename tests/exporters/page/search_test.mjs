@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {byThread, inlining} from "../../src/viewer/data/by_thread.js";
-import {compile, matchingFunctions, weightWith} from "../../src/viewer/data/search.js";
-import {everything, weightsByStack} from "../../src/viewer/data/selection.js";
+import {byThread, inlining} from "../../../exporters/page/data/by_thread.js";
+import {compile, matchingFunctions, weightWith} from "../../../exporters/page/data/search.js";
+import {everything, weightsByStack} from "../../../exporters/page/data/selection.js";
 import {byHand} from "./by_hand.mjs";
 
 const profile = byHand([

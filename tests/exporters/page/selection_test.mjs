@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {everything, forEachSample, weightsByStack} from "../../src/viewer/data/selection.js";
+import {everything, forEachSample, weightsByStack} from "../../../exporters/page/data/selection.js";
 import {byHand} from "./by_hand.mjs";
 import {synthetic} from "./synthetic.mjs";
 

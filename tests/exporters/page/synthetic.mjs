@@ -1,6 +1,6 @@
 // Profiles made up of numbers: of any size, and the same each time.
 
-import {noMarkers} from "../../src/viewer/data/markers.js";
+import {noMarkers} from "../../../exporters/page/data/markers.js";
 
 // A generator of numbers in [0, 1), by Marsaglia's xorshift32.
 function random(seed) {
@@ -21,7 +21,7 @@ const kModules = ["program", "libc.so.6", "libstdc++.so.6", "libcrypto.so.3"];
 /**
  * @param {{threads?: number, processes?: number, samples?: number, stacks?: number,
  *          functions?: number, depth?: number, seconds?: number, waits?: boolean, seed?: number}} size
- * @returns {import("../../src/viewer/data/profile.js").Profile}
+ * @returns {import("../../../exporters/page/data/profile.js").Profile}
  */
 export function synthetic({threads = 8, processes = 1, samples = 4000, stacks = 500,
   functions = 120, depth = 30, seconds = 10, waits = true, seed = 1} = {}) {

@@ -11,7 +11,7 @@ import {compared, synthetic} from "./synthetic.mjs";
 import {reportOf} from "./truth.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
-const viewer = path.join(here, "../../src/viewer");
+const viewer = path.join(here, "../../../exporters/page");
 const [page, report, options = "{}"] = process.argv.slice(2);
 
 const entry = `

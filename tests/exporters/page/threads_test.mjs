@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {activity, weightsByThread} from "../../src/viewer/data/activity.js";
-import {threadRows} from "../../src/viewer/data/thread_rows.js";
+import {activity, weightsByThread} from "../../../exporters/page/data/activity.js";
+import {threadRows} from "../../../exporters/page/data/thread_rows.js";
 import {byHand} from "./by_hand.mjs";
 import {synthetic} from "./synthetic.mjs";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {flatTable} from "../../src/viewer/data/flat.js";
-import {everything, weightsByStack} from "../../src/viewer/data/selection.js";
-import {calleesOf, callersOf, callTree} from "../../src/viewer/data/tree.js";
+import {flatTable} from "../../../exporters/page/data/flat.js";
+import {everything, weightsByStack} from "../../../exporters/page/data/selection.js";
+import {calleesOf, callersOf, callTree} from "../../../exporters/page/data/tree.js";
 import {asObject, byHand} from "./by_hand.mjs";
 import {synthetic} from "./synthetic.mjs";
 

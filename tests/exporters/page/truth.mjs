@@ -1,7 +1,7 @@
 // What a page must show, counted sample by sample, without the page's own modules: the part of
 // `sampan report --json` that is compared.
 
-/** @param {import("../../src/viewer/data/profile.js").Profile} profile */
+/** @param {import("../../../exporters/page/data/profile.js").Profile} profile */
 export function reportOf(profile) {
   const {samples, stacks, functions, threads, strings, meta} = profile;
   const rows = new Map();

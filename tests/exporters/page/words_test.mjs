@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {flatTable} from "../../src/viewer/data/flat.js";
-import {sortRows, tableRows} from "../../src/viewer/data/rows.js";
-import {everything, weightsByStack} from "../../src/viewer/data/selection.js";
-import {duration, percent, shortName} from "../../src/viewer/format.js";
-import {createNames} from "../../src/viewer/names.js";
-import {nextSort} from "../../src/viewer/views/function_table.js";
+import {flatTable} from "../../../exporters/page/data/flat.js";
+import {sortRows, tableRows} from "../../../exporters/page/data/rows.js";
+import {everything, weightsByStack} from "../../../exporters/page/data/selection.js";
+import {duration, percent, shortName} from "../../../exporters/page/format.js";
+import {createNames} from "../../../exporters/page/names.js";
+import {nextSort} from "../../../exporters/page/views/function_table.js";
 import {byHand} from "./by_hand.mjs";
 
 test("durations and shares", () => {

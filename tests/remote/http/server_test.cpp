@@ -1,5 +1,5 @@
-// The server over real sockets: when answers come, and what it does with clients that misbehave.
-#include "http/server.h"
+// The server over real sockets: when answers are sent, and how it treats clients that misbehave.
+#include "remote/http/server.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ class Client {
     EXPECT_EQ(send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(text.size()));
   }
-  // Up to the end of the connection.
+  // Reads up to the end of the connection.
   std::string hear() {
     std::string text;
     char bytes[65536];
@@ -52,7 +52,7 @@ class Client {
   }
 
  private:
-  sampler::FileDescriptor socket_;
+  FileDescriptor socket_;
 };
 
 std::string body_of(const std::string& answer) {
@@ -63,7 +63,7 @@ std::optional<Response> allow(const Request&) {
   return std::nullopt;
 }
 
-// Keeps replies until it is asked to give them.
+// Keeps replies until the test asks for them.
 class Kept {
  public:
   Handler handler() {
@@ -85,7 +85,7 @@ class Kept {
   std::vector<Reply> replies_;
 };
 
-TEST(Server, GivesTheHandlerWhatWasAsked) {
+TEST(Server, PassesTheRequestToTheHandler) {
   const Listener listener("127.0.0.1", 0);
   Request seen;
   const Server server(listener, {}, allow, [&](Request request, Reply reply) {
@@ -104,7 +104,7 @@ TEST(Server, GivesTheHandlerWhatWasAsked) {
   EXPECT_EQ(seen.header("x-word"), "Value");
 }
 
-TEST(Server, TakesBodies) {
+TEST(Server, ReadsBodies) {
   const Listener listener("127.0.0.1", 0);
   const Server server(listener, {}, allow, [&](const Request& request, Reply reply) {
     reply.send(answer("text/plain", request.body));
@@ -115,7 +115,7 @@ TEST(Server, TakesBodies) {
   EXPECT_EQ(body_of(client.hear()), "0123456789");
 }
 
-TEST(Server, AnswersLaterFromAnotherThreadAndMeanwhileOthers) {
+TEST(Server, AnswersLaterFromAnotherThread) {
   const Listener listener("127.0.0.1", 0);
   Kept kept;
   const Server server(listener, {}, allow, kept.handler());
@@ -129,20 +129,20 @@ TEST(Server, AnswersLaterFromAnotherThreadAndMeanwhileOthers) {
   EXPECT_EQ(body_of(second.hear()), "late\n");
 }
 
-TEST(Server, AReplyThatIsDroppedIsARefusal) {
+TEST(Server, Answers503IfAReplyIsDropped) {
   const Listener listener("127.0.0.1", 0);
   const Server server(listener, {}, allow, [](const Request&, Reply) {});
   EXPECT_TRUE(Client(listener).ask("GET / HTTP/1.1").starts_with("HTTP/1.1 503"));
 }
 
-TEST(Server, AHandlerThatThrowsIsARefusal) {
+TEST(Server, Answers503IfTheHandlerThrows) {
   const Listener listener("127.0.0.1", 0);
   const Server server(listener, {}, allow,
                       [](const Request&, Reply) { throw std::runtime_error("no"); });
   EXPECT_TRUE(Client(listener).ask("GET / HTTP/1.1").starts_with("HTTP/1.1 503"));
 }
 
-TEST(Server, TheGuardComesBeforeTheBodyIsRead) {
+TEST(Server, CallsTheGuardBeforeReadingTheBody) {
   const Listener listener("127.0.0.1", 0);
   const Server server(
       listener, {}, [](const Request&) { return std::optional(sentence(401, "no")); },
@@ -152,7 +152,7 @@ TEST(Server, TheGuardComesBeforeTheBodyIsRead) {
   EXPECT_TRUE(client.hear().starts_with("HTTP/1.1 401"));
 }
 
-TEST(Server, RefusesBodiesThatAreTooLarge) {
+TEST(Server, RefusesLargeBodies) {
   const Listener listener("127.0.0.1", 0);
   const Server server(listener, {}, allow, [](const Request&, Reply) { FAIL() << "handled"; });
   const std::string size = std::to_string(kMaxBody + 1);
@@ -160,7 +160,7 @@ TEST(Server, RefusesBodiesThatAreTooLarge) {
   EXPECT_TRUE(said.starts_with("HTTP/1.1 413")) << said;
 }
 
-TEST(Server, SendsFilesThatAreGone) {
+TEST(Server, SendsDeletedFiles) {
   const std::string path = testing::TempDir() + "sampan-http-file";
   const std::string content(1'000'000, 'x');
   std::ofstream(path) << content;
@@ -179,18 +179,18 @@ TEST(Server, EndsWhileClientsAreConnected) {
   auto server = std::make_unique<Server>(listener, Certificate{}, allow, kept.handler());
   Client silent(listener), waiting(listener);
   waiting.say("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-  kept.take(1);  // and drops it: nobody may wait when the server ends
+  kept.take(1);  // and drops it: all replies must be gone before the server ends
   server.reset();
   EXPECT_EQ(silent.hear(), "");
 }
 
-TEST(Server, AKeyThatIsNoneIsASentence) {
+TEST(Server, ReportsAnInvalidKey) {
   const Listener listener("127.0.0.1", 0);
   EXPECT_THROW(Server(listener, {"nonsense", "nonsense"}, allow, [](const Request&, Reply) {}),
                Error);
 }
 
-TEST(Listener, KnowsLoopback) {
+TEST(Listener, RecognizesLoopback) {
   EXPECT_TRUE(Listener("127.0.0.1", 0).is_loopback());
   EXPECT_TRUE(Listener("127.1.2.3", 0).is_loopback());
   EXPECT_FALSE(Listener("0.0.0.0", 0).is_loopback());

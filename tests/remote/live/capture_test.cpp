@@ -1,6 +1,6 @@
 // Captures of a program that runs: this test, started as a recorder, becomes the sampan of
 // SAMPAN_PROGRAM.
-#include "live/capture.h"
+#include "remote/live/capture.h"
 #include "base/units.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ std::string target(const char* name) {
 }
 
 CaptureOptions clockwork(const char* seconds) {
-  return {{"run", "--", target("target_clockwork"), "1", "2", "0.5", "exit", seconds}, true};
+  return {{.command = {target("target_clockwork"), "1", "2", "0.5", "exit", seconds}}, true};
 }
 
 void sleep_until(const Capture& capture, uint64_t time_ns) {
@@ -56,12 +56,13 @@ TEST(Capture, PartsOfItsTimeMakeTheWhole) {
   EXPECT_GE(tids(whole).size(), 3u);  // two that compute, and one that waits for the end
   uint64_t sum = 0;
   for (uint64_t second = 0; second < 3; ++second) {
-    const auto part = capture.read(second * kNsPerSecond, (second + 1) * kNsPerSecond);
+    const auto from_ns = SessionNs::at(second * kNsPerSecond);
+    const auto part = capture.read(from_ns, from_ns + kNsPerSecond);
     EXPECT_TRUE(part.damage.empty());
     EXPECT_FALSE(part.end);  // the first file's has one
     for (const recording::Sample& sample : part.samples) {
-      EXPECT_GE(sample.time_ns, second * kNsPerSecond);
-      EXPECT_LT(sample.time_ns, (second + 1) * kNsPerSecond);
+      EXPECT_GE(sample.time_ns, from_ns);
+      EXPECT_LT(sample.time_ns, from_ns + kNsPerSecond);
     }
     if (second > 0) {
       EXPECT_EQ(tids(part), tids(whole)) << second;
@@ -78,7 +79,7 @@ TEST(Capture, IsUpToDateAfterAFlush) {
   sleep_until(capture, kNsPerSecond);
   const uint64_t now_ns = capture.now_ns();
   capture.flush();
-  uint64_t latest_ns = 0;
+  SessionNs latest_ns = 0;
   for (const auto& sample : capture.read(0, UINT64_MAX).samples) {
     latest_ns = std::max(latest_ns, sample.time_ns);
   }
@@ -117,9 +118,30 @@ TEST(Capture, IsReadAsWellWhereItStays) {
   EXPECT_EQ(directory.names(), std::vector<std::string>{"kept"});
 }
 
+// SAMPAN_* are for the sampan that was started, and for the program: not for the recorder between.
+TEST(Capture, TakesNoSettingsFromTheEnvironment) {
+  for (const char* variable : {"SAMPAN_BLACK_BOX=30s", "SAMPAN_DURATION=0.1", "SAMPAN_START=paused",
+                               "SAMPAN_SECTIONS_ONLY=1", "SAMPAN_RATE=none"}) {
+    putenv(const_cast<char*>(variable));
+  }
+  {
+    Capture capture({{.command = {"/bin/sh", "-c",
+                                  "test \"$SAMPAN_BLACK_BOX$SAMPAN_RATE\" = 30snone || exit 3;"
+                                  "i=0; while test $i -lt 200000; do i=$((i+1)); done"}},
+                     true});
+    while (!capture.over()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(capture.finish(), 0);
+    EXPECT_GT(weight(capture.read()), 0u);
+  }
+  for (const char* name : {"SAMPAN_BLACK_BOX", "SAMPAN_DURATION", "SAMPAN_START",
+                           "SAMPAN_SECTIONS_ONLY", "SAMPAN_RATE"}) {
+    unsetenv(name);
+  }
+}
+
 TEST(Capture, SaysWhatTheRecorderSays) {
   try {
-    Capture capture({{"run", "--", "/no/such/program"}, true});
+    Capture capture({{.command = {"/no/such/program"}}, true});
     FAIL();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "/no/such/program: command not found");
@@ -130,11 +152,12 @@ TEST(Capture, SaysWhatTheRecorderSays) {
 }  // namespace sampan::live
 
 int main(int argc, char** argv) {
-  if (argc > 1 && (std::string_view(argv[1]) == "run" || std::string_view(argv[1]) == "attach")) {
-    execv(std::getenv("SAMPAN_PROGRAM"), argv);
-    std::perror("SAMPAN_PROGRAM");
+  if (argc > 1 && std::string_view(argv[1]) == "recorder") {
+    execv(std::getenv("RECORDER"), argv);
+    std::perror("RECORDER");
     return 127;
   }
+  setenv("RECORDER", std::getenv("SAMPAN_PROGRAM"), 1);  // a recorder is given no SAMPAN_*
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

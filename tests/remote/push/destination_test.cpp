@@ -1,4 +1,4 @@
-#include "push/destination.h"
+#include "remote/push/store.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ std::string why(std::string_view url, std::string_view format) {
   return "";
 }
 
-TEST(Destination, ItsPathOrItsFormatIsNamed) {
+TEST(Destination, NeedsThePathOrTheFormat) {
   const Destination by_path = destination("--to", "https://host/tenant/ingest", "");
   EXPECT_EQ(by_path.format, Format::kIngest);
   EXPECT_EQ(by_path.url, "https://host/tenant/ingest");
@@ -27,7 +27,7 @@ TEST(Destination, ItsPathOrItsFormatIsNamed) {
             "http://h/v1development/profiles");
 }
 
-TEST(Destination, OthersAreRefused) {
+TEST(Destination, RefusesInvalidAddresses) {
   EXPECT_NE(why("http://host:4040", "").find("which format"), std::string::npos);
   for (const char* url : {"", "host", "ftp://host", "http://", "http://a b/", "http://h/?a=b"}) {
     EXPECT_NE(why(url, "ingest"), "") << url;
@@ -35,7 +35,7 @@ TEST(Destination, OthersAreRefused) {
   EXPECT_EQ(why("ftp://me:word@host/?token=x", "ingest").find("word"), std::string::npos);
 }
 
-TEST(Destination, HasADirectoryOfItsOwn) {
+TEST(Destination, HasItsOwnDirectory) {
   const auto name = [](std::string_view url, std::vector<std::string> headers = {}) {
     return directory_name(destination("--to", url, "ingest"), headers);
   };

@@ -1,11 +1,10 @@
-#include "push/labels.h"
+#include "remote/push/labels.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
 #include "base/error.h"
-#include "push/store_labels.h"
 
 namespace sampan::push {
 namespace {
@@ -17,7 +16,7 @@ Labels of(const std::map<std::string, std::string>& variables) {
   });
 }
 
-TEST(Labels, WhatComesFirstCounts) {
+TEST(Labels, KeepTheFirstValue) {
   Labels labels;
   labels.add("a", "");
   labels.add("a", "1");
@@ -26,7 +25,7 @@ TEST(Labels, WhatComesFirstCounts) {
   EXPECT_EQ(labels.value("b"), "");
 }
 
-TEST(Labels, OfTheEnvironment) {
+TEST(Labels, ComeFromTheEnvironment) {
   const Labels labels = of({{"SAMPAN_LABELS", " team = web ,zone=a%2Cb"},
                             {"OTEL_SERVICE_NAME", "shop"},
                             {"OTEL_RESOURCE_ATTRIBUTES", "service.name=no,team=no,x=1"},
@@ -41,7 +40,7 @@ TEST(Labels, OfTheEnvironment) {
             "p");
 }
 
-TEST(Labels, WhatMakesNoSenseIsSaid) {
+TEST(Labels, ReportInvalidValues) {
   EXPECT_THROW(of({{"SAMPAN_LABELS", "team"}}), Error);
   EXPECT_THROW(of({{"OTEL_RESOURCE_ATTRIBUTES", "a=%zz"}}), Error);
   EXPECT_THROW(of({{"OTEL_RESOURCE_ATTRIBUTES", "a=%4"}}), Error);
@@ -51,7 +50,7 @@ TEST(Labels, WhatMakesNoSenseIsSaid) {
   EXPECT_EQ(labels.value("a"), "b=c");
 }
 
-TEST(Percent, ThereAndBack) {
+TEST(Percent, RoundTrip) {
   const Pairs pairs = {{"a b", "1&2=3%"}, {"\xc3\xa9", "x\ny"}};
   EXPECT_EQ(encoded_pairs(pairs), "a%20b=1%262%3D3%25&%C3%A9=x%0Ay");
   EXPECT_EQ(decoded_pairs(encoded_pairs(pairs), '&'), pairs);
@@ -59,13 +58,13 @@ TEST(Percent, ThereAndBack) {
   EXPECT_EQ(decoded_pairs("=1", '&'), std::nullopt);
 }
 
-TEST(Container, IsNamedByTheCgroup) {
+TEST(Container, IsFoundInTheCgroup) {
   const std::string id(64, 'a'), pod(64, 'b');
   EXPECT_EQ(container_id("0::/system.slice/docker-" + id + ".scope\n", ""), id);
   EXPECT_EQ(container_id("12:cpu:/kubepods/burstable/pod12/" + id + "\n0::/\n", ""), id);
   EXPECT_EQ(container_id("0::/../cri-containerd-" + id + ".scope", ""), id);
   EXPECT_EQ(container_id("0::/user.slice/session-1.scope\n", ""), "");
-  EXPECT_EQ(container_id("0::/" + id + "a\n", ""), "");  // too long for one
+  EXPECT_EQ(container_id("0::/" + id + "a\n", ""), "");  // too long for an id
   EXPECT_EQ(container_id("0::/\n", "1 2 8:1 /var/lib/docker/containers/" + id +
                                        "/hostname /etc/hostname rw\n"),
             id);
@@ -73,7 +72,7 @@ TEST(Container, IsNamedByTheCgroup) {
             "");
 }
 
-TEST(StoreLabels, AreAsPrometheusWantsThem) {
+TEST(StoreLabels, FollowPrometheusRules) {
   Labels labels;
   for (const auto& [name, value] : Pairs{{"k8s.pod.name", "p"},
                                          {"k8s_pod_name", "again"},

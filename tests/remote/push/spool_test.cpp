@@ -1,5 +1,5 @@
-// The spool's files: what is there, in which order, and after which accident.
-#include "push/spool.h"
+// The spool's files: their order, their content, and how they survive accidents.
+#include "remote/push/spool.h"
 
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ TEST_F(SpoolFiles, KeepOrderLabelsAndContent) {
   EXPECT_EQ(spool.waiting().bytes, 11u);
 }
 
-TEST_F(SpoolFiles, APieceTakesThePlaceOfItsSegment) {
+TEST_F(SpoolFiles, ReplaceASegmentByItsPiece) {
   add("one");
   add("two");
   ASSERT_TRUE(spool.own());
@@ -69,7 +69,7 @@ TEST_F(SpoolFiles, APieceTakesThePlaceOfItsSegment) {
   EXPECT_EQ(spool.items().size(), 1u);
 }
 
-TEST_F(SpoolFiles, AfterAKillBetweenTheTwoThereIsOne) {
+TEST_F(SpoolFiles, AreConsistentAfterAKill) {
   add("one");
   const Spool::Item item = spool.items().front();
   fs::copy(directory + "/" + item.name + ".segment", directory + "/kept",
@@ -82,7 +82,7 @@ TEST_F(SpoolFiles, AfterAKillBetweenTheTwoThereIsOne) {
   EXPECT_TRUE(spool.items().front().is_piece);
   ASSERT_TRUE(spool.own());
   EXPECT_FALSE(fs::exists(directory + "/" + item.name + ".segment"));
-  // What was being written is no item, and goes when it is old.
+  // An unfinished item does not count, and is deleted when it is old.
   fs::create_directory(directory + "/.new.tmp");
   fs::create_directory(directory + "/.old.tmp");
   fs::last_write_time(directory + "/.old.tmp",
@@ -103,11 +103,11 @@ TEST_F(SpoolFiles, HaveOneOwner) {
   EXPECT_TRUE(other.own());
 }
 
-TEST_F(SpoolFiles, AreForTheirUserOnly) {
+TEST_F(SpoolFiles, AreReadableByTheirUserOnly) {
   EXPECT_EQ(fs::status(directory).permissions(), fs::perms::owner_all);
 }
 
-TEST_F(SpoolFiles, BeyondTheBoundTheOldestGoWhatWasRefusedFirst) {
+TEST_F(SpoolFiles, AreTrimmedOldestFirstAfterRefusedOnes) {
   for (const char* content : {"aaaa", "bbbb", "cccc", "dddd"}) add(content);
   ASSERT_TRUE(spool.own());
   EXPECT_EQ(spool.trim(16).dropped.items, 0u);
@@ -124,7 +124,7 @@ TEST_F(SpoolFiles, BeyondTheBoundTheOldestGoWhatWasRefusedFirst) {
   EXPECT_EQ(spool.trim(3).dropped.items, 1u);
 }
 
-TEST_F(SpoolFiles, WhatWasRefusedCanComeBack) {
+TEST_F(SpoolFiles, RestoreRefusedOnes) {
   add("one");
   add("two");
   ASSERT_TRUE(spool.own());
@@ -136,7 +136,7 @@ TEST_F(SpoolFiles, WhatWasRefusedCanComeBack) {
   EXPECT_EQ(spool.items().front().name, first.name);
 }
 
-TEST_F(SpoolFiles, ARecordingThatIsGoneLeavesNothing) {
+TEST_F(SpoolFiles, LeaveNothingForAMissingRecording) {
   EXPECT_FALSE(spool.link(scratch.file("gone"), {}));
   EXPECT_THROW(spool.copy(scratch.file("gone"), {}), Error);
   EXPECT_TRUE(spool.items().empty());
@@ -145,7 +145,7 @@ TEST_F(SpoolFiles, ARecordingThatIsGoneLeavesNothing) {
   }
 }
 
-TEST(Pieces, ThereAndBack) {
+TEST(Pieces, RoundTrip) {
   const Piece piece{.id = "1-2",
                     .query = "name=a%20b&from=1",
                     .type = "x/y",
@@ -157,7 +157,7 @@ TEST(Pieces, ThereAndBack) {
             std::tie(piece.id, piece.query, piece.type, piece.encoding, piece.about, piece.body));
 }
 
-TEST(Pieces, EveryDamageIsSeen) {
+TEST(Pieces, DetectAnyDamage) {
   const std::string file = file_of({.id = "1", .query = "q", .type = "t", .body = "body"});
   for (size_t i = 0; i < file.size(); ++i) {
     std::string damaged = file;
@@ -166,11 +166,11 @@ TEST(Pieces, EveryDamageIsSeen) {
     EXPECT_THROW(parse_piece(file.substr(0, i), "file"), Error) << i;
   }
   EXPECT_THROW(parse_piece(file + "x", "file"), Error);
-  // A right checksum does not make a header of two lines right.
+  // A correct checksum does not make a header of two lines valid.
   EXPECT_THROW(parse_piece(file_of({.id = "1", .type = "t\r\nX: y"}), "file"), Error);
 }
 
-TEST(Pieces, HaveIdsByTheirContent) {
+TEST(Pieces, HaveIdsDerivedFromTheirContent) {
   EXPECT_EQ(uuid_of("a"), uuid_of("a"));
   EXPECT_NE(uuid_of("a"), uuid_of("b"));
   EXPECT_EQ(uuid_of("a").size(), 36u);

@@ -1,4 +1,4 @@
-#include "serve/access.h"
+#include "remote/serve/request.h"
 
 #include <gtest/gtest.h>
 
@@ -14,14 +14,14 @@ unsigned status(const Access& access, const http::Request& request) {
   return refused ? refused->status : 200;
 }
 
-TEST(Access, WithoutATokenTheNamesOfTheLoopback) {
+TEST(Access, WithoutATokenNeedsLoopbackNames) {
   const Access access("");
   EXPECT_EQ(status(access, request()), 200u);
   EXPECT_EQ(status(access, request({{"host", "localhost"}})), 200u);
   EXPECT_EQ(status(access, request({{"host", "evil.example:80"}})), 403u);
 }
 
-TEST(Access, LoopbackNames) {
+TEST(Access, RecognizesLoopbackNames) {
   for (const char* const name :
        {"localhost", "LocalHost:80", "127.0.0.1", "127.9.9.9:1", "[::1]", "[::1]:8"}) {
     EXPECT_TRUE(is_loopback_name(name)) << name;
@@ -32,7 +32,7 @@ TEST(Access, LoopbackNames) {
   }
 }
 
-TEST(Access, ATokenByHeaderOrByQuery) {
+TEST(Access, AcceptsTheTokenInHeaderOrQuery) {
   const Access access("secret");
   EXPECT_EQ(status(access, request()), 401u);
   EXPECT_EQ(status(access, request({{"authorization", "Bearer secret"}})), 200u);
@@ -48,7 +48,7 @@ TEST(Access, ATokenByHeaderOrByQuery) {
   EXPECT_EQ(status(access, by_query), 401u);
 }
 
-TEST(Access, OnlySymbolsArePosted) {
+TEST(Access, AllowsPostForSymbolsOnly) {
   const Access access("");
   http::Request post = request();
   post.method = "POST";
@@ -59,7 +59,7 @@ TEST(Access, OnlySymbolsArePosted) {
   EXPECT_EQ(status(access, post), 405u);
 }
 
-TEST(Access, WithoutTheTokenNobodyLearnsWhatIsAllowed) {
+TEST(Access, WithoutTheTokenRevealsNothing) {
   http::Request post = request();
   post.method = "DELETE";
   EXPECT_EQ(status(Access("secret"), post), 401u);

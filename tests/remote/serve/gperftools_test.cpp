@@ -1,4 +1,4 @@
-#include "serve/gperftools.h"
+#include "remote/serve/gperftools.h"
 #include "base/units.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ std::vector<uint64_t> words(const std::string& bytes, size_t count) {
   return result;
 }
 
-// Frames without a module, whose addresses are what they are: 0x20 calls 0x10.
+// Frames without a module keep their addresses: 0x20 calls 0x10.
 recording::Recording known() {
   recording::Recording recording = program({"main"});
   recording.frames = {{recording::kNone, 0x20}, {recording::kNone, 0x10}};
@@ -39,7 +39,7 @@ TEST(Gperftools, HeaderSamplesAndTrailer) {
   EXPECT_EQ(bytes.size(), expected.size() * 8) << "no modules, no maps";
 }
 
-TEST(Gperftools, PartsOfMillisecondsAreNotLost) {
+TEST(Gperftools, CarriesOverPartsOfMilliseconds) {
   recording::Recording recording = known();
   recording.samples = {{.thread = 0, .stack = 0, .time_ns = 1, .weight_ns = kNsPerMs / 2},
                        {.thread = 0, .stack = 1, .time_ns = 2, .weight_ns = kNsPerMs / 2}};
@@ -48,7 +48,7 @@ TEST(Gperftools, PartsOfMillisecondsAreNotLost) {
             (std::vector<uint64_t>{0, 3, 0, 1000, 0, 1, 2, 0x10, 0x21}));
 }
 
-TEST(Gperftools, WaitingIsNoCpu) {
+TEST(Gperftools, LeavesWaitingOut) {
   recording::Recording recording = known();
   recording.waits = {{"read", ""}};
   recording.samples = {{.thread = 0, .stack = 0, .time_ns = 1, .weight_ns = kNsPerMs, .wait = 0}};
@@ -57,7 +57,7 @@ TEST(Gperftools, WaitingIsNoCpu) {
             (std::vector<uint64_t>{0, 3, 0, 1000, 0, 0, 1, 0}));
 }
 
-TEST(Gperftools, AddressesThatAreNoneHaveNoNames) {
+TEST(Gperftools, InvalidAddressesHaveNoNames) {
   KnownNames names({});
   EXPECT_EQ(gperftools_symbols("", names), "num_symbols: 1\n");
   for (const char* const text :

@@ -1,4 +1,4 @@
-#include "serve/jobs.h"
+#include "remote/serve/jobs.h"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Jobs without replies: who waits for an answer is tested with a server, in
-// tests/e2e/serve_test.py.
-TEST(Jobs, TheSameIsDoneOnce) {
+// Jobs without replies; for those with clients see tests/e2e/serve_test.py.
+TEST(Jobs, ShareEqualWork) {
   std::atomic<int> done = 0;
   std::promise<void> begun, go;
   Jobs jobs(1);
@@ -38,7 +37,7 @@ TEST(Jobs, TheSameIsDoneOnce) {
   EXPECT_EQ(done, 1);
 }
 
-TEST(Jobs, WhatIsDueFirstIsDoneFirst) {
+TEST(Jobs, RunInOrderOfTheirDueTimes) {
   std::string order;
   std::promise<void> last;
   Jobs jobs(1);
@@ -59,7 +58,7 @@ TEST(Jobs, WhatIsDueFirstIsDoneFirst) {
   EXPECT_EQ(order, "now soon late ");
 }
 
-TEST(Jobs, NothingIsDoneBeforeItIsDue) {
+TEST(Jobs, DoNotRunBeforeTheyAreDue) {
   std::promise<Jobs::Clock::time_point> done;
   const auto begin = Jobs::Clock::now();
   Jobs jobs(3);
@@ -70,7 +69,7 @@ TEST(Jobs, NothingIsDoneBeforeItIsDue) {
   EXPECT_GE(done.get_future().get() - begin, milliseconds(300));
 }
 
-TEST(Jobs, TheEndWaitsForNoOneWhoIsNotDue) {
+TEST(Jobs, ThatAreNotDueDoNotDelayTheEnd) {
   std::atomic<bool> done = false;
   {
     Jobs jobs(2);
@@ -82,7 +81,7 @@ TEST(Jobs, TheEndWaitsForNoOneWhoIsNotDue) {
   EXPECT_FALSE(done);
 }
 
-TEST(Jobs, WhatThrowsIsOver) {
+TEST(Jobs, ThatThrowAreFinished) {
   std::promise<void> next;
   Jobs jobs(1);
   jobs.add("a", {}, []() -> http::Response { throw std::runtime_error("no"); });

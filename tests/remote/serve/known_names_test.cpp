@@ -1,5 +1,5 @@
-// Names of this program's own functions: two recordings that number their frames differently.
-#include "serve/known_names.h"
+// Names of this program's own functions, in recordings that number their frames differently.
+#include "remote/serve/known_names.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ TEST(KnownNames, AreGivenToOtherRecordings) {
   EXPECT_EQ(name_of(second, 1), "known_function");
 }
 
-TEST(KnownNames, AFunctionIsThereOnce) {
+TEST(KnownNames, HaveEachFunctionOnce) {
   KnownNames names({});
   names.learn(with_frames({{0, kKnown}}));
   names.learn(with_frames({{0, kKnown + 1}}));
@@ -71,7 +71,7 @@ TEST(KnownNames, AFunctionIsThereOnce) {
   EXPECT_EQ(both.names.lines[0].function, both.names.lines[1].function);
 }
 
-TEST(KnownNames, AddressesStayTheSame) {
+TEST(KnownNames, HaveConstantAddresses) {
   KnownNames names({});
   const recording::Recording recording = with_frames({{0, kKnown}, {recording::kNone, 0x7777}});
   names.learn(recording);

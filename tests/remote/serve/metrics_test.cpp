@@ -1,4 +1,4 @@
-#include "serve/metrics.h"
+#include "remote/serve/metrics.h"
 #include "base/units.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ bool has(const std::string& text, const std::string& line) {
   return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
 }
 
-recording::Sample sample(uint32_t thread, uint64_t time_ns, uint64_t weight_ns) {
+recording::Sample sample(uint32_t thread, SessionNs time_ns, uint64_t weight_ns) {
   return {.thread = thread, .time_ns = time_ns, .weight_ns = weight_ns};
 }
 
@@ -22,7 +22,7 @@ TEST(Metrics, ThreadsByName) {
   source.recording.samples = {sample(0, 1, 10 * kNsPerMs), sample(1, 2, 20 * kNsPerMs),
                               sample(2, 3, 30 * kNsPerMs)};
   source.now = 10;
-  const std::string text = Metrics().look(source);
+  const std::string text = Metrics().collect(source);
   EXPECT_TRUE(has(text, R"(sampan_samples_total{state="cpu"} 3)")) << text;
   EXPECT_TRUE(has(
       text, R"(sampan_thread_seconds_total{process="program",thread="main",state="cpu"} 0.01)"));
@@ -31,35 +31,35 @@ TEST(Metrics, ThreadsByName) {
   EXPECT_TRUE(has(text, "sampan_threads 3"));
 }
 
-TEST(Metrics, TheRateIsTheOneThatHolds) {
+TEST(Metrics, HaveTheCurrentRate) {
   FakeSource source;
   source.recording = program({"main"});
   source.recording.session.rate_hz = 4000;
   source.now = 10;
   Metrics metrics;
-  EXPECT_TRUE(has(metrics.look(source), "sampan_rate_hertz 4000"));
+  EXPECT_TRUE(has(metrics.collect(source), "sampan_rate_hertz 4000"));
   source.recording.rates.changes = {{0, 100, true}, {5, 420, true}};
   source.recording.rates.costs = {{}, {6, 1'000'000'000, 20'000'000, 3}};
-  const std::string text = metrics.look(source);
+  const std::string text = metrics.collect(source);
   EXPECT_TRUE(has(text, "sampan_rate_hertz 420")) << text;
   EXPECT_TRUE(has(text, "sampan_asked_rate_hertz 4000"));
   EXPECT_TRUE(has(text, R"(sampan_overhead_cpu_seconds_total{process="target"} 0.02)"));
 }
 
-TEST(Metrics, CountersGrowThoughTheBeginningIsNotKept) {
+TEST(Metrics, CountersGrowWhenTheBeginIsDeleted) {
   FakeSource source;
   Metrics metrics;
   source.recording = program({"main"});
   source.recording.samples = {sample(0, 1, kNsPerMs), sample(0, 2, kNsPerMs)};
   source.now = 10;
-  EXPECT_TRUE(has(metrics.look(source), R"(sampan_samples_total{state="cpu"} 2)"));
-  EXPECT_TRUE(has(metrics.look(source), R"(sampan_samples_total{state="cpu"} 2)"));
+  EXPECT_TRUE(has(metrics.collect(source), R"(sampan_samples_total{state="cpu"} 2)"));
+  EXPECT_TRUE(has(metrics.collect(source), R"(sampan_samples_total{state="cpu"} 2)"));
   source.recording.samples = {sample(0, 10, kNsPerMs)};
   source.now = 20;
-  EXPECT_TRUE(has(metrics.look(source), R"(sampan_samples_total{state="cpu"} 3)"));
+  EXPECT_TRUE(has(metrics.collect(source), R"(sampan_samples_total{state="cpu"} 3)"));
 }
 
-TEST(Metrics, WaitingIsNotCpu) {
+TEST(Metrics, SeparateWaitingFromCpu) {
   FakeSource source;
   source.recording = program({"main"});
   source.recording.waits = {{"read", "pipe"}, {recording::kRunnable, ""}};
@@ -68,7 +68,7 @@ TEST(Metrics, WaitingIsNotCpu) {
   source.recording.samples[1].wait = 0;
   source.recording.samples[2].wait = 1;
   source.now = 10;
-  const std::string text = Metrics().look(source);
+  const std::string text = Metrics().collect(source);
   EXPECT_TRUE(has(text, R"(sampan_samples_total{state="waiting"} 2)"));
   EXPECT_TRUE(has(text, "sampan_sampled_cpu_seconds_total 0.001"));
   EXPECT_TRUE(has(
@@ -85,10 +85,21 @@ TEST(Metrics, LossesAreTotalsOfProcesses) {
   row.count[0] = 7;
   source.recording.losses.push_back(row);
   source.now = 10;
-  EXPECT_TRUE(has(Metrics().look(source), R"(sampan_lost_total{reason="ring_full"} 7)"));
+  EXPECT_TRUE(has(Metrics().collect(source), R"(sampan_lost_total{reason="ring_full"} 7)"));
 }
 
-TEST(Metrics, SpansThatHaveEnded) {
+// If the blocks that named the process are lost, its losses still count.
+TEST(Metrics, CountLossesWithoutAProcess) {
+  FakeSource source;
+  source.recording = program({"main"});
+  recording::Losses row{.process = recording::kNone};
+  row.count[0] = 5;
+  source.recording.losses = {row};
+  source.now = 10;
+  EXPECT_TRUE(has(Metrics().collect(source), R"(sampan_lost_total{reason="ring_full"} 5)"));
+}
+
+TEST(Metrics, CountEndedSpans) {
   FakeSource source;
   source.recording = program({"main"});
   source.recording.markers.texts = {"", "parse"};
@@ -97,37 +108,37 @@ TEST(Metrics, SpansThatHaveEnded) {
       {.begin_ns = 5 * kNsPerMs, .end_ns = 90 * kNsPerMs, .id = 2, .name = 1, .thread = 0}};
   source.now = 10 * kNsPerMs;
   Metrics metrics;
-  const std::string text = metrics.look(source);
+  const std::string text = metrics.collect(source);
   EXPECT_TRUE(has(text, R"(sampan_spans_total{span="parse"} 1)"));
   EXPECT_TRUE(has(text, R"(sampan_span_seconds_total{span="parse"} 0.002)"));
   source.now = 100 * kNsPerMs;
-  EXPECT_TRUE(has(metrics.look(source), R"(sampan_spans_total{span="parse"} 2)"));
+  EXPECT_TRUE(has(metrics.collect(source), R"(sampan_spans_total{span="parse"} 2)"));
 }
 
-TEST(Metrics, CoverageWhereTheTruthIsKnown) {
+TEST(Metrics, HaveCoverageIfTheTrueCpuIsKnown) {
   FakeSource source;
   source.recording = program({"main"});
   source.recording.samples = {sample(0, 1, 30 * kNsPerMs)};
   source.now = 10;
-  EXPECT_EQ(Metrics().look(source).find("sampan_coverage_ratio"), std::string::npos);
+  EXPECT_EQ(Metrics().collect(source).find("sampan_coverage_ratio"), std::string::npos);
   source.spent.target = 0.06;
-  EXPECT_TRUE(has(Metrics().look(source), "sampan_coverage_ratio 0.5"));
+  EXPECT_TRUE(has(Metrics().collect(source), "sampan_coverage_ratio 0.5"));
 }
 
-TEST(Metrics, NamesOfTheProgramsOwnStayInTheirQuotes) {
+TEST(Metrics, EscapeNames) {
   EXPECT_EQ(escape_label("a\"b\\c\nd"), R"(a\"b\\c\nd)");
   EXPECT_EQ(escape_label("\xff"), "\xef\xbf\xbd");
 }
 
-TEST(Metrics, AProgramThatInventsNamesHasThemAsOthers) {
+TEST(Metrics, LimitTheNumberOfNames) {
   FakeSource source;
   std::vector<std::string> names;
   for (int i = 0; i < 3000; ++i) names.push_back("thread " + std::to_string(i));
   source.recording = program(names);
   for (uint32_t i = 0; i < names.size(); ++i)
-    source.recording.samples.push_back(sample(i, i, kNsPerMs));
+    source.recording.samples.push_back(sample(i, SessionNs::at(i), kNsPerMs));
   source.now = 10'000;
-  const std::string text = Metrics().look(source);
+  const std::string text = Metrics().collect(source);
   EXPECT_TRUE(
       has(text,
           R"-(sampan_thread_seconds_total{process="(others)",thread="(others)",state="cpu"} 2)-"));

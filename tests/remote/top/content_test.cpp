@@ -1,4 +1,4 @@
-#include "top/content.h"
+#include "remote/top/content.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -53,14 +53,14 @@ class Seen : public testing::Test {
   History history{5 * kNsPerSecond};
 };
 
-TEST_F(Seen, ThreadsAreSortedByCpuAndSayWhatTheyDo) {
+TEST_F(Seen, ThreadsAreSortedByCpu) {
   EXPECT_EQ(threads_of(history),
             "101 worker-1 x1 R cpu 300 wait 0 queue 0 mix\n"
             "100 app x1 S cpu 200 wait 400 queue 0 [poll tcp 10.0.0.1:443]\n"
             "102 worker-2 x1 Q cpu 100 wait 0 queue 200 [waiting for a CPU]\n");
 }
 
-TEST_F(Seen, ThreadsCanBeSortedOtherwise) {
+TEST_F(Seen, ThreadsCanBeSortedByOtherColumns) {
   Choices choices;
   const auto first = [&] { return content_of(history, choices).threads[0].name; };
   choices.thread_sort = ThreadSort::kTid;
@@ -85,7 +85,7 @@ TEST_F(Seen, APoolIsOneRow) {
   EXPECT_EQ(content_of(history, {.pools = true}).live, 3u);
 }
 
-TEST_F(Seen, AThreadThatSaysNothingAnyMoreIsIdle) {
+TEST_F(Seen, AThreadWithoutRecentSamplesIsIdle) {
   see_more(&history, "main;log 1\n", 4 * kNsPerSecond, 5 * kNsPerSecond);
   EXPECT_EQ(content_of(history, {}).threads[0].state, ThreadState::kIdle);
 }
@@ -102,7 +102,7 @@ TEST_F(Seen, FunctionsHaveSelfAndTotal) {
             "main 0/50 0\n");
 }
 
-TEST_F(Seen, FunctionsOfThisTimeStandBesideThoseSinceTheStart) {
+TEST_F(Seen, FunctionsAlsoHaveTimesSinceTheStart) {
   see_more(&history, "main;log 3\n", 10 * kNsPerSecond, 11 * kNsPerSecond);
   Choices choices{.look = Look::kFunctions};
   Content content = content_of(history, choices);
@@ -117,7 +117,7 @@ TEST_F(Seen, FunctionsOfThisTimeStandBesideThoseSinceTheStart) {
   EXPECT_EQ(content.total.samples, 153u);
 }
 
-TEST_F(Seen, OnTheWallClockWaitsCount) {
+TEST_F(Seen, TheWallClockIncludesWaits) {
   const Content cpu = content_of(history, {.look = Look::kFunctions});
   EXPECT_EQ(cpu.total.samples, 150u);
   const Content wall = content_of(history, {.look = Look::kFunctions, .clock = Clock::kWall});
@@ -126,7 +126,7 @@ TEST_F(Seen, OnTheWallClockWaitsCount) {
   EXPECT_EQ(wall.cpu_ns, 600'000'000u);
 }
 
-TEST_F(Seen, OneThreadOrOnePoolCanBeChosen) {
+TEST_F(Seen, AThreadOrAPoolCanBeChosen) {
   Choices choices;
   choices.chosen = content_of(history, {}).threads[1].choice;
   EXPECT_EQ(functions_of(history, choices),
@@ -139,7 +139,7 @@ TEST_F(Seen, OneThreadOrOnePoolCanBeChosen) {
   EXPECT_EQ(chosen_name(history, choices), "pool worker");
 }
 
-TEST_F(Seen, TheTreeIsOpenWhereTheTimeIs) {
+TEST_F(Seen, LargeBranchesOfTheTreeAreOpen) {
   see_more(&history, "main;rare;rarer;rarest 1\n", kNsPerSecond, 2 * kNsPerSecond);
   Choices choices{.look = Look::kTree};
   EXPECT_EQ(tree_of(history, choices),

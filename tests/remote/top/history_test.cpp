@@ -1,4 +1,4 @@
-#include "top/history.h"
+#include "remote/top/history.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST(History, AddsUpByThreadAndStack) {
   EXPECT_EQ(history.samples(), 10u);
 }
 
-TEST(History, TheWindowHasTheLastSecondsAndTheSumsAll) {
+TEST(History, HasSumsOfTheWindowAndSinceTheStart) {
   History history(2 * kNsPerSecond);
   see(&history, "main;a 1\n", 0, kNsPerSecond);
   see(&history, "main;a 0\nmain;b 2\n", kNsPerSecond, 2 * kNsPerSecond);
@@ -55,7 +55,7 @@ TEST(History, TheWindowHasTheLastSecondsAndTheSumsAll) {
   EXPECT_EQ(history.span_ns(Scope::kStart), 3 * kNsPerSecond);
 }
 
-TEST(History, OfALongSliceTheWindowHasTheEnd) {
+TEST(History, TakesTheEndOfALongSliceIntoTheWindow) {
   History history(kNsPerSecond);
   // Samples are 4 ms apart: the last 250 lie in the last second.
   see(&history, "main;a 250\nmain;b 250\n", 0, 2 * kNsPerSecond + 2'000'000);
@@ -64,7 +64,7 @@ TEST(History, OfALongSliceTheWindowHasTheEnd) {
   EXPECT_EQ(text_of(history, Scope::kStart), (Rows{{"app: main a", 250}, {"app: main b", 250}}));
 }
 
-TEST(History, ThreadsStayTheSameFromSliceToSlice) {
+TEST(History, RecognizesThreadsInLaterSlices) {
   History history(5 * kNsPerSecond);
   see(&history);
   see(&history, kKnown, kNsPerSecond, 2 * kNsPerSecond);
@@ -76,7 +76,7 @@ TEST(History, ThreadsStayTheSameFromSliceToSlice) {
   }());
 }
 
-TEST(History, SaysWhatAThreadDoesNow) {
+TEST(History, KnowsWhatAThreadIsDoing) {
   History history(5 * kNsPerSecond);
   see(&history);
   const profile::Profile& profile = history.profile();
@@ -85,14 +85,14 @@ TEST(History, SaysWhatAThreadDoesNow) {
   EXPECT_TRUE(profile.is_runnable(history.doing(2).wait));
 }
 
-// Takes the names away that the text gave.
+// Removes the names that the text gave.
 profile::Profile without_names(std::string_view text) {
   profile::Profile profile = test::profile_of(text);
   for (profile::Location& location : profile.locations) location.line_count = 0;
   return profile;
 }
 
-TEST(History, NamesEachLocationOnceAndUntilThenByItsModule) {
+TEST(History, NamesEachLocationOnce) {
   History history(5 * kNsPerSecond);
   size_t named = 0;
   const auto name = [&](profile::Profile& part) {
@@ -121,7 +121,7 @@ TEST(History, NamesEachLocationOnceAndUntilThenByItsModule) {
   EXPECT_FALSE(history.lacks_names());
 }
 
-TEST(History, FrozenItAnswersAsBefore) {
+TEST(History, DoesNotChangeWhileFrozen) {
   History history(5 * kNsPerSecond);
   see(&history, "main;a 1\n");
   history.freeze();
@@ -139,8 +139,8 @@ TEST(History, ForgetsTheLightestStacksAndKeepsTheirWeight) {
   uint64_t samples = 0;
   std::string before = "main;heavy 5\n";
   for (uint64_t i = 0; i < 200; ++i) {
-    see(&history, before + fmt::format("main;light{} 1\n", i), i * kNsPerSecond,
-        (i + 1) * kNsPerSecond);
+    const auto from_ns = SessionNs::at(i * kNsPerSecond);
+    see(&history, before + fmt::format("main;light{} 1\n", i), from_ns, from_ns + kNsPerSecond);
     before += fmt::format("main;light{} 0\n", i);
     samples += 6;
     EXPECT_LE(history.profile().stacks.size(), kMost + 10);

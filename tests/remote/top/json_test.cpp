@@ -1,4 +1,4 @@
-#include "top/json.h"
+#include "remote/top/render.h"
 
 #include <gtest/gtest.h>
 #include <rapidjson/document.h>

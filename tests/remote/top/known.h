@@ -1,12 +1,12 @@
-// A capture that tests of top look at: three threads, of which two are a pool, in a second.
+// The capture that top's tests use: three threads, two of them a pool, for one second.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 #include "base/units.h"
+#include "remote/top/history.h"
 #include "support/text_profile.h"
-#include "top/history.h"
 
 namespace sampan::top {
 
@@ -23,18 +23,18 @@ inline constexpr std::string_view kKnown =
     "start;work;hash 25\n"
     "~runnable 50\n";
 
-// What a later slice begins with: functions are told apart by the order in which a text has them.
+// The begin of a later slice: functions are numbered by their order in the text.
 inline constexpr std::string_view kKnownFrames =
     "main;serve;parse 0\n"
     "main;log 0\n"
     "main;serve;poll;~poll tcp 10.0.0.1:443 0\n"
     "start;work;hash;mix 0\n";
 
-inline void see(History* history, std::string_view text = kKnown, uint64_t from_ns = 0,
-                uint64_t to_ns = kNsPerSecond) {
+inline void see(History* history, std::string_view text = kKnown, SessionNs from_ns = 0,
+                SessionNs to_ns = kNsPerSecond) {
   history->add(test::profile_of(text), from_ns, to_ns);
 }
-inline void see_more(History* history, std::string_view text, uint64_t from_ns, uint64_t to_ns) {
+inline void see_more(History* history, std::string_view text, SessionNs from_ns, SessionNs to_ns) {
   see(history, std::string(kKnownFrames) + std::string(text), from_ns, to_ns);
 }
 

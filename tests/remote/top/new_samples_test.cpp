@@ -1,4 +1,4 @@
-#include "top/new_samples.h"
+#include "remote/top/source.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ recording::Recording with_samples(std::vector<recording::Sample> samples) {
   return recording;
 }
 
-recording::Sample sample(uint32_t thread, uint64_t time_ns, uint32_t wait = recording::kNone) {
+recording::Sample sample(uint32_t thread, SessionNs time_ns, uint32_t wait = recording::kNone) {
   recording::Sample result;
   result.thread = thread;
   result.time_ns = time_ns;
@@ -27,22 +27,22 @@ size_t kept(NewSamples* samples, recording::Recording recording) {
   return recording.samples.size();
 }
 
-TEST(NewSamples, GivesEachSampleOnce) {
+TEST(NewSamples, ReturnEachSampleOnce) {
   NewSamples samples;
   EXPECT_EQ(kept(&samples, with_samples({sample(0, 10), sample(0, 20), sample(1, 15)})), 3u);
   EXPECT_EQ(kept(&samples, with_samples({sample(0, 10), sample(0, 20), sample(1, 15)})), 0u);
   EXPECT_EQ(kept(&samples, with_samples({sample(0, 20), sample(0, 30), sample(1, 15)})), 1u);
 }
 
-TEST(NewSamples, FindsWhatWasWrittenLateAndIsOlderThanOthers) {
+TEST(NewSamples, IncludeSamplesWrittenLate) {
   NewSamples samples;
   EXPECT_EQ(kept(&samples, with_samples({sample(0, 100)})), 1u);
-  // A wait and another thread, both before what was seen.
+  // A wait and another thread, both older than samples that were seen.
   EXPECT_EQ(kept(&samples, with_samples({sample(0, 100), sample(0, 50, 0), sample(1, 60)})), 2u);
   EXPECT_EQ(kept(&samples, with_samples({sample(0, 100), sample(0, 50, 0), sample(0, 70, 1)})), 1u);
 }
 
-TEST(NewSamples, KnowsAThreadByMoreThanItsRow) {
+TEST(NewSamples, RecognizeThreadsWithOtherRows) {
   NewSamples samples;
   EXPECT_EQ(kept(&samples, with_samples({sample(0, 100), sample(1, 90)})), 2u);
   recording::Recording turned = with_samples({sample(1, 100), sample(0, 90), sample(0, 95)});

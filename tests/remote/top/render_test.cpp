@@ -1,12 +1,11 @@
-#include "top/render.h"
+#include "remote/top/render.h"
 
 #include <gtest/gtest.h>
 #include <locale.h>
 
 #include "known.h"
-#include "top/help.h"
-#include "top/screen.h"
-#include "top/text.h"
+#include "remote/top/screen.h"
+#include "remote/top/text.h"
 
 namespace sampan::top {
 namespace {
@@ -61,7 +60,7 @@ TEST_F(Rendered, FunctionsAt80x24) {
             "  16.7   16.7    0.100    0.100 parse                             app\n");
 }
 
-TEST_F(Rendered, ATreeShowsWhatIsOpen) {
+TEST_F(Rendered, TheTreeShowsOpenNodes) {
   press("3");
   const std::string rows = text().substr(first_lines(text(), 4).size());
   EXPECT_EQ(first_lines(rows, 5),
@@ -72,7 +71,7 @@ TEST_F(Rendered, ATreeShowsWhatIsOpen) {
             "  33.3    0.0    0.200  - main\n");
 }
 
-TEST_F(Rendered, OnASmallScreenWhatMattersStays) {
+TEST_F(Rendered, SmallScreensShowTheEssentials) {
   EXPECT_EQ(text({40, 10}),
             "sampan top  app (100)  0:00:01  250 Hz …\n"
             "CPU 60.0 %  3 threads, 1 on CPU  lost n…\n"
@@ -85,7 +84,7 @@ TEST_F(Rendered, OnASmallScreenWhatMattersStays) {
             "h Help  / Search  Enter Choose  p Pools…\n");
 }
 
-TEST_F(Rendered, EveryScreenHasItsSizeAndNoMore) {
+TEST_F(Rendered, PicturesHaveExactlyTheScreensSize) {
   for (const char* const keys : {"1", "2", "3", "p2", "\n", "h", "/abc"}) {
     press(keys);
     for (const Size size : {Size{80, 24}, Size{120, 40}, Size{40, 10}, Size{20, 6}, Size{3, 3},
@@ -101,7 +100,7 @@ TEST_F(Rendered, EveryScreenHasItsSizeAndNoMore) {
   }
 }
 
-TEST_F(Rendered, TheSelectedRowIsAlwaysSeen) {
+TEST_F(Rendered, TheSelectedRowIsVisible) {
   press("2G");
   const Picture picture = screen.draw({80, 8});
   bool seen = false;
@@ -133,7 +132,7 @@ TEST_F(Rendered, HelpFits) {
   for (const std::string& line : help_lines()) EXPECT_LE(cells(line), 78u) << line;
 }
 
-TEST_F(Rendered, OnceThereIsNothingOfKeys) {
+TEST_F(Rendered, OnceHasNoHintsAtKeys) {
   const Picture picture = render_once(screen.content(), screen.choices, screen.status, {80, 24});
   EXPECT_EQ(picture.lines.size(), 7u);
   EXPECT_EQ(render_once(screen.content(), screen.choices, screen.status, {80, 6}).lines.size(), 6u);

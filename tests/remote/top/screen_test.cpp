@@ -1,4 +1,4 @@
-#include "top/screen.h"
+#include "remote/top/screen.h"
 
 #include <gtest/gtest.h>
 #include <locale.h>
@@ -8,7 +8,7 @@
 namespace sampan::top {
 namespace {
 
-using Kind = Wish::Kind;
+using Kind = Request::Kind;
 
 class Keys : public testing::Test {
  protected:
@@ -18,7 +18,7 @@ class Keys : public testing::Test {
     screen.status.waits_known = true;
     screen.refresh(history);
   }
-  Wish press(uint32_t key) { return screen.press(key, history); }
+  Request press(uint32_t key) { return screen.press(key, history); }
   void type(const std::string& keys) {
     for (const char key : keys) press(static_cast<unsigned char>(key));
   }
@@ -33,7 +33,7 @@ TEST_F(Keys, Quit) {
   EXPECT_EQ(press(kF10).kind, Kind::kQuit);
 }
 
-TEST_F(Keys, AskThoseWhoHoldTheCapture) {
+TEST_F(Keys, MakeRequests) {
   EXPECT_EQ(press(' ').kind, Kind::kFreeze);
   EXPECT_EQ(press('z').kind, Kind::kPause);
   EXPECT_EQ(press('+').kind, Kind::kFaster);
@@ -55,7 +55,7 @@ TEST_F(Keys, Move) {
   press(kEnd);
   EXPECT_EQ(selected(), "worker-2");
   press(kPageUp);
-  EXPECT_EQ(selected(), "app");  // a page is what the last picture had room for: one row
+  EXPECT_EQ(selected(), "app");  // a page is what fits in the last picture: one row
   screen.draw({80, 24});
   press(kPageUp);
   EXPECT_EQ(selected(), "worker-1");
@@ -66,7 +66,7 @@ TEST_F(Keys, Move) {
   EXPECT_EQ(selected(), "worker-1");
 }
 
-TEST_F(Keys, ASelectedRowStaysSelectedWhenOthersPassIt) {
+TEST_F(Keys, KeepTheSelectedRowSelected) {
   press(kDown);
   EXPECT_EQ(selected(), "app");
   see_more(&history, "main;log 200\n", kNsPerSecond, 2 * kNsPerSecond);
@@ -87,7 +87,7 @@ TEST_F(Keys, ChooseTheLook) {
   EXPECT_EQ(screen.choices.look, Look::kTree);
 }
 
-TEST_F(Keys, SortAsTopAndHtopDo) {
+TEST_F(Keys, SortAsInTopAndHtop) {
   press('N');
   EXPECT_EQ(screen.choices.thread_sort, ThreadSort::kName);
   press('R');
@@ -152,7 +152,7 @@ TEST_F(Keys, PoolsClockAndScope) {
   EXPECT_NE(screen.status.message.find("--clock wall"), std::string::npos);
 }
 
-TEST_F(Keys, SearchFindsTheNextOneAndComesAround) {
+TEST_F(Keys, SearchFindsTheNextMatchAndWraps) {
   type("/ORKER\n");
   EXPECT_EQ(selected(), "worker-1");
   press('n');
@@ -164,7 +164,7 @@ TEST_F(Keys, SearchFindsTheNextOneAndComesAround) {
   EXPECT_EQ(selected(), "worker-1");
 }
 
-TEST_F(Keys, WhatIsTypedCanBeCorrected) {
+TEST_F(Keys, EditTypedText) {
   type("/zapp");
   EXPECT_EQ(screen.status.prompt, "Search: ");
   for (int i = 0; i < 4; ++i) press(kBackspace);
@@ -189,10 +189,10 @@ TEST_F(Keys, SavingAsksForAFile) {
   EXPECT_EQ(screen.status.typed, "top.sampan");
   press(21);
   type("my file");
-  const Wish wish = press(kEnter);
-  EXPECT_EQ(wish.kind, Kind::kBeginSaving);
-  EXPECT_EQ(wish.text, "my file");
-  screen.status.saving = wish.text;
+  const Request request = press(kEnter);
+  EXPECT_EQ(request.kind, Kind::kBeginSaving);
+  EXPECT_EQ(request.text, "my file");
+  screen.status.saving = request.text;
   EXPECT_EQ(press('w').kind, Kind::kEndSaving);
 }
 
@@ -203,7 +203,7 @@ TEST_F(Keys, HelpIsLeftByAnyKey) {
   EXPECT_FALSE(screen.status.help);
 }
 
-TEST_F(Keys, OnAnEmptyScreenNothingHappens) {
+TEST_F(Keys, DoNothingOnAnEmptyScreen) {
   History nothing(kNsPerSecond);
   Screen empty;
   empty.refresh(nothing);

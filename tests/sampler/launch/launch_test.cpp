@@ -1,4 +1,4 @@
-#include "sampler/launch.h"
+#include "sampler/launch/launch.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -8,8 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sampler/preloadable.h"
-#include "sampler/program.h"
+#include "sampler/launch/program.h"
 
 namespace sampan::sampler {
 namespace {
@@ -25,7 +24,7 @@ class LaunchTest : public testing::Test {
     chmod(path.c_str(), mode);
     return path;
   }
-  // Without a shim: the loader says so on stderr and goes on.
+  // Runs the command without a shim.
   static ProgramEnd run(const std::vector<std::string>& command) {
     SignalRelay signals;
     return wait_for(launch({command, "", "session", true}, signals));

@@ -1,13 +1,11 @@
-#include "attach/perf_ring.h"
+#include "sampler/perf/perf_ring.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <numeric>
 
-#include "attach/perf_records.h"
-
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
 constexpr size_t kSize = 256;
@@ -50,7 +48,7 @@ TEST_F(PerfRingTest, PutsARecordThatGoesOverTheEndTogether) {
   ring_.peek(first);
   ring_.pop();
   write(120, 5);
-  const PerfRing::Record record = ring_.peek(ring_.head());
+  const PerfBytes record = ring_.peek(ring_.head());
   ASSERT_EQ(record.size(), 120u);
   for (size_t i = sizeof(perf_event_header); i < record.size(); ++i) EXPECT_EQ(record[i], 5 + i);
 }
@@ -136,4 +134,4 @@ TEST(PerfRecords, NoLengthIsBelieved) {
 }
 
 }  // namespace
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

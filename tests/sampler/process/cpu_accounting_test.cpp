@@ -1,8 +1,8 @@
-#include "attach/stolen_time.h"
+#include "sampler/process/cpu_accounting.h"
 
 #include <gtest/gtest.h>
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
 TEST(StolenTicks, AreTheEighthFieldOfAllCpus) {
@@ -18,8 +18,8 @@ TEST(StolenTicks, AreNoneWhereTheKernelDoesNotSay) {
   EXPECT_EQ(stolen_ticks("cpu0 1 2 3 4 5 6 7 8\n"), 0u);
 }
 
-// A thread that runs all the time, and whose account is brought up to date each tick: never more is
-// taken for stolen than was, and soon all but a tick of it.
+// The thread runs all the time, and its account is updated at each tick. The estimate is never more
+// than what was stolen, and soon at most a tick less.
 TEST(LeastStolen, IsWhatTheAccountCannotCatchUpWith) {
   constexpr uint64_t kTick = 4, kStep = 1;
   uint64_t perf = 100, cpu = 100, accounted = 100, stolen = 0, known = 0;
@@ -28,7 +28,7 @@ TEST(LeastStolen, IsWhatTheAccountCannotCatchUpWith) {
     perf += kStep;
     (is_stolen ? stolen : cpu) += kStep;
     if (step % kTick == 0) accounted = cpu;
-    known = std::max(known, least_stolen(perf, accounted, kTick));
+    known = std::max(known, least_stolen(perf, CpuNs::at(accounted), kTick));
     EXPECT_LE(known, stolen);
     EXPECT_GE(known + 2 * kTick, stolen);
   }
@@ -42,4 +42,4 @@ TEST(LeastStolen, IsNothingWhereTheAccountIsAhead) {
 }
 
 }  // namespace
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

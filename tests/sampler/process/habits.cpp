@@ -11,11 +11,11 @@
 namespace HABITS {
 namespace {
 
-// Calls that are not inlined and not turned into jumps: something is left to do after each.
+// Something is left to do after each call, so that no call is inlined or becomes a jump.
 #define FRAME [[gnu::noinline, gnu::noclone]]
 volatile int after;
 
-// A large frame, so that the frame pointer's slot is far from the stack pointer.
+// Has a large frame, so that the frame pointer's slot is far from the stack pointer.
 FRAME void in_condition() {
   static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
@@ -83,7 +83,7 @@ FRAME void middle(int which) {
 }
 template <int kWhich>
 FRAME void outer() {
-  // Through a pointer: the call says nothing about what it calls.
+  // Calls through a pointer: the code of the call does not tell what is called.
   void (*volatile next)(int) = middle;
   next(kWhich);
   after = 1;

@@ -1,4 +1,4 @@
-#include "sampler/module_map.h"
+#include "sampler/process/module_map.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@ namespace {
 using recording::Frame;
 using recording::kNone;
 
-ModuleLoadRecord load(uint64_t time, uint64_t bias, uint64_t start, uint64_t end) {
+ModuleLoadRecord load(MonotonicNs time, uint64_t bias, Avma start, Avma end) {
   return {time, bias, start, end, {}, ""};
 }
 
@@ -56,8 +56,8 @@ TEST(ModuleMap, StaysBoundedAndKeepsWhatIsLoaded) {
   ModuleMap map;
   map.load(load(1, 0, 0x1000, 0x2000), 1);
   for (uint64_t i = 0; i < 10000; ++i) {
-    map.load(load(10 + 2 * i, 0, 0x5000, 0x6000), 2);
-    map.unload({11 + 2 * i, 0, 0x5000});
+    map.load(load(MonotonicNs(10) + 2 * i, 0, 0x5000, 0x6000), 2);
+    map.unload({MonotonicNs(11) + 2 * i, 0, 0x5000});
   }
   EXPECT_EQ(map.lookup(0x1800, 50000).module, 1u);
 }

@@ -1,5 +1,5 @@
-// The modules of other processes, and the parts they are found with.
-#include "attach/process_modules.h"
+// The modules of other processes, and the functions that find them.
+#include "sampler/process/process_modules.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -16,12 +16,12 @@
 #include <filesystem>
 #include <fstream>
 
-#include "attach/elf_layout.h"
-#include "attach/memory_map.h"
 #include "child.h"
+#include "sampler/process/memory_map.h"
+#include "sampler/process/module_image.h"
 #include "support/scratch_directory.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
 namespace fs = std::filesystem;
@@ -60,7 +60,7 @@ TEST(MemoryMap, RefusesWhatMakesNoSense) {
   EXPECT_FALSE(parse_map_line("x000-1000 r-xp 00000000 fe:00 7 /x"));
 }
 
-// What the loader says of a module of ours.
+// What the loader says about one of our modules.
 struct Loaded {
   uint64_t bias;
   std::vector<uint64_t> code;  // an address in each executable segment
@@ -92,7 +92,7 @@ TEST(ProcessModules, AreThoseOfTheLoader) {
   EXPECT_TRUE(changes.problems.empty()) << changes.problems[0];
   const std::map<std::string, Loaded> truth = loaded_modules();
   EXPECT_EQ(changes.loaded.size(), truth.size());
-  for (const sampler::ModuleLoadRecord& record : changes.loaded) {
+  for (const ModuleLoadRecord& record : changes.loaded) {
     SCOPED_TRACE(record.path);
     ASSERT_TRUE(truth.contains(record.path));
     EXPECT_EQ(record.bias, truth.at(record.path).bias);
@@ -177,7 +177,7 @@ TEST(ProcessModules, OfAFileThatWasCutShortCostNothingElse) {
   const std::string path = directory.file("short");
   fs::copy_file(name, path);
   const int file = open(path.c_str(), O_RDONLY);
-  // As the loader maps code, and nobody runs it.
+  // Mapped as the loader maps code, but never executed.
   void* const code = mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0x1000);
   ASSERT_NE(code, MAP_FAILED);
   ASSERT_EQ(truncate(path.c_str(), 100), 0);
@@ -191,7 +191,7 @@ TEST(ProcessModules, OfAFileThatWasCutShortCostNothingElse) {
   close(file);
 }
 
-// Every shorter beginning of a real program, at every size near its headers.
+// Reads truncated copies of a real program, of every size near its headers.
 TEST(ElfLayout, ReadsNothingBeyondTheEnd) {
   std::ifstream file("/bin/sleep", std::ios::binary);
   const std::vector<char> whole((std::istreambuf_iterator<char>(file)), {});
@@ -214,4 +214,4 @@ TEST(ElfLayout, ReadsNothingBeyondTheEnd) {
 }
 
 }  // namespace
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

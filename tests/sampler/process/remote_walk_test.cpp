@@ -1,5 +1,5 @@
-// Stacks of waiting processes, walked from outside with nothing known but pc and stack pointer, and
-// of stopped ones with all registers: against the functions that are known to be on them.
+// Walks stacks of other processes and compares them with the functions that are known to be on them.
+// Of waiting processes only pc and stack pointer are known, of stopped ones all registers.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -9,15 +9,14 @@
 
 #include <algorithm>
 
-#include "attach/process_modules.h"
-#include "attach/remote_walker.h"
 #include "child.h"
 #include "habits.h"
+#include "sampler/process/process_modules.h"
+#include "sampler/process/remote_walker.h"
 #include "unwind/cfi.h"
-#include "unwind/eh_frame_hdr.h"
 #include "unwind/module_finder.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
 constexpr size_t kWholeStack = size_t{64} << 10;
@@ -96,9 +95,9 @@ void expect_whole_stacks(const Habit& habit, size_t copied) {
   EXPECT_TRUE(contains(blocked.functions, habit.functions));
   EXPECT_EQ(blocked.stop, wire::StopReason::kRoot);
 
-  // All registers: the truth for the whole stack, in the C library and down to _start.
+  // A walk with all registers gives the true stack, through the C library to _start.
   const unwind::Registers registers = stopped_registers(child.pid());
-  memory.copy_stack(child.pid(), registers.value[unwind::kRsp], copied, true);
+  memory.copy_stack(child.pid(), Avma::at(registers.value[unwind::kRsp]), copied, true);
   const Stack stopped = stack_of(walker.walk(registers, memory, frames), frames);
   EXPECT_EQ(stopped.stop, wire::StopReason::kRoot);
   EXPECT_EQ(stopped.functions, blocked.functions);
@@ -132,7 +131,7 @@ TEST(RemoteWalk, SaysWhenTheStackWasNotCopied) {
   uint64_t frames[200];
   std::vector<std::byte> bytes(1024);
   const iovec local{bytes.data(), bytes.size()};
-  const iovec remote{reinterpret_cast<void*>(call.sp), bytes.size()};
+  const iovec remote{reinterpret_cast<void*>(uint64_t{call.sp}), bytes.size()};
   ASSERT_EQ(process_vm_readv(child.pid(), &local, 1, &remote, 1, 0), 1024);
   copied.use_copy(call.sp, bytes);
   const unwind::WalkResult result = walker.walk_blocked(call.pc, call.sp, copied, frames);
@@ -140,7 +139,7 @@ TEST(RemoteWalk, SaysWhenTheStackWasNotCopied) {
   EXPECT_GT(result.depth, 0u);
 }
 
-// Waits for ever. Its CFA is what is kept 8 bytes below rsp.
+// Waits for ever. The word 8 bytes below rsp is its CFA.
 extern "C" void wait_with_cfa_in_red_zone();
 asm(R"(
   .text
@@ -170,7 +169,7 @@ TEST(RemoteWalk, FindsTheCallerThatTheRedZoneKeeps) {
   modules.refresh(0);
   RemoteWalker walker(modules);
   const unwind::Registers registers = stopped_registers(child.pid());
-  const uint64_t sp = registers.value[unwind::kRsp];
+  const auto sp = Avma::at(registers.value[unwind::kRsp]);
   std::vector<std::byte> bytes(kWholeStack);
   bytes.resize(read_stack(child.pid(), sp, bytes));
   RemoteMemory memory;
@@ -186,22 +185,22 @@ TEST(RemoteWalk, FindsTheCallerThatTheRedZoneKeeps) {
 TEST(ReadStack, BeginsAtTheStackPointerWhereNothingIsMappedBelow) {
   constexpr size_t kPage = 4096;
   auto* pages = static_cast<std::byte*>(
-      mmap(nullptr, 3 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+      mmap(nullptr, 4 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(pages, MAP_FAILED);
-  ASSERT_EQ(mprotect(pages, kPage, PROT_NONE), 0);
-  ASSERT_EQ(mprotect(pages + 2 * kPage, kPage, PROT_NONE), 0);
-  std::byte* stack = pages + kPage;
+  ASSERT_EQ(mprotect(pages, 2 * kPage, PROT_NONE), 0);
+  ASSERT_EQ(mprotect(pages + 3 * kPage, kPage, PROT_NONE), 0);
+  std::byte* stack = pages + 2 * kPage;
   std::fill_n(stack, kPage, std::byte{7});
   std::vector<std::byte> bytes(kPage, std::byte{1});
 
-  const auto sp = reinterpret_cast<uint64_t>(stack);
+  const auto sp = Avma::at(reinterpret_cast<uint64_t>(stack));
   EXPECT_EQ(read_stack(getpid(), sp, bytes), kPage);
   EXPECT_EQ(std::count(bytes.begin(), bytes.begin() + kRedZone, std::byte{0}), kRedZone);
   EXPECT_EQ(std::count(bytes.begin() + kRedZone, bytes.end(), std::byte{7}), kPage - kRedZone);
   EXPECT_EQ(read_stack(getpid(), sp + kPage - 8, bytes), kRedZone + 8);
   EXPECT_EQ(read_stack(getpid(), sp - kPage, bytes), 0u);
-  munmap(pages, 3 * kPage);
+  munmap(pages, 4 * kPage);
 }
 
 }  // namespace
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

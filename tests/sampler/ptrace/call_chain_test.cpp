@@ -1,6 +1,6 @@
-// Chains of system calls in a process of our own that computes meanwhile: the calls are made, the
-// computation comes out right, and both also when the tracer is gone at once.
-#include "attach/call_chain.h"
+// Chains of system calls in a process of our own that computes meanwhile. The calls are made and the
+// result of the computation is right, even if the tracer is gone at once.
+#include "sampler/ptrace/call_chain.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>
@@ -14,10 +14,19 @@
 #include <atomic>
 #include <string>
 
-namespace sampan::attach {
+#include "sampler/process/memory_map.h"
+
+namespace sampan::sampler {
 namespace {
 
-// Integer and vector registers that are all needed: any that is lost changes the result.
+std::optional<MappedRange> memory_of_stack(pid_t pid) {
+  for (const MappedRange& range : read_memory_map(pid)) {
+    if (range.path == "[stack]") return range;
+  }
+  return std::nullopt;
+}
+
+// Needs many integer and vector registers: a lost one changes the result.
 struct Work {
   uint64_t a = 1, b = 2, c = 3, d = 4;
   double v[4] = {1, 2, 3, 4};
@@ -55,7 +64,7 @@ class Chains : public testing::Test {
     close(pipe_[1]);
   }
 
-  // Computes the same again and again, until SIGTERM: 0 when all came out right.
+  // Repeats the same computation until SIGTERM; exits with 0 if all results were right.
   [[noreturn]] static void compute() {
     static std::atomic<bool> over;
     signal(SIGTERM, [](int) { over = true; });
@@ -87,11 +96,12 @@ class Chains : public testing::Test {
     return state;
   }
 
-  // An earlier chain that is not over yet needs its memory.
+  // An earlier chain that is not over still needs its memory.
   ThreadState stop_outside_chain() {
-    const auto stack = first_stack(target_);
+    const auto stack = memory_of_stack(target_);
     ThreadState state = stop();
-    while (stack && state.registers.rsp < stack->low + 65536 && state.registers.rsp >= stack->low) {
+    while (stack && state.registers.rsp < stack->start + 65536 &&
+           state.registers.rsp >= stack->start) {
       EXPECT_EQ(ptrace(PTRACE_CONT, target_, 0, 0), 0);
       state = stop();
     }
@@ -102,9 +112,9 @@ class Chains : public testing::Test {
   void begin_chain(const ThreadState& state, const std::string& letters) {
     const auto site = find_call_site(target_);
     ASSERT_TRUE(site);
-    const auto stack = first_stack(target_);
+    const auto stack = memory_of_stack(target_);
     ASSERT_TRUE(stack);
-    CallChain chain(stack->low + 4096, letters.size());
+    CallChain chain(stack->start + 4096, letters.size());
     for (const char& letter : letters) {
       const uint64_t avma = chain.place(letter);
       chain.add(SYS_write, {static_cast<uint64_t>(pipe_[1]), avma, 1});
@@ -173,4 +183,4 @@ TEST(MayHostCalls, NotWhereTheKernelBeginsACallAgain) {
 }
 
 }  // namespace
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

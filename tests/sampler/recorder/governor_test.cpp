@@ -1,4 +1,4 @@
-#include "sampler/governor.h"
+#include "sampler/recorder/governor.h"
 #include "base/units.h"
 
 #include <gtest/gtest.h>
@@ -11,14 +11,14 @@ namespace sampan::sampler {
 namespace {
 
 constexpr uint64_t kStep = kNsPerSecond / 4;
-// What can be seen of a limit of 1 %: as much again is for what cannot.
+// The part of a limit of 1 % that can be measured; the other half is reserved for what cannot.
 constexpr double kSeen = 0.005;
 
-// A target that uses `own` CPUs, and a sampan. A sample costs `in_target_us` and `recorder_us`, and
-// `idle` of a CPU goes whatever the rate.
+// A target that uses `own` CPUs, and a sampan. A sample costs `in_target_us` and `recorder_us`; at any
+// rate, sampan also uses `idle` of a CPU.
 struct World {
   double own = 1, in_target_us = 10, recorder_us = 5, idle = 0.0001;
-  // By rate: as a clock that is dearer than another has it.
+  // The cost may depend on the rate, because one clock costs more than another.
   std::function<double(uint32_t)> factor = [](uint32_t) { return 1.0; };
 };
 
@@ -59,7 +59,7 @@ TEST(Governor, FindsTheRateThatThereIsRoomFor) {
   Simulation simulation(0.01, 4000);
   EXPECT_EQ(simulation.governor.rate_hz(), Governor::kFirstHz) << "before anything is known";
   simulation.run({}, 5);
-  // 15 us a sample, and as much unseen: 1 % is 333 Hz, of which four fifths are aimed at.
+  // A sample costs 15 us, and as much again unseen: 1 % is 333 Hz. The governor aims at four fifths.
   EXPECT_GT(simulation.governor.rate_hz(), 0.6 * 333);
   EXPECT_LE(simulation.governor.rate_hz(), 333u);
   const double share = simulation.run({}, 60);
@@ -102,7 +102,7 @@ TEST(Governor, LowersWhenSamplesGetDearerAndRisesAgain) {
   EXPECT_GE(simulation.governor.rate_hz(), 0.7 * before);
 }
 
-// Where what costs more begins between two rates, as the perf clock does at the kernel's tick, no
+// A more expensive clock begins between two rates, as the perf clock does at the kernel's tick. Then no
 // rate is both cheap enough and near the limit.
 TEST(Governor, DoesNotOscillateAtAStep) {
   World world;
@@ -114,7 +114,7 @@ TEST(Governor, DoesNotOscillateAtAStep) {
   EXPECT_LE(simulation.changes.size(), 20u) << "in ten minutes";
 }
 
-// Where most of the cost is not the rate's, and one second takes four times what another does.
+// Most of the cost does not depend on the rate, and one second costs four times as much as another.
 TEST(Governor, NoiseDoesNotMoveItToAndFro) {
   Simulation simulation(0.01, 4000);
   unsigned second = 0;

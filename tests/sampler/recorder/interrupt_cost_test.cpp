@@ -1,9 +1,7 @@
-#include "sampler/signal_cost.h"
+#include "sampler/recorder/interrupt_cost.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
-
-#include "sampler/gaps.h"
 
 namespace sampan::sampler {
 namespace {

@@ -1,4 +1,4 @@
-#include "sampler/rate_control.h"
+#include "sampler/recorder/rate_control.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ class RateControlTest : public testing::Test {
  protected:
   test::ScratchDirectory directory_;
   recording::Writer writer_{directory_.file("a.sampan"), recording::Session{}};
-  RateControl rates_{writer_, monotonic_ns(), {.asked_hz = 250}};
+  RateControl rates_{writer_, {monotonic_ns()}, {.asked_hz = 250}};
 };
 
 TEST_F(RateControlTest, SaysTheRateThatIsAskedFor) {
@@ -24,7 +24,7 @@ TEST_F(RateControlTest, SaysTheRateThatIsAskedFor) {
   EXPECT_EQ(rates_.rate_hz(), 1000u);
 }
 
-// Nobody holds it below what was asked for: it could not be had.
+// Without a governor, the status does not mention a rate that the source refused.
 TEST_F(RateControlTest, ARateThatCouldNotBeHadIsForgotten) {
   rates_.ask(1000);
   rates_.stay(250, "the kernel refuses");

@@ -1,5 +1,5 @@
-// What the shim writes into lanes, and what of it is in the recording.
-#include "sampler/marker_recorder.h"
+// Markers that the shim writes into lanes, and the rows that they become in the recording.
+#include "sampler/rings/marker_recorder.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 #include <filesystem>
 
 #include "fake_shim.h"
-#include "recording/join.h"
 #include "recording/reader.h"
-#include "sampler/target_process.h"
-#include "wire/lane_writer.h"
+#include "recording/segments.h"
+#include "sampler/rings/shim_process.h"
+#include "wire/marker_lane.h"
 
 namespace sampan::sampler {
 namespace {
@@ -45,7 +45,7 @@ class MarkerRecorderTest : public testing::Test {
     SharedMemory memory;
     shim_.emplace(memory.base());
     base_ = memory.base();
-    TargetProcess::Origin origin{100, 99, "/bin/prog", kStart, kStart + 5, 0};
+    ShimProcess::Origin origin{100, 99, "/bin/prog", {kStart}, kStart + 5, 0};
     origin.switches = switches;
     process_.emplace(*writer_, origin, std::move(memory));
     shim_->thread(0, wire::RecordType::kThreadStart, thread_start(kMain, kStart + 10, 0, "main"));
@@ -75,8 +75,8 @@ class MarkerRecorderTest : public testing::Test {
     span.id = id;
   }
 
-  Recording finish(uint64_t time_ns = kStart + 1000) {
-    process_->finish({time_ns, {}, {}, false});
+  Recording finish(MonotonicNs time_ns = kStart + 1000) {
+    process_->finish({time_ns});
     writer_->finish({});
     return recording::read(path_);
   }
@@ -87,7 +87,7 @@ class MarkerRecorderTest : public testing::Test {
   const std::string path_ = testing::TempDir() + "markers-" + std::to_string(getpid()) + ".sampan";
   std::optional<recording::Writer> writer_;
   std::optional<FakeShim> shim_;
-  std::optional<TargetProcess> process_;
+  std::optional<ShimProcess> process_;
   void* base_ = nullptr;
 };
 
@@ -136,7 +136,7 @@ TEST_F(MarkerRecorderTest, TakesEventsCountersAndLabels) {
   EXPECT_EQ(lost(recording, wire::Loss::kRingCorrupt), 1u) << "what is no number";
 }
 
-// The lane of the end is read before that of the begin.
+// The lane with the end is read before the lane with the begin.
 TEST_F(MarkerRecorderTest, AnEndFindsItsBeginInALaterLane) {
   say(0, marker(MarkerType::kAcrossEnd, kMain, {kStart + 60, 9}));
   say(0, marker(MarkerType::kSectionStop, kMain, {kStart + 61}), "request");

@@ -1,4 +1,4 @@
-#include "sampler/record_decoder.h"
+#include "sampler/rings/record_decoder.h"
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ TEST(RecordDecoder, ReadsWhatTheShimWrites) {
   EXPECT_EQ(exit->status, -1);
 }
 
-// Cut at every length, no record is mistaken for a whole one.
+// A record that is cut at any length is refused.
 TEST(RecordDecoder, RefusesEveryShorterPayload) {
   const Bytes start = thread_start(42, 7, 9, "worker");
   const Bytes name = thread_name(7, 42, "worker");

@@ -1,4 +1,4 @@
-#include "sampler/target_process.h"
+#include "sampler/rings/shim_process.h"
 
 #include <gtest/gtest.h>
 
@@ -16,21 +16,28 @@ using wire::RecordType;
 constexpr uint64_t kStart = 1'000;     // of the session
 constexpr pid_t kPid = (1 << 22) + 1;  // no process has it, so nobody's clock is read
 
+struct Process : ShimProcess {
+  using ShimProcess::note_clock;
+  using ShimProcess::ShimProcess;
+};
+
 // One process whose rings the test fills.
-class TargetProcessTest : public testing::Test {
+class ShimProcessTest : public testing::Test {
  protected:
-  TargetProcessTest() {
+  ShimProcessTest() {
     std::filesystem::remove(path_);
     writer_.emplace(path_, recording::Session{});
     SharedMemory memory;
     shim_.emplace(memory.base());
     base_ = memory.base();
-    process_.emplace(*writer_, TargetProcess::Origin{kPid, 99, "/bin/prog", kStart, kStart + 5, 0},
+    process_.emplace(*writer_, ShimProcess::Origin{kPid, 99, "/bin/prog", {kStart}, kStart + 5, 0},
                      std::move(memory));
   }
-  ~TargetProcessTest() override { std::filesystem::remove(path_); }
+  ~ShimProcessTest() override { std::filesystem::remove(path_); }
 
-  Recording finish(const TargetProcess::End& end = {kStart + 1000, {}, {}, false}) {
+  // `clock_ns`: the process's CPU clock when it was read last; 0: it never was.
+  Recording finish(const ShimProcess::End& end = {kStart + 1000}, CpuNs clock_ns = 0) {
+    process_->note_clock(clock_ns);
     process_->finish(end);
     writer_->finish({});
     return recording::read(path_);
@@ -42,11 +49,11 @@ class TargetProcessTest : public testing::Test {
   const std::string path_ = testing::TempDir() + "sampler-" + std::to_string(getpid()) + ".sampan";
   std::optional<recording::Writer> writer_;
   std::optional<FakeShim> shim_;
-  std::optional<TargetProcess> process_;
+  std::optional<Process> process_;
   void* base_ = nullptr;
 };
 
-TEST_F(TargetProcessTest, WeighsSamplesByTheCpuSinceTheOneBefore) {
+TEST_F(ShimProcessTest, WeighsSamplesByTheCpuSinceTheOneBefore) {
   shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 10, 500'000, "main"));
   shim_->thread(0, RecordType::kSample, sample(kStart + 20'000, 700'000, 1, 0, {0x10}));
   shim_->thread(0, RecordType::kSample, sample(kStart + 30'000, 1'700'000, 1, 1, {}));
@@ -65,7 +72,7 @@ TEST_F(TargetProcessTest, WeighsSamplesByTheCpuSinceTheOneBefore) {
   EXPECT_TRUE(recording.losses.empty());
 }
 
-TEST_F(TargetProcessTest, WeighsByTicksOfTheThreadsClockWhereItsCpuIsNotKnown) {
+TEST_F(ShimProcessTest, WeighsByTicksOfTheThreadsClockWhereItsCpuIsNotKnown) {
   process_->set_rate(1000);  // a thread that may not follow keeps its own
   wire::thread_slot(base_, 0)->rate_hz.store(250);
   shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 10, 500, "main"));
@@ -73,14 +80,14 @@ TEST_F(TargetProcessTest, WeighsByTicksOfTheThreadsClockWhereItsCpuIsNotKnown) {
   EXPECT_EQ(finish().samples.at(0).weight_ns, 3 * 4'000'000u);
 }
 
-TEST_F(TargetProcessTest, LeavesOutWhatWasUsedWhileSamplingWasOff) {
+TEST_F(ShimProcessTest, LeavesOutWhatWasUsedWhileSamplingWasOff) {
   shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 10, 500'000, "main"));
   shim_->thread(0, RecordType::kSample, sample(kStart + 20'000, 1'500'000, 1, 0, {0x10}));
   shim_->thread(0, RecordType::kSample, sample(kStart + 30'000, 9'500'000, 1, 1, {}, 0, 6'000'000));
   shim_->thread(0, RecordType::kThreadEnd, thread_end(kStart + 50, 12'000'000, 7'000'000));
   shim_->thread(1, RecordType::kThreadStart, thread_start(101, kStart + 10, 0, "killed"));
   wire::thread_slot(base_, 1)->left_out_ns = 2'000'000;
-  const Recording recording = finish({kStart + 1000, 20'000'000, {}, false});
+  const Recording recording = finish({kStart + 1000}, 20'000'000);
   ASSERT_EQ(recording.samples.size(), 2u);
   EXPECT_EQ(recording.samples[0].weight_ns, 1'000'000u);
   EXPECT_EQ(recording.samples[1].weight_ns, 2'000'000u);
@@ -88,8 +95,8 @@ TEST_F(TargetProcessTest, LeavesOutWhatWasUsedWhileSamplingWasOff) {
   EXPECT_EQ(recording.process_ends.at(0).cpu_ns, 11'000'000u);
 }
 
-// The segment has what samples say, and the next one the rest; both know module and stack.
-TEST_F(TargetProcessTest, DividesCpuBetweenSegments) {
+// A segment has the CPU of its samples, the next one has the rest; both have the module and stack.
+TEST_F(ShimProcessTest, DividesCpuBetweenSegments) {
   const std::string second = path_ + "2";
   std::filesystem::remove(second);
   shim_->process(RecordType::kModuleLoad, module_load(kStart + 1, 0, 0x2000, 0x3000, "lib"));
@@ -100,7 +107,8 @@ TEST_F(TargetProcessTest, DividesCpuBetweenSegments) {
   writer_->rotate(second, 40'000);
   shim_->thread(0, RecordType::kSample, sample(kStart + 60'000, 4'500'000, 1, 2, {}));
   shim_->thread(0, RecordType::kThreadEnd, thread_end(kStart + 70'000, 5'000'000));
-  process_->finish({kStart + 100'000, 6'000'000, {}, false});
+  process_->note_clock(6'000'000);
+  process_->finish({kStart + 100'000});
   writer_->finish({});
 
   const Recording before = recording::read(path_), after = recording::read(second);
@@ -120,7 +128,7 @@ TEST_F(TargetProcessTest, DividesCpuBetweenSegments) {
   EXPECT_EQ(after.threads.at(0).id, before.threads.at(0).id);
 }
 
-TEST_F(TargetProcessTest, ReadsModulesBeforeTheSamplesInThem) {
+TEST_F(ShimProcessTest, ReadsModulesBeforeTheSamplesInThem) {
   shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 10, 0, "main"));
   shim_->thread(0, RecordType::kSample, sample(kStart + 30, 1, 1, 0, {0x2100, 0x7777}));
   shim_->process(RecordType::kModuleLoad,
@@ -135,9 +143,9 @@ TEST_F(TargetProcessTest, ReadsModulesBeforeTheSamplesInThem) {
   EXPECT_EQ(root, (recording::Frame{recording::kNone, 0x7777}));
 }
 
-// The stack of the second sample is said to be that of the first, but what its addresses mean has
+// The second sample says that it has the same stack as the first, but the meaning of the addresses has
 // changed in between.
-TEST_F(TargetProcessTest, LooksSharedFramesUpAgainWhenModulesChange) {
+TEST_F(ShimProcessTest, LooksSharedFramesUpAgainWhenModulesChange) {
   shim_->process(RecordType::kModuleLoad, module_load(kStart + 1, 0, 0x2000, 0x3000, "old"));
   shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 2, 0, "main"));
   shim_->thread(0, RecordType::kSample, sample(kStart + 3, 1, 1, 0, {0x2100}));
@@ -156,7 +164,7 @@ TEST_F(TargetProcessTest, LooksSharedFramesUpAgainWhenModulesChange) {
   EXPECT_EQ(modules, "old old new new ");
 }
 
-TEST_F(TargetProcessTest, GivesASlotToOneThreadAfterTheOther) {
+TEST_F(ShimProcessTest, GivesASlotToOneThreadAfterTheOther) {
   for (int i = 0; i < 3; ++i) {
     const int32_t tid = 200 + i;
     shim_->thread(0, RecordType::kThreadStart, thread_start(tid, kStart + 1, 0, "t"));
@@ -171,7 +179,7 @@ TEST_F(TargetProcessTest, GivesASlotToOneThreadAfterTheOther) {
   EXPECT_EQ(recording.samples[2].thread, 2u);
 }
 
-TEST_F(TargetProcessTest, SharesNoStackWithTheThreadThatHadTheSlotBefore) {
+TEST_F(ShimProcessTest, SharesNoStackWithTheThreadThatHadTheSlotBefore) {
   shim_->thread(0, RecordType::kThreadStart, thread_start(200, kStart + 1, 0, "t"));
   shim_->thread(0, RecordType::kSample, sample(kStart + 2, 1, 1, 0, {0x10}));
   shim_->thread(0, RecordType::kThreadStart, thread_start(201, kStart + 3, 0, "t"));
@@ -181,7 +189,7 @@ TEST_F(TargetProcessTest, SharesNoStackWithTheThreadThatHadTheSlotBefore) {
   EXPECT_EQ(lost(recording, wire::Loss::kRingCorrupt), 1u);
 }
 
-TEST_F(TargetProcessTest, SharesNoStackAcrossRecordsThatWereCorrupt) {
+TEST_F(ShimProcessTest, SharesNoStackAcrossRecordsThatWereCorrupt) {
   shim_->thread(0, RecordType::kThreadStart, thread_start(200, kStart + 1, 0, "t"));
   shim_->thread(0, RecordType::kSample, sample(kStart + 2, 1, 1, 0, {0x10}));
   process_->drain();
@@ -195,7 +203,7 @@ TEST_F(TargetProcessTest, SharesNoStackAcrossRecordsThatWereCorrupt) {
   EXPECT_EQ(lost(recording, wire::Loss::kRingCorrupt), 2u);
 }
 
-TEST_F(TargetProcessTest, NamesThreadsThatStartLaterThanTheirName) {
+TEST_F(ShimProcessTest, NamesThreadsThatStartLaterThanTheirName) {
   shim_->process(RecordType::kThreadName, thread_name(kStart + 3, 200, "early"));
   process_->drain();
   shim_->thread(0, RecordType::kThreadStart, thread_start(200, kStart + 2, 0, "prog"));
@@ -205,7 +213,7 @@ TEST_F(TargetProcessTest, NamesThreadsThatStartLaterThanTheirName) {
   EXPECT_EQ(recording.thread_names[0].thread, 0u);
 }
 
-TEST_F(TargetProcessTest, EndsLiveThreadsWithTheClocksReadOnTheWayOut) {
+TEST_F(ShimProcessTest, EndsLiveThreadsWithTheClocksReadOnTheWayOut) {
   shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 1, 10, "main"));
   shim_->thread(1, RecordType::kThreadStart, thread_start(101, kStart + 1, 0, "other"));
   shim_->process(RecordType::kThreadCpu, thread_cpu(kStart + 4, 100, 1010));
@@ -218,16 +226,16 @@ TEST_F(TargetProcessTest, EndsLiveThreadsWithTheClocksReadOnTheWayOut) {
   EXPECT_EQ(recording.process_ends[0].exit_status, 3);
 }
 
-TEST_F(TargetProcessTest, TakesTheProcessClockForTheOnlyThread) {
+TEST_F(ShimProcessTest, TakesTheProcessClockForTheOnlyThread) {
   shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 1, 10, "main"));
-  const Recording recording = finish({kStart + 9, 5010, {std::nullopt, 9}, false});
+  const Recording recording = finish({kStart + 9, {std::nullopt, 9}}, 5010);
   EXPECT_EQ(recording.thread_ends.at(0).cpu_ns, 5000u);
   EXPECT_EQ(recording.process_ends.at(0).cpu_ns, 5010u);
   EXPECT_EQ(recording.process_ends.at(0).exit_signal, 9);
   EXPECT_FALSE(recording.process_ends.at(0).exit_status);
 }
 
-TEST_F(TargetProcessTest, CountsWhatTheRingsDropped) {
+TEST_F(ShimProcessTest, CountsWhatTheRingsDropped) {
   shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 1, 10, "main"));
   uint64_t dropped = 0;
   for (int i = 0; i < 2000; ++i) {
@@ -239,7 +247,7 @@ TEST_F(TargetProcessTest, CountsWhatTheRingsDropped) {
   EXPECT_EQ(recording.samples.size(), 2000 - dropped);
 }
 
-TEST_F(TargetProcessTest, CountsNonsenseAndGoesOn) {
+TEST_F(ShimProcessTest, CountsNonsenseAndGoesOn) {
   shim_->thread(0, RecordType::kSample, sample(kStart + 2, 20, 1, 0, {0x10}));  // of no thread
   shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 1, 10, "main"));
   shim_->thread(0, RecordType::kThreadStart, {1, 2, 3});
@@ -251,7 +259,7 @@ TEST_F(TargetProcessTest, CountsNonsenseAndGoesOn) {
   EXPECT_EQ(recording.samples.size(), 1u);
 }
 
-TEST_F(TargetProcessTest, SurvivesPositionsThatMakeNoSense) {
+TEST_F(ShimProcessTest, SurvivesPositionsThatMakeNoSense) {
   shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 1, 10, "main"));
   process_->drain();
   wire::thread_slot(base_, 0)->ring.head.store(UINT64_MAX - 3);

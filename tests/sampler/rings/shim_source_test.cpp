@@ -1,4 +1,4 @@
-#include "sampler/collector.h"
+#include "sampler/rings/shim_source.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -20,9 +20,9 @@ namespace {
 using recording::Recording;
 using wire::RecordType;
 
-constexpr uint64_t kPatience = 20'000'000'000;
+constexpr uint64_t kTimeout = 20'000'000'000;
 
-// The shim's side of session.h; null when the collector does not take it in.
+// The shim's side of wire/session.h; null when it is not taken in.
 void* join(const std::string& name, bool forked, uint32_t version = wire::kWireVersion) {
   const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   sockaddr_un address{};
@@ -58,16 +58,16 @@ void record_one_sample(void* base) {
   shim.thread(0, RecordType::kSample, sample(monotonic_ns(), 1000, 1, 0, {0x10}));
 }
 
-class CollectorTest : public testing::Test {
+class ShimSourceTest : public testing::Test {
  protected:
-  CollectorTest() {
-    std::filesystem::remove(path_);
-    writer_.emplace(path_, recording::Session{});
-  }
-  ~CollectorTest() override { std::filesystem::remove(path_); }
+  ShimSourceTest() { std::filesystem::remove(path_); }
+  ~ShimSourceTest() override { std::filesystem::remove(path_); }
 
   void start(bool follow) {
-    collector_.emplace(loop_, *writer_, Collector::Options{name_, monotonic_ns(), {}, follow});
+    recording::Session description;
+    description.start_monotonic_ns = monotonic_ns();
+    session_.emplace(loop_, RecordingSession::Options{path_, description, {}});
+    session_->start(std::make_unique<ShimSource>(*session_, ShimSource::Options{name_, follow}));
   }
   // A process that does `what` and exits with its result.
   pid_t process(const std::function<int()>& what) {
@@ -76,10 +76,10 @@ class CollectorTest : public testing::Test {
     return pid;
   }
   void step_until(const std::function<bool()>& done) {
-    const uint64_t end = monotonic_ns() + kPatience;
+    const uint64_t end = monotonic_ns() + kTimeout;
     while (!done()) {
       ASSERT_LT(monotonic_ns(), end);
-      collector_->step(20);
+      session_->step(20);
     }
   }
   static int reap(pid_t pid) {
@@ -88,20 +88,20 @@ class CollectorTest : public testing::Test {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   }
   Recording finish() {
-    EXPECT_EQ(collector_->failure(), "");
-    writer_->finish({});
+    EXPECT_EQ(session_->failure(), "");
+    session_->detach();
+    session_->finish({});
     return recording::read(path_);
   }
 
   const std::string path_ =
-      testing::TempDir() + "collector-" + std::to_string(getpid()) + ".sampan";
+      testing::TempDir() + "shim-source-" + std::to_string(getpid()) + ".sampan";
   const std::string name_ = SessionSocket::random_name();
-  std::optional<recording::Writer> writer_;
   EventLoop loop_;
-  std::optional<Collector> collector_;
+  std::optional<RecordingSession> session_;
 };
 
-TEST_F(CollectorTest, RecordsAProcessUpToItsKill) {
+TEST_F(ShimSourceTest, RecordsAProcessUpToItsKill) {
   start(true);
   const pid_t pid = process([this] {
     void* base = join(name_, false);
@@ -110,7 +110,7 @@ TEST_F(CollectorTest, RecordsAProcessUpToItsKill) {
     raise(SIGKILL);
     return 2;
   });
-  step_until([this] { return collector_->joined() == 1 && collector_->processes() == 0; });
+  step_until([this] { return session_->joined() == 1 && session_->processes() == 0; });
   EXPECT_EQ(reap(pid), -SIGKILL);
   const Recording recording = finish();
   ASSERT_EQ(recording.processes.size(), 1u);
@@ -122,7 +122,7 @@ TEST_F(CollectorTest, RecordsAProcessUpToItsKill) {
   EXPECT_GT(recording.process_ends[0].cpu_ns, 0u);
 }
 
-TEST_F(CollectorTest, KnowsExecByTheSecondHello) {
+TEST_F(ShimSourceTest, KnowsExecByTheSecondHello) {
   start(true);
   const pid_t pid = process([this] {
     void* first = join(name_, false);
@@ -131,7 +131,7 @@ TEST_F(CollectorTest, KnowsExecByTheSecondHello) {
     record_one_sample(second);
     return 0;
   });
-  step_until([this] { return collector_->joined() == 2 && collector_->processes() == 0; });
+  step_until([this] { return session_->joined() == 2 && session_->processes() == 0; });
   EXPECT_EQ(reap(pid), 0);
   const Recording recording = finish();
   ASSERT_EQ(recording.processes.size(), 2u);
@@ -144,7 +144,7 @@ TEST_F(CollectorTest, KnowsExecByTheSecondHello) {
   EXPECT_EQ(recording.samples.size(), 2u);
 }
 
-TEST_F(CollectorTest, LetsOnlyTheRootInWhenChildrenAreNotFollowed) {
+TEST_F(ShimSourceTest, LetsOnlyTheRootInWhenChildrenAreNotFollowed) {
   start(false);
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
@@ -155,7 +155,7 @@ TEST_F(CollectorTest, LetsOnlyTheRootInWhenChildrenAreNotFollowed) {
   };
   const pid_t root = process(join_when_ready);
   process(join_when_ready);  // another
-  collector_->set_root(root);
+  session_->set_root(root);
   ASSERT_EQ(write(ready[1], "xx", 2), 2);
   int ended = 0, root_status = -1, other_status = -1;
   step_until([&] {
@@ -171,16 +171,16 @@ TEST_F(CollectorTest, LetsOnlyTheRootInWhenChildrenAreNotFollowed) {
   close(ready[1]);
 }
 
-TEST_F(CollectorTest, TurnsAwayAnotherVersion) {
+TEST_F(ShimSourceTest, TurnsAwayAnotherVersion) {
   start(true);
   const pid_t pid = process([this] { return join(name_, false, 4711) == nullptr ? 3 : 4; });
   int status = -1;
   step_until([&] { return waitpid(pid, &status, WNOHANG) == pid; });
   EXPECT_EQ(WEXITSTATUS(status), 3);
-  EXPECT_EQ(collector_->joined(), 0u);
+  EXPECT_EQ(session_->joined(), 0u);
 }
 
-TEST_F(CollectorTest, SwitchesSamplingOffInWhatStillRunsAtTheEnd) {
+TEST_F(ShimSourceTest, SwitchesSamplingOffInWhatStillRunsAtTheEnd) {
   start(true);
   const pid_t pid = process([this] {
     void* base = join(name_, false);
@@ -188,12 +188,12 @@ TEST_F(CollectorTest, SwitchesSamplingOffInWhatStillRunsAtTheEnd) {
     while (wire::control_block(base)->enabled.load() != 0) usleep(1000);
     return 5;
   });
-  step_until([this] { return collector_->joined() == 1; });
-  EXPECT_EQ(collector_->finish(), 1u);
+  step_until([this] { return session_->joined() == 1; });
+  EXPECT_EQ(session_->detach(), 1u);
   EXPECT_EQ(reap(pid), 5);
 }
 
-TEST_F(CollectorTest, TakesManyProcessesAtOnce) {
+TEST_F(ShimSourceTest, TakesManyProcessesAtOnce) {
   start(true);
   constexpr int kProcesses = 50;
   std::vector<pid_t> pids;
@@ -205,7 +205,7 @@ TEST_F(CollectorTest, TakesManyProcessesAtOnce) {
       return 0;
     }));
   }
-  step_until([this] { return collector_->joined() == kProcesses && collector_->processes() == 0; });
+  step_until([this] { return session_->joined() == kProcesses && session_->processes() == 0; });
   for (const pid_t pid : pids) EXPECT_EQ(reap(pid), 0);
   EXPECT_EQ(finish().samples.size(), size_t{kProcesses});
 }

@@ -1,5 +1,5 @@
-// What waiting threads are said to wait in, against children that wait in it.
-#include "attach/wait_reason.h"
+// Compares the reported reasons with children that wait in known calls.
+#include "sampler/waits/wait_reason.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include "child.h"
 #include "support/scratch_directory.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
 template <typename Body>
@@ -203,4 +203,4 @@ TEST(WaitReason, OfAChildIsTheChild) {
 }
 
 }  // namespace
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

@@ -1,15 +1,15 @@
-// A child that waits, looked at in times that are made up: its weights are then known beforehand.
-#include "attach/wait_sampler.h"
+// Looks at a waiting child at made-up times, so that the weights are known beforehand.
+#include "sampler/waits/wait_sampler.h"
 
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 
-#include "attach/child.h"
 #include "base/units.h"
 #include "recording/reader.h"
+#include "sampler/child.h"
 #include "support/scratch_directory.h"
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 constexpr uint64_t kStep = kNsPerSecond / 100;
 constexpr uint64_t kStart = 50 * kNsPerSecond;  // of the session
@@ -24,16 +24,17 @@ class WaitSamplerTest : public testing::Test {
 
   // The samples of a child that was looked at from the session's start on.
   std::vector<recording::Sample> samples_of(uint64_t length_ns, uint64_t known_ns) {
-    uint64_t now_ns = kStart;
+    MonotonicNs now_ns = kStart;
     WaitSampler sampler(writer_,
-                        {child_.pid(), kStart,
+                        {child_.pid(),
+                         {kStart},
                          [&](pid_t tid) {
                            const bool known = tid == child_.pid() && now_ns >= kStart + known_ns;
                            return known ? row_ : recording::kNone;
                          }},
                         modules_, walker_, stacks_);
     for (; now_ns < kStart + length_ns; now_ns += kStep) sampler.look(now_ns);
-    sampler.finish(kStart + length_ns);
+    sampler.finish(MonotonicNs(kStart) + length_ns);
     writer_.flush();
     recording_ = recording::read(directory_.file("a.sampan"));
     return recording_.samples;
@@ -50,7 +51,7 @@ class WaitSamplerTest : public testing::Test {
   recording::Writer writer_;
   ProcessModules modules_;
   RemoteWalker walker_{modules_};
-  sampler::StackRecorder stacks_{writer_};
+  StackRecorder stacks_{writer_};
   uint32_t row_ = recording::kNone;
   recording::Recording recording_;
 };
@@ -79,4 +80,4 @@ TEST_F(WaitSamplerTest, AThreadThatIsNotAnnouncedIsNotSampled) {
 }
 
 }  // namespace
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

@@ -1,6 +1,6 @@
 // The accounting of a thread's time, fed with made-up schedstat readings: where its waiting goes,
 // and that nothing of it is lost.
-#include "attach/waiting_thread.h"
+#include "sampler/waits/waiting_thread.h"
 #include "base/units.h"
 
 #include <gtest/gtest.h>
@@ -8,15 +8,16 @@
 
 #include <random>
 
-namespace sampan::attach {
+namespace sampan::sampler {
 namespace {
 
 class WaitingThreadTest : public testing::Test {
  protected:
   static std::optional<WaitPlace> in(uint32_t wait) { return WaitPlace{wait, 0, {}}; }
   static RunTimes times(uint64_t cpu_ms, uint64_t queued_ms, uint64_t turns) {
-    return {cpu_ms * kNsPerMs, queued_ms * kNsPerMs, turns};
+    return {CpuNs::at(cpu_ms * kNsPerMs), queued_ms * kNsPerMs, turns};
   }
+  static MonotonicNs at(uint64_t ms) { return MonotonicNs::at(ms * kNsPerMs); }
   // The file is not read here.
   WaitingThread thread_{SchedstatFile(getpid(), getpid()), 100 * kNsPerMs, times(5, 5, 1)};
 };
@@ -25,10 +26,10 @@ TEST_F(WaitingThreadTest, GathersAWaitUntilTheThreadHasMoved) {
   thread_.moved(110 * kNsPerMs, times(5, 5, 1), in(1));
   for (uint64_t ms = 120; ms <= 150; ms += 10) {
     EXPECT_FALSE(thread_.has_moved(times(5, 5, 1)));
-    thread_.stayed(ms * kNsPerMs);
+    thread_.stayed(at(ms));
   }
   EXPECT_TRUE(thread_.has_moved(times(5, 5, 2)));
-  // 4 ms of CPU, then another wait: of the 6 ms that are left each has half.
+  // 4 ms of CPU, then another wait: each wait gets half of the other 6 ms.
   const Waited waited = thread_.moved(160 * kNsPerMs, times(9, 5, 2), in(2));
   EXPECT_EQ(waited.weight_ns, 53 * kNsPerMs);
   EXPECT_EQ(waited.time_ns, 153 * kNsPerMs);
@@ -44,8 +45,7 @@ TEST_F(WaitingThreadTest, GivesAllToTheWaitThatItMetWhenTheThreadRunsNow) {
 
 TEST_F(WaitingThreadTest, KeepsWhatPassedBetweenTwoTurnsForTheNextWait) {
   for (uint64_t i = 1; i <= 5; ++i) {
-    EXPECT_EQ(thread_.moved((100 + 10 * i) * kNsPerMs, times(5 + 6 * i, 5, 1 + i), {}).weight_ns,
-              0u);
+    EXPECT_EQ(thread_.moved(at(100 + 10 * i), times(5 + 6 * i, 5, 1 + i), {}).weight_ns, 0u);
   }
   thread_.moved(160 * kNsPerMs, times(41, 5, 7), in(3));
   EXPECT_EQ(thread_.take().weight_ns, 24 * kNsPerMs);
@@ -63,8 +63,8 @@ TEST_F(WaitingThreadTest, LooksLessAndLessOftenAtAnIdleThread) {
   thread_.moved(100 * kNsPerMs, times(5, 5, 1), in(1));
   size_t looks = 0;
   for (uint64_t ms = 100; ms < 10'100; ++ms) {
-    if (!thread_.is_due(ms * kNsPerMs)) continue;
-    thread_.stayed(ms * kNsPerMs);
+    if (!thread_.is_due(at(ms))) continue;
+    thread_.stayed(at(ms));
     ++looks;
   }
   EXPECT_LT(looks, 80u);  // 4 a second, and some in the beginning
@@ -88,9 +88,10 @@ TEST_F(WaitingThreadTest, OneThatIsGoneHadWaitedOn) {
 
 TEST_F(WaitingThreadTest, LosesNothingOfARandomLife) {
   std::mt19937_64 random(1);
-  uint64_t now = 100 * kNsPerMs, written = 0, queued = 0;
-  RunTimes at = times(5, 5, 1);
-  const RunTimes begin = at;
+  MonotonicNs now = 100 * kNsPerMs;
+  uint64_t written = 0, queued = 0;
+  RunTimes latest = times(5, 5, 1);
+  const RunTimes begin = latest;
   for (int i = 0; i < 10'000; ++i) {
     const uint64_t passed = 1 + random() % (20 * kNsPerMs);
     now += passed;
@@ -98,21 +99,21 @@ TEST_F(WaitingThreadTest, LosesNothingOfARandomLife) {
       thread_.stayed(now);
       continue;
     }
-    at.cpu_ns += random() % passed / 2;
-    at.queued_ns += random() % passed / 2;
-    ++at.turns;
+    latest.cpu_ns += random() % passed / 2;
+    latest.queued_ns += random() % passed / 2;
+    ++latest.turns;
     written +=
         thread_
-            .moved(now, at,
+            .moved(now, latest,
                    random() % 2 == 0 ? in(static_cast<uint32_t>(random() % 3)) : std::nullopt)
             .weight_ns;
     queued += thread_.take_runnable(5 * kNsPerMs);
   }
-  written += thread_.ended(now, at).weight_ns;
+  written += thread_.ended(now, latest).weight_ns;
   queued += thread_.take_runnable(1);
-  EXPECT_EQ(queued, at.queued_ns - begin.queued_ns);
-  EXPECT_EQ(written, now - 100 * kNsPerMs - queued - (at.cpu_ns - begin.cpu_ns));
+  EXPECT_EQ(queued, latest.queued_ns - begin.queued_ns);
+  EXPECT_EQ(written, now - 100 * kNsPerMs - queued - (latest.cpu_ns - begin.cpu_ns));
 }
 
 }  // namespace
-}  // namespace sampan::attach
+}  // namespace sampan::sampler

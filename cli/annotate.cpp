@@ -1,0 +1,80 @@
+// sampan annotate: the time spent in a function, beside its source or its instructions.
+#include "profile/annotate.h"
+
+#include <fmt/core.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/recorded_profile.h"
+#include "cli/recording_options.h"
+#include "profile/load.h"
+#include "profile/view.h"
+#include "reports/annotate.h"
+#include "symbolizer/function_code.h"
+
+namespace sampan::cli {
+namespace {
+
+struct AnnotateOptions {
+  RecordingOptions recording;
+  std::string function;
+  std::vector<std::string> source_paths;
+  bool assembly = false;
+  bool json = false;
+};
+
+// FROM=TO.
+symbolizer::SourceMapping source_mapping(const std::string& word) {
+  const size_t equals = word.find('=');
+  if (equals == std::string::npos) {
+    throw UsageError("--source-path takes FROM=TO, not '{}'", word);
+  }
+  return {word.substr(0, equals), word.substr(equals + 1)};
+}
+
+int annotate(const AnnotateOptions& options) {
+  std::vector<symbolizer::SourceMapping> mappings;
+  for (const std::string& word : options.source_paths) {
+    mappings.push_back(source_mapping(word));
+  }
+  profile::Profile profile = profile::load(read_recording(options.recording.path()));
+  const profile::View view = profile::select(profile, options.recording.selection);
+  find_names(profile);
+  const profile::Annotation annotation = profile::annotate(view, options.function);
+  reports::Annotated annotated{
+      .view = view, .annotation = annotation, .sources = {}, .code = {}, .notes = {}};
+  annotated.sources = symbolizer::find_sources(profile, annotation, mappings, &annotated.notes);
+  if (options.assembly) {
+    annotated.code = symbolizer::find_instructions(profile, annotation, &annotated.notes);
+  }
+  fmt::print("{}", options.json
+                       ? reports::annotation_json(annotated)
+                       : reports::annotation_page(annotated, reports::page_options_for(stdout)));
+  return 0;
+}
+
+}  // namespace
+
+void add_annotate(CLI::App& app, Commands& commands) {
+  CLI::App* const command =
+      app.add_subcommand("annotate", "Show the lines of a function with the time spent on each");
+  const auto options = std::make_shared<AnnotateOptions>();
+  command
+      ->add_option("FUNCTION", options->function,
+                   "The function's name, with or without parameters and namespace, or a part of it")
+      ->required();
+  add_recording_options(*command, options->recording);
+  command
+      ->add_option("--source-path", options->source_paths,
+                   "Sources that were in FROM during the build are now in TO (repeatable)")
+      ->type_name("FROM=TO")
+      ->allow_extra_args(false);
+  command->add_flag("--asm", options->assembly, "Show instructions instead of the source");
+  command->add_flag("--json", options->json, "Print JSON, see docs/annotate-json.md");
+  commands.actions[command] = [options] { return annotate(*options); };
+}
+
+}  // namespace sampan::cli

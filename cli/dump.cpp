@@ -1,0 +1,49 @@
+// sampan dump: the current state and stack of each thread of a process.
+#include <fmt/core.h>
+
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/recorded_profile.h"
+#include "remote/live/dump.h"
+#include "sampler/inspect/permission.h"
+
+namespace sampan::cli {
+namespace {
+
+struct DumpOptions {
+  std::string process;
+  std::vector<std::string> threads;  // names or tids; empty: all
+  bool json = false;
+};
+
+int dump(const DumpOptions& options) {
+  const pid_t pid = sampler::find_process(options.process);
+  const auto take = [&] {
+    Progress progress;
+    return live::take_dump(pid, options.threads, [&](size_t done, size_t all) {
+      progress.show("Finding function names", done, all);
+    });
+  };
+  const live::Dump result = take();  // ends the progress line
+  fmt::print("{}", options.json ? live::dump_as_json(result) : live::dump_as_text(result));
+  return 0;
+}
+
+}  // namespace
+
+void add_dump(CLI::App& app, Commands& commands) {
+  CLI::App* const command =
+      app.add_subcommand("dump", "Print the threads of a process and their stacks");
+  const auto options = std::make_shared<DumpOptions>();
+  command->add_option("PID", options->process, "A process, or its name if it is unique")
+      ->required();
+  command
+      ->add_option("--thread", options->threads, "Only threads with this name or tid (repeatable)")
+      ->type_name("NAME|TID")
+      ->allow_extra_args(false);
+  command->add_flag("--json", options->json, "Print JSON, see docs/dump-json.md");
+  commands.actions[command] = [options] { return dump(*options); };
+}
+
+}  // namespace sampan::cli

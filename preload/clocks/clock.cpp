@@ -1,0 +1,138 @@
+#include "preload/clocks/clock.h"
+
+#include "preload/process/process.h"
+#include "wire/control_block.h"
+
+namespace sampan::preload {
+namespace {
+
+// Ordered by the highest rate that each can do. The first one is always usable.
+constexpr HandlerClock kInHandler[] = {
+    {cpu_timer::highest_rate_hz, cpu_timer::arm, cpu_timer::set_rate, cpu_timer::disarm,
+     cpu_timer::sent},
+    {perf_clock::highest_rate_hz, perf_clock::arm, perf_clock::set_rate, perf_clock::disarm,
+     perf_clock::sent},
+};
+constexpr OrdinaryClock kOrdinary[] = {
+    {cpu_timer::start, cpu_timer::postpone, cpu_timer::signals_outlive_exec},
+    {perf_clock::start, perf_clock::postpone, perf_clock::signals_outlive_exec},
+};
+constexpr int kClockCount = 2;
+static_assert(sizeof kInHandler == kClockCount * sizeof(HandlerClock) &&
+              sizeof kOrdinary == kClockCount * sizeof(OrdinaryClock));
+
+// System calls may kill.
+bool filtered() {
+  return this_process.seccomp_filtered.load(std::memory_order_relaxed);
+}
+
+// The shared memory may have been overwritten.
+uint32_t requested_rate() {
+  const uint32_t rate =
+      wire::control_block(this_process.shared)->rate_hz.load(std::memory_order_relaxed);
+  return rate == 0 ? 1 : rate < wire::kHighestRateHz ? rate : wire::kHighestRateHz;
+}
+
+// Takes over the requested rate and returns the first clock that can do it. When none can, it is
+// the first one; a loss is counted each time that a thread goes above what that one can do.
+int clock_for_rate(ClockState& clock) {
+  const uint32_t before = clock.rate_hz;
+  clock.rate_hz = requested_rate();
+  wire::thread_slot(this_process.shared, clock.slot)
+      ->rate_hz.store(clock.rate_hz, std::memory_order_relaxed);
+  for (int i = 0; i < kClockCount; ++i) {
+    if (clock.rate_hz <= kInHandler[i].highest_rate_hz()) return i;
+  }
+  if (before <= kInHandler[0].highest_rate_hz()) count_loss(wire::Loss::kPerfRefused);
+  return 0;
+}
+
+// The new clock is armed before the old one goes. When that fails, the old one stays, unless it is
+// the same one.
+bool change_to(ClockState& clock, int wanted) {
+  const int before = clock.armed;
+  if (before == wanted) {
+    if (kInHandler[wanted].set_rate(clock)) return true;
+    clock.armed = kNoClock;
+    return false;
+  }
+  if (!kInHandler[wanted].arm(clock)) return false;
+  clock.armed = wanted;
+  if (before != kNoClock) kInHandler[before].disarm(clock);
+  return true;
+}
+
+// False when no clock is armed (counted).
+bool set_clock(ClockState& clock) {
+  const int wanted = clock_for_rate(clock);
+  if (change_to(clock, wanted)) return true;
+  if (wanted != 0) {
+    count_loss(wire::Loss::kPerfRefused);
+    if (change_to(clock, 0)) return true;
+  }
+  if (clock.armed != kNoClock) return true;
+  count_loss(wire::Loss::kThreadNoTimer);
+  return false;
+}
+
+}  // namespace
+
+void start_clocks(bool perf_allowed) {
+  for (const OrdinaryClock& clock : kOrdinary) clock.start(perf_allowed);
+}
+
+bool arm_clock(ClockState& clock) {
+  // Under a seccomp filter that is older than the thread, none of our calls is safe.
+  if (filtered()) {
+    count_loss(wire::Loss::kThreadSeccomp);
+    return false;
+  }
+  return set_clock(clock);
+}
+
+void disarm_clock(ClockState& clock) {
+  if (filtered() || clock.armed == kNoClock) return;
+  kInHandler[clock.armed].disarm(clock);
+  clock.armed = kNoClock;
+}
+
+void postpone_clock(ClockState& clock) {
+  if (filtered() || clock.armed == kNoClock || kOrdinary[clock.armed].postpone(clock)) return;
+  clock.armed = kNoClock;
+  count_loss(wire::Loss::kPerfRefused);
+  if (!change_to(clock, 0)) return count_loss(wire::Loss::kThreadNoTimer);
+  kOrdinary[0].postpone(clock);
+}
+
+void follow_rate(ClockState& clock) {
+  if (requested_rate() == clock.rate_hz || filtered() ||
+      this_process.executing.load(std::memory_order_relaxed)) {
+    return;
+  }
+  if (!clock.lock.try_lock()) return;  // the next sample tries again
+  if (clock.armed != kNoClock) set_clock(clock);
+  clock.lock.unlock();
+}
+
+void forget_clock(ClockState& clock) {
+  clock.armed = kNoClock;
+  clock.lock.unlock();
+}
+
+bool sent_by_clock(const siginfo_t& info) {
+  // Unrolled, so that a sample makes no call through a pointer for it.
+#pragma GCC unroll 8
+  for (int i = 0; i < kClockCount; ++i) {
+    if (kInHandler[i].sent(info)) return true;
+  }
+  return false;
+}
+
+bool clock_signals_outlive_exec() {
+  for (const OrdinaryClock& clock : kOrdinary) {
+    if (clock.signals_outlive_exec()) return true;
+  }
+  return false;
+}
+
+}  // namespace sampan::preload

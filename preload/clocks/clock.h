@@ -1,0 +1,126 @@
+// The clocks that send the sampling signal to a thread. A clock is one file. To add one: the file,
+// its declarations and a member of ClockState here, a line in each table of clock.cpp.
+//
+// A thread's clock is armed by the thread itself or by another thread that found it. The caller
+// holds ClockState::lock.
+//
+// The requested rate may change at any time (ControlBlock::rate_hz). A thread follows it by itself
+// at its next sample. So sleeping threads cost nothing, and each thread is late by at most its old
+// period of CPU time.
+//
+// Async-signal-safe. Freestanding: linked into the target.
+#pragma once
+
+#include <signal.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "preload/support/spin_lock.h"
+
+namespace sampan::preload {
+
+// The default clock: a POSIX timer on the thread's own CPU clock. The kernel looks at it on its
+// tick, so it expires at most HZ times per CPU second. It never wakes a sleeping thread.
+struct CpuTimer {
+  int id;  // the kernel's
+};
+// In si_value of the timer's signals, to tell them from signals of others: kCookie in the upper
+// half, the slot's index in the lower.
+inline constexpr uint64_t kCookie = 0x73616d70ull << 32;
+
+// The clock for rates above the kernel's tick: a perf event of the thread that counts its own CPU
+// time (PERF_COUNT_SW_TASK_CLOCK, a high-resolution timer that runs while the thread does) and sends
+// it the sampling signal. It counts user time only, which any user may (perf_event_paranoid 2). The
+// kernel's share is in the thread's CPU clock, which weighs the samples.
+//
+// An event lives as long as its file, and a mapping of its first page holds the file as well as a
+// descriptor does. So the descriptor is closed at once: nothing appears in the program's table,
+// nothing breaks when the program closes all descriptors, a forked child inherits nothing
+// (VM_DONTCOPY), and exec drops it.
+struct PerfEvent {
+  void* page;
+};
+
+// The clock of one thread.
+struct ClockState {
+  int32_t tid;
+  uint32_t slot;
+  uint32_t rate_hz;  // that the clock was armed with; 0: not armed yet
+  int armed;         // an index of the tables; kNoClock: none
+  SpinLock lock;     // held while the clock is armed or disarmed
+  CpuTimer cpu_timer;
+  PerfEvent perf_event;
+};
+inline constexpr int kNoClock = -1;
+
+// What the signal handler may call of a clock. All of it is within the handler's fence.
+struct HandlerClock {
+  uint32_t (*highest_rate_hz)();   // 0: the clock cannot be used
+  bool (*arm)(ClockState&);        // at ClockState::rate_hz; leaves nothing behind when it fails
+  bool (*set_rate)(ClockState&);   // of an armed clock; when it fails, the clock is not armed
+  void (*disarm)(ClockState&);     // of an armed clock
+  bool (*sent)(const siginfo_t&);  // a clock of this kind, in this process, sent the signal
+};
+// What only ordinary code calls.
+struct OrdinaryClock {
+  void (*start)(bool perf_allowed);
+  bool (*postpone)(ClockState&);   // of an armed clock; when it fails, the clock is not armed
+  bool (*signals_outlive_exec)();  // pending signals stay, and would end the new image
+};
+
+namespace cpu_timer {
+void start(bool perf_allowed);
+uint32_t highest_rate_hz();
+bool arm(ClockState& clock);
+bool set_rate(ClockState& clock);
+bool postpone(ClockState& clock);
+void disarm(ClockState& clock);
+bool sent(const siginfo_t& info);
+bool signals_outlive_exec();
+}  // namespace cpu_timer
+
+namespace perf_clock {
+// Whether the kernel allows it is found out when a rate first needs it.
+void start(bool perf_allowed);
+uint32_t highest_rate_hz();
+bool arm(ClockState& clock);
+// Opens a new event: without a descriptor, the old one cannot be changed.
+bool set_rate(ClockState& clock);
+bool postpone(ClockState& clock);
+void disarm(ClockState& clock);
+bool sent(const siginfo_t& info);
+bool signals_outlive_exec();
+}  // namespace perf_clock
+
+// Once, before any clock is armed. `perf_allowed`: perf_event_open may be called.
+void start_clocks(bool perf_allowed);
+
+// Arms the clock for the rate that is requested now. False when the thread stays without a clock
+// (counted).
+bool arm_clock(ClockState& clock);
+void disarm_clock(ClockState& clock);
+// No signal during the next moment of the thread's CPU time (kMomentNs, or a period of perf).
+void postpone_clock(ClockState& clock);
+// In the handler, by the thread itself, without the lock: sets the rate that is requested now.
+void follow_rate(ClockState& clock);
+// In a forked child: it inherits no clock, and the lock may have been held by a lost thread.
+void forget_clock(ClockState& clock);
+
+// A clock of this process sent the signal.
+bool sent_by_clock(const siginfo_t& info);
+bool clock_signals_outlive_exec();
+
+// The signal that clocks send; 0: none yet. signals/sampling_signal.h chooses it.
+inline constinit std::atomic<int> clock_signal;
+inline int sampling_signal() {
+  return clock_signal.load(std::memory_order_relaxed);
+}
+
+inline constexpr uint64_t kMomentNs = 100'000;
+
+inline uint64_t period_ns(const ClockState& clock) {
+  return 1'000'000'000 / (clock.rate_hz != 0 ? clock.rate_hz : 1);
+}
+
+}  // namespace sampan::preload

@@ -1,0 +1,23 @@
+// Whether an executable file can be preloaded into.
+//
+// Safe in a vfork child. Freestanding: linked into the target.
+#pragma once
+
+#include <fcntl.h>
+
+namespace sampan::preload {
+
+// The file that an exec or a posix_spawn names.
+struct ImageFile {
+  const char* path;             // "" with AT_EMPTY_PATH: `directory` is the file itself
+  int directory = AT_FDCWD;     // what a relative path starts from
+  int flags = 0;                // of execveat
+  bool search_in_path = false;  // a path without a slash is looked up along PATH
+};
+
+// Reads the file before it is executed. Counts it when the loader will not load the shim into it:
+// static, for another C library (musl) or machine, or setuid. False when the loader must not be
+// asked to: it would complain or give up. True for a file that cannot be read.
+bool examine_image(const ImageFile& file);
+
+}  // namespace sampan::preload

@@ -1,0 +1,31 @@
+// The CPython interpreter of this process, if there is one: its layout, and the state of the calling
+// thread in it.
+//
+// Nothing is called in the interpreter but PyGILState_GetThisThreadState, which reads a thread's
+// pthread key and takes no lock. The first call may go through the loader (lazy binding), so it is
+// made in ordinary context.
+//
+// Freestanding: linked into the target.
+#pragma once
+
+#include <cstdint>
+
+#include "unwind/python_layout.h"
+
+namespace sampan::preload {
+
+// Looks for an interpreter among the modules: at start-up, and after each dlopen.
+// `handle`: of dlopen; null for the program itself.
+void find_interpreter(void* handle);
+// Forgets an interpreter that has been unloaded. No handler may be walking a stack meanwhile.
+void forget_unloaded_interpreter();
+// Cheap once it is done, or where there is no interpreter. Called now and then in ordinary context
+// by threads that may have a state: the interpreter is bound by the first one that has.
+void bind_interpreter();
+
+// For the handler. Null: no interpreter, not bound yet, or one that sampan does not know (counted).
+const unwind::PythonLayout* interpreter_layout();
+// The PyThreadState of the calling thread; 0: none. Only where there is a layout.
+uint64_t interpreter_thread();
+
+}  // namespace sampan::preload

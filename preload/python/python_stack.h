@@ -1,0 +1,31 @@
+// The frames of a thread's interpreter, put into its native stack: where the eval loop's own frame
+// is, the Python functions that it runs come before it (leaf first).
+//
+// Freestanding: linked into the target; async-signal-safe.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "preload/python/python_memory.h"
+#include "unwind/walker.h"
+#include "wire/ring.h"
+
+namespace sampan::preload {
+
+// The state that merging keeps for one thread. All zeroes are valid, except for the buffers.
+struct PythonState {
+  std::span<uint64_t> native;  // the native stack, before it is merged
+  std::span<uint64_t> cfas;    // of its frames: frame i lies between cfas[i - 1] and cfas[i]
+  ReadablePages* pages;
+  uint32_t samples;
+};
+
+// Merges the stack that was walked into `state` with the Python frames of `thread`, a PyThreadState.
+// Returns what is in `frames`. Where the interpreter's chain of frames is not whole, that is the
+// native stack alone (StopReason::kPythonTorn).
+unwind::WalkResult merge_python(PythonState& state, const unwind::WalkResult& walked,
+                                const unwind::StackBounds& stack, uint64_t thread,
+                                wire::RingWriter& ring, std::span<uint64_t> frames);
+
+}  // namespace sampan::preload

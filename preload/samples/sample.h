@@ -1,0 +1,71 @@
+// A thread's samples: walking its stack, and the record in its ring (kSample of wire/record.h),
+// which holds what differs from the thread's previous stack.
+//
+// Async-signal-safe. Freestanding: linked into the target.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "preload/python/interpreter.h"
+#include "preload/python/python_stack.h"
+#include "unwind/walker.h"
+#include "wire/loss.h"
+#include "wire/ring.h"
+
+namespace sampan::preload {
+
+// What sampling knows of one thread.
+struct SampleState {
+  uint32_t slot;
+  std::atomic<bool> walking;            // the walk may be reading a module: see modules/dlopen.cpp
+  std::atomic<uint64_t> last_cpu_ns;    // at the last sample, or at the last tick without one
+  uint64_t left_out_ns;                 // CPU used since the last sample while sampling was off
+  std::atomic<uint32_t> open_sections;  // of this thread alone
+  unwind::StackBounds stack;
+  wire::RingWriter ring;
+  std::span<uint64_t> frames;    // the stack that is being walked
+  std::span<uint64_t> previous;  // the stack that was recorded last: previous_depth frames
+  PythonState python;
+  uint32_t previous_depth;
+  uint32_t samples_since_full;
+};
+
+struct Sample {
+  uint64_t time_ns;
+  uint64_t cpu_ns;
+  uint32_t depth;  // of SampleState::frames
+  uint16_t ticks;
+  wire::StopReason stop;
+  uint8_t flags;
+};
+
+extern unwind::Walker walker;
+
+// For a thread that is about to get the slot; it has the frame buffers already. `shared`: the memory
+// shared with the collector.
+void prepare_samples(SampleState& state, uint32_t slot, void* shared);
+
+// Walks the stack of the calling thread into `frames`, with the frames of its interpreter.
+inline unwind::WalkResult walk_stack(SampleState& state, const unwind::Registers& registers) {
+  // Sequentially consistent: either the thread that unloads a module sees this, or the walker sees
+  // that a module is being unloaded.
+  state.walking.store(true);
+  const bool may_ask =
+      interpreter_layout() != nullptr && state.stack.may_probe && !walker.unloading();
+  const uint64_t thread = may_ask ? interpreter_thread() : 0;
+  unwind::WalkResult walked{};
+  if (thread == 0) {
+    walked = walker.walk(registers, state.stack, state.frames);
+  } else {
+    walked = walker.walk(registers, state.stack, state.python.native, state.python.cfas.data());
+    walked = merge_python(state.python, walked, state.stack, thread, state.ring, state.frames);
+  }
+  state.walking.store(false, std::memory_order_release);
+  return walked;
+}
+
+void record_sample(SampleState& state, const Sample& sample);
+
+}  // namespace sampan::preload

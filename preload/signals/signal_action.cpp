@@ -1,0 +1,146 @@
+#include "preload/signals/signal_action.h"
+
+#include "preload/signals/alternate_stack.h"
+#include "preload/support/interpose.h"
+
+namespace sampan::preload {
+namespace {
+
+constexpr int kShimFlags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+
+// How the kernel's action differs from the one that the program asked for.
+struct Difference {
+  uint64_t mask_removed;
+  uint64_t mask_added;
+  int flags_removed;
+};
+Difference differences[kSignalCount + 1];
+
+struct Shared {
+  std::atomic<bool> shared;
+  std::atomic<uintptr_t> handler;
+  std::atomic<int> flags;
+  uint64_t mask;
+};
+Shared shared_signals[kSignalCount + 1];
+
+SignalHandler shared_handler;
+
+// struct sigaction as the kernel has it; zeroes are the default action.
+struct KernelAction {
+  uintptr_t handler;
+  uint64_t flags;
+  uintptr_t restorer;
+  uint64_t mask;
+};
+
+bool is_disposition(const struct sigaction& action) {
+  return action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+int kernel_action(int signo, const struct sigaction* wanted, struct sigaction* before) {
+  return SAMPAN_NEXT(sigaction)(signo, wanted, before);
+}
+
+struct sigaction shown_action(int signo, const struct sigaction& kernel) {
+  struct sigaction action = kernel;
+  if (shared_handler != nullptr && kernel.sa_sigaction == shared_handler) {
+    const Shared& shared = shared_signals[signo];
+    action.sa_handler =
+        reinterpret_cast<sighandler_t>(shared.handler.load(std::memory_order_relaxed));
+    action.sa_flags = shared.flags.load(std::memory_order_relaxed);
+    set_signal_bits(action.sa_mask, shared.mask);
+  } else if (!is_disposition(kernel)) {
+    const Difference& difference = differences[signo];
+    action.sa_flags |= difference.flags_removed;
+    set_signal_bits(action.sa_mask, (signal_bits(kernel.sa_mask) & ~difference.mask_added) |
+                                        difference.mask_removed);
+  }
+  return action;
+}
+
+int install_action(int signo, const struct sigaction& wanted) {
+  struct sigaction action = wanted;
+  Difference& difference = differences[signo];
+  difference = {};
+  uint64_t mask = signal_bits(wanted.sa_mask);
+  const bool has_handler = !is_disposition(wanted);
+  if (has_handler) {
+    difference.mask_removed = mask & hidden_signals();
+    if ((wanted.sa_flags & SA_ONSTACK) != 0) {
+      // Without an alternate stack anywhere in the program, it means the thread's own stack.
+      if (!program_has_alternate_stacks()) difference.flags_removed = SA_ONSTACK;
+      if (program_has_small_alternate_stacks()) {
+        difference.mask_added = signal_bit(sampling_signal()) & ~mask;
+        difference.mask_removed &= ~signal_bit(sampling_signal());
+      }
+    }
+    mask = (mask & ~difference.mask_removed) | difference.mask_added;
+    action.sa_flags &= ~difference.flags_removed;
+    set_signal_bits(action.sa_mask, mask);
+  }
+  Shared& shared = shared_signals[signo];
+  if (!shared.shared.load(std::memory_order_relaxed)) return kernel_action(signo, &action, nullptr);
+
+  shared.handler.store(reinterpret_cast<uintptr_t>(wanted.sa_handler), std::memory_order_relaxed);
+  shared.flags.store(wanted.sa_flags, std::memory_order_relaxed);
+  shared.mask = signal_bits(wanted.sa_mask) & ~kUnblockable;
+  if (wanted.sa_handler == SIG_IGN && signo != sampling_signal()) {
+    return kernel_action(signo, &action, nullptr);
+  }
+  action.sa_sigaction = shared_handler;
+  if (!has_handler) {
+    action.sa_flags = kShimFlags;
+    set_signal_bits(action.sa_mask, ~uint64_t{0});
+  } else {
+    // take_shared_handler carries out SA_RESETHAND: a late signal of ours must not use it up.
+    action.sa_flags = (action.sa_flags | SA_SIGINFO) & ~SA_RESETHAND;
+    if (signo == sampling_signal()) action.sa_flags |= SA_RESTART;
+  }
+  return kernel_action(signo, &action, nullptr);
+}
+
+bool has_default_action(int signo) {
+  struct sigaction action;
+  return kernel_action(signo, nullptr, &action) == 0 && action.sa_handler == SIG_DFL;
+}
+
+void set_default_action(int signo) {
+  const KernelAction action{};
+  raw_syscall(SYS_rt_sigaction, signo, &action, nullptr, kKernelSetSize);
+}
+
+void share_by(SignalHandler handler) {
+  shared_handler = handler;
+}
+
+void share_signal(int signo) {
+  shared_signals[signo].shared.store(true, std::memory_order_relaxed);
+}
+
+void install_shared_handler(int signo) {
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  install_action(signo, action);
+}
+
+uintptr_t take_shared_handler(int signo) {
+  Shared& shared = shared_signals[signo];
+  if ((shared.flags.load(std::memory_order_relaxed) & SA_RESETHAND) == 0) {
+    return shared.handler.load(std::memory_order_relaxed);
+  }
+  return shared.handler.exchange(reinterpret_cast<uintptr_t>(SIG_DFL), std::memory_order_relaxed);
+}
+
+void reinstall_program_handlers() {
+  for (int signo = 1; signo <= kSignalCount; ++signo) {
+    if ((signal_bit(signo) & (kUnblockable | kLibcSignals)) != 0) continue;
+    struct sigaction kernel;
+    if (kernel_action(signo, nullptr, &kernel) != 0 || is_disposition(kernel)) continue;
+    install_action(signo, shown_action(signo, kernel));
+  }
+}
+
+}  // namespace sampan::preload

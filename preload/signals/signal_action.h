@@ -1,0 +1,40 @@
+// What the kernel has of the program's signal handlers: their masks must not block a hidden signal,
+// and their SA_ONSTACK must not mean a stack of ours. A signal that sampling uses or has used is
+// shared: the kernel has our handler, and the program's is kept here.
+//
+// Freestanding: linked into the target.
+#pragma once
+
+#include <signal.h>
+
+#include <cstdint>
+
+#include "preload/signals/sampling_signal.h"
+
+namespace sampan::preload {
+
+// Start-up: the kernel handler of shared signals.
+void share_by(SignalHandler handler);
+// Sampling uses the signal from now on.
+void share_signal(int signo);
+// Installs the kernel handler of a shared signal. SignalLock held.
+void install_shared_handler(int signo);
+// The handler that the program set for a shared signal (or SIG_DFL, SIG_IGN), for one call:
+// SA_RESETHAND is carried out. Async-signal-safe.
+uintptr_t take_shared_handler(int signo);
+
+// The kernel's own default action, from now on. Async-signal-safe.
+void set_default_action(int signo);
+bool has_default_action(int signo);
+
+// The original sigaction; the action that it gives is the kernel's.
+int kernel_action(int signo, const struct sigaction* wanted, struct sigaction* before);
+// What the program set, where the kernel has `kernel`.
+struct sigaction shown_action(int signo, const struct sigaction& kernel);
+// Gives the kernel what is right for an action of the program's. SignalLock held.
+int install_action(int signo, const struct sigaction& wanted);
+// Installs all handlers of the program again, after hidden_signals() or the alternate stacks have
+// changed. SignalLock held.
+void reinstall_program_handlers();
+
+}  // namespace sampan::preload

@@ -1,0 +1,17 @@
+#include "profile/profile.h"
+
+#include <algorithm>
+
+namespace sampan::profile {
+
+SessionNs Profile::duration_ns() const {
+  if (end) return end->time_ns;
+  return samples.empty() ? SessionNs() : samples.back().time_ns;
+}
+
+std::string wait_name(const Wait& wait) {
+  if (wait.call == kRunnable) return "[waiting for a CPU]";
+  return "[" + wait.call + (wait.object.empty() ? "" : " " + wait.object) + "]";
+}
+
+}  // namespace sampan::profile

@@ -1,0 +1,126 @@
+#include "sampler/record.h"
+
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "sampler/inspect/permission.h"
+#include "sampler/perf/perf_engine.h"
+#include "sampler/process/kernel_limits.h"
+#include "sampler/ptrace/ptrace_engine.h"
+#include "sampler/rings/shim_source.h"
+#include "sampler/waits/wait_sampler.h"
+
+namespace sampan::sampler {
+namespace {
+
+struct EngineEntry {
+  const char* name;
+  std::unique_ptr<Engine> (*make)(RecordingSession&, AttachedProcesses, bool follow);
+  std::string (*why_refused)(pid_t pid, int error);
+};
+
+std::unique_ptr<Engine> make_perf(RecordingSession& session, AttachedProcesses targets,
+                                  bool follow) {
+  return std::make_unique<PerfEngine>(session, targets, follow);
+}
+
+std::unique_ptr<Engine> make_ptrace(RecordingSession& session, AttachedProcesses targets,
+                                    bool follow) {
+  return std::make_unique<PtraceEngine>(session, targets, follow, true);
+}
+
+std::unique_ptr<Engine> make_poll(RecordingSession& session, AttachedProcesses targets,
+                                  bool follow) {
+  return std::make_unique<PtraceEngine>(session, targets, follow, false);
+}
+
+// From the best to the least: perf never stops the target, poll stops threads of its own accord.
+constexpr EngineEntry kEngines[] = {{"perf", make_perf, why_perf_refused},
+                                    {"ptrace", make_ptrace, why_ptrace_refused},
+                                    {"poll", make_poll, why_ptrace_refused}};
+
+struct ObserverEntry {
+  std::string_view clock;
+  std::unique_ptr<Observer> (*make)();
+};
+
+// Who looks at the processes besides the source, by the clock (--clock).
+constexpr ObserverEntry kObservers[] = {
+    {"wall", []() -> std::unique_ptr<Observer> { return std::make_unique<WaitObserver>(); }}};
+
+std::unique_ptr<RecordingSession> new_session(EventLoop& loop, const RecordOptions& options) {
+  std::unique_ptr<Observer> observer;
+  for (const ObserverEntry& entry : kObservers) {
+    if (entry.clock == options.description.clock) observer = entry.make();
+  }
+  return std::make_unique<RecordingSession>(loop, options, std::move(observer));
+}
+
+}  // namespace
+
+recording::Session describe_session(const std::vector<std::string>& command,
+                                    const std::string& name, uint32_t rate_hz,
+                                    const std::string& version) {
+  utsname machine{};
+  uname(&machine);
+  recording::Session session;
+  session.command = command;
+  const std::string& file = command.front();
+  session.program = !name.empty() ? name : file.substr(file.rfind('/') + 1);
+  session.host = machine.nodename;
+  session.kernel = machine.release;
+  session.sampan_version = version;
+  session.start_unix_ns = unix_now_ns();
+  session.start_monotonic_ns = monotonic_ns();
+  session.rate_hz = rate_hz;
+  session.kernel_hz = static_cast<uint32_t>(tick_rate_hz());
+  return session;
+}
+
+std::string random_socket_name() {
+  return SessionSocket::random_name();
+}
+
+std::unique_ptr<RecordingSession> record_with_shim(EventLoop& loop, const RecordOptions& options,
+                                                   const ShimOptions& shim) {
+  std::unique_ptr<RecordingSession> session = new_session(loop, options);
+  session->start(std::make_unique<ShimSource>(
+      *session, ShimSource::Options{shim.socket, options.follow, shim.sections_only, shim.python}));
+  return session;
+}
+
+std::vector<std::string> engine_names() {
+  std::vector<std::string> names;
+  for (const EngineEntry& engine : kEngines) names.emplace_back(engine.name);
+  return names;
+}
+
+std::unique_ptr<RecordingSession> record_from_outside(EventLoop& loop, pid_t pid,
+                                                      const RecordOptions& options,
+                                                      std::string_view wanted, bool awaits_exec) {
+  std::string refusals;
+  for (const EngineEntry& entry : kEngines) {
+    if (wanted != "auto" && wanted != entry.name) continue;
+    RecordOptions ours = options;
+    ours.description.engine = entry.name;
+    ours.description.start_monotonic_ns = monotonic_ns();
+    try {
+      std::unique_ptr<RecordingSession> session = new_session(loop, ours);
+      session->set_root(pid);
+      AttachedProcesses targets(*session, awaits_exec);
+      std::unique_ptr<Engine> engine = entry.make(*session, targets, options.follow);
+      engine->attach(pid);
+      targets.process(pid);  // an engine may wait for its first sample
+      session->start(std::move(engine));
+      return session;
+    } catch (const Refused& refused) {
+      refusals += "\n  " + entry.why_refused(pid, refused.error_number);
+    }
+    unlink(options.path.c_str());
+  }
+  throw NotPermitted("process {} cannot be sampled:{}", pid, refusals);
+}
+
+}  // namespace sampan::sampler

@@ -1,0 +1,31 @@
+// What interrupts and signals cost a thread. It cannot be read, so it is measured when a recording
+// begins: the thread reads a clock in a loop, and a long time between two readings is a gap. No
+// other clock tells what an interrupt costs: on a virtual machine it may be fifty times as much as
+// on a real one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace sampan::sampler {
+
+// Reads the clock for `for_ns`. Returns the gaps in nanoseconds, the longest first.
+std::vector<uint64_t> gaps(uint64_t for_ns);
+
+// The median of the `count` longest, which are taken to be the gaps of `count` interrupts; 0
+// without any.
+uint64_t median_of_longest(const std::vector<uint64_t>& gaps, size_t count);
+
+// The CPU that the kernel uses to deliver a sampling signal to a thread and to return from it,
+// measured with signals that do nothing.
+struct SignalCost {
+  uint64_t timer_ns = 0;  // for a CPU timer: it rides on a tick of the kernel
+  uint64_t perf_ns = 0;   // for a perf event, with its interrupt; 0: not measured
+};
+
+// Takes less than a tenth of a millisecond; with `perf`, three milliseconds. The calling thread
+// must have no use of SIGPROF.
+SignalCost measure_signal_cost(bool perf);
+
+}  // namespace sampan::sampler

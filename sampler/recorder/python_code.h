@@ -1,0 +1,50 @@
+// What the shim says of the code objects of an interpreter (wire::RecordType::kPythonCode), and what
+// their frames in samples mean: function, file and line.
+//
+// The line table is that of CPython 3.11 and later: Objects/locations.md there.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "recording/names.h"
+
+namespace sampan::sampler {
+
+struct PythonCode {
+  std::string name;  // qualified
+  std::string file;
+  uint32_t first_line = 0;
+  std::vector<uint8_t> line_table;
+};
+
+struct PythonCodeRecord {
+  uint32_t number;
+  PythonCode code;
+};
+std::optional<PythonCodeRecord> decode_python_code(std::span<const uint8_t> payload);
+
+// The line of the unit of bytecode with this index; nothing when the table does not say.
+std::optional<uint32_t> python_line(const PythonCode& code, uint32_t unit);
+
+// The code objects of one process.
+class PythonCodes {
+ public:
+  void add(PythonCodeRecord record) { codes_[record.number] = std::move(record.code); }
+  bool knows(uint64_t frame) const;
+  // A frame of a sample (wire::is_python_frame) that is known.
+  recording::FrameName name(uint64_t frame) const;
+
+ private:
+  std::unordered_map<uint32_t, PythonCode> codes_;
+};
+
+// The row of a frame with this name: without a module, at an address that depends on the name alone.
+// So it is the same in all processes and recordings.
+recording::Frame python_frame_row(const recording::FrameName& name);
+
+}  // namespace sampan::sampler

@@ -1,0 +1,162 @@
+// A recording while it is made: one file or several, the processes in it, the rate, what sampling
+// costs, pauses, and what `sampan ctl` asks for. A Source feeds it.
+//
+//   RecordingSession session(loop, options);
+//   session.start(std::make_unique<SomeSource>(session, ...));
+//   while (...) session.step();
+//   session.detach();
+//   session.finish(end);
+//
+// Errors: a failure to record (disk full) must not harm the program that runs. It is kept in
+// failure(), nothing more is recorded, and everything else goes on. finish() throws it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/event_loop.h"
+#include "base/file_descriptor.h"
+#include "base/time.h"
+#include "recording/writer.h"
+#include "sampler/control/control_socket.h"
+#include "sampler/recorder/rate_control.h"
+#include "sampler/recorder/recorded_process.h"
+#include "sampler/recorder/segments.h"
+#include "sampler/recorder/source.h"
+
+namespace sampan::sampler {
+
+class RecordingSession {
+ public:
+  struct Options {
+    std::string path;                // of the file to begin with
+    recording::Session description;  // its time is that of the session's start
+    RateOptions rate;
+    bool paused = false;           // no samples until `ctl`, or the program, asks
+    Segments* segments = nullptr;  // outlives the session; null: one file
+  };
+  // `observer` may be null.
+  RecordingSession(EventLoop& loop, Options options, std::unique_ptr<Observer> observer = nullptr);
+  ~RecordingSession();
+  RecordingSession(const RecordingSession&) = delete;
+  RecordingSession& operator=(const RecordingSession&) = delete;
+
+  // Once.
+  void start(std::unique_ptr<Source> source) { source_ = std::move(source); }
+  // The process whose end is the program's.
+  void set_root(pid_t pid) { root_ = pid; }
+
+  // Waits until something happens or is due, at most `longest_ms` (-1: as long as it takes), and
+  // does what is due.
+  void step(int longest_ms = -1);
+  // Samples per second of CPU from now on. Throws Error when the source cannot.
+  void set_rate(uint32_t rate_hz);
+  // Writes what there is now. Returns the file that has it: the only one, the segment that ended
+  // thereby, or the black box. Throws Error.
+  std::string flush();
+  // What `sampan ctl` asks for.
+  Controlled controlled();
+
+  // Ends the sampling, and writes all but the recording's end. Once. Returns how many processes
+  // live on.
+  size_t detach();
+  // After detach(). Throws Error when the recording is incomplete.
+  void finish(const recording::SessionEnd& end);
+
+  size_t processes() const { return processes_.size(); }  // that are being recorded
+  size_t joined() const { return joined_; }               // that ever were
+  bool contains(pid_t pid) const { return processes_.contains(pid); }
+  // Nothing more will be recorded.
+  bool over() const { return processes_.empty() || !failure_.empty(); }
+  const std::string& failure() const { return failure_; }
+  const std::string& engine() const { return engine_; }  // its name; "" with the shim
+  // The root has ended, and all of it is recorded.
+  bool root_ended() const { return root_ended_; }
+  const ExitState& root_exit() const { return root_exit_; }  // as far as it is known
+  // When sampling of a process ended last; CLOCK_MONOTONIC.
+  MonotonicNs last_end_ns() const { return last_end_ns_; }
+  // CPU that was used while sampling was off, by processes that have ended.
+  uint64_t left_out_ns() const { return left_out_ns_; }
+  // Modules that cannot be opened by their paths; each file once.
+  std::vector<HiddenFile> hidden() const;
+  std::string note() const { return source_ ? source_->note() : note_; }
+  MonotonicNs start_ns() const { return clock_.start_ns; }
+
+  // For the source.
+  EventLoop& loop() { return loop_; }
+  recording::Writer& writer() { return writer_; }
+  SessionClock clock() const { return clock_; }
+  uint32_t rate_hz() const { return rates_.rate_hz(); }
+  bool paused() const { return paused_; }
+  pid_t root() const { return root_; }
+  // Null: it is not recorded.
+  RecordedProcess* find(pid_t pid);
+  // Follows it until it ends. Its pid is not that of another.
+  RecordedProcess& add(std::unique_ptr<RecordedProcess> process);
+  // Writes the end of the process, or of its image. `exit`: as far as the source knows. Does
+  // nothing when the process is not recorded.
+  void ended(pid_t pid, MonotonicNs time_ns, const ExitState& exit, bool replaced = false);
+  // Calls `write` unless recording has failed; a failure in it is kept in failure().
+  template <typename F>
+  void attempt(F&& write);
+
+ private:
+  struct Entry {
+    std::unique_ptr<RecordedProcess> process;
+    FileDescriptor pidfd;    // none while descriptors have run out
+    MonotonicNs end_ns = 0;  // 0: it lives
+  };
+
+  void fail(const std::exception& error);
+  void watch_end(pid_t pid, Entry& entry);
+  MonotonicNs next_ns(MonotonicNs now_ns) const;
+  void read(MonotonicNs now_ns);
+  void read_rest();
+  void look(MonotonicNs now_ns);
+  void tick_processes(MonotonicNs now_ns);
+  void follow_rate(uint32_t before_hz);
+  void set_paused(bool paused);
+  void observe_cost();
+  void end_segment();
+  void sync();
+  void forget(Entry& entry);
+
+  EventLoop& loop_;
+  SessionClock clock_;
+  recording::Writer writer_;
+  RateControl rates_;
+  bool paused_;
+  Segments* segments_;
+  std::map<pid_t, Entry> processes_;
+  std::unique_ptr<Observer> observer_;  // refers to processes
+  std::unique_ptr<Source> source_;
+  pid_t root_ = 0;
+  bool root_ended_ = false;
+  ExitState root_exit_;
+  size_t joined_ = 0;
+  MonotonicNs last_end_ns_ = 0;
+  uint64_t left_out_ns_ = 0;
+  uint64_t ended_cpu_ns_ = 0;
+  MonotonicNs next_look_ns_ = 0, next_refresh_ns_ = 0;
+  std::vector<HiddenFile> hidden_;  // of processes that have ended
+  std::string note_;                // of the source that was
+  std::string failure_;
+  const std::string engine_;
+};
+
+template <typename F>
+void RecordingSession::attempt(F&& write) {
+  if (!failure_.empty()) return;
+  try {
+    write();
+  } catch (const std::exception& error) {
+    fail(error);
+  }
+}
+
+}  // namespace sampan::sampler

@@ -1,0 +1,153 @@
+#include "sampler/rings/shim_source.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "sampler/process/kernel_limits.h"
+#include "sampler/process/proc_task.h"
+
+namespace sampan::sampler {
+namespace {
+
+constexpr uint64_t kShortestPeriod = kNsPerMs;
+// A thread ring holds some hundred samples: so many may gather between two rounds.
+constexpr uint64_t kSamplesPerRound = 12;
+
+// Above the kernel's tick, threads are sampled by perf events.
+bool wants_perf(uint32_t rate_hz) {
+  return rate_hz > static_cast<uint32_t>(tick_rate_hz());
+}
+
+uint64_t usual_period(uint32_t rate_hz) {
+  return std::clamp(kSamplesPerRound * kNsPerSecond / rate_hz, 5 * kNsPerMs, 50 * kNsPerMs);
+}
+
+}  // namespace
+
+ShimSource::ShimSource(RecordingSession& session, const Options& options)
+    : session_(session),
+      options_(options),
+      socket_(options.socket),
+      signal_cost_(measure_signal_cost(wants_perf(session.rate_hz()))),
+      period_ns_(usual_period(session.rate_hz())) {
+  listen();
+}
+
+ShimSource::~ShimSource() {
+  for (const auto& [fd, peer] : guests_) session_.loop().forget(fd);
+  session_.loop().forget(socket_.fd());
+}
+
+void ShimSource::listen() {
+  if (!std::exchange(listening_, true)) {
+    session_.loop().watch(socket_.fd(), [this] { accept_all(); });
+  }
+}
+
+void ShimSource::accept_all() {
+  while (std::optional<Peer> peer = socket_.accept()) {
+    const int connection = peer->connection.get();
+    guests_.emplace(connection, std::move(*peer));
+    session_.loop().watch(connection, [this, connection] { greet(connection); });
+  }
+  if (errno == EMFILE || errno == ENFILE) {
+    // The rest waits until a process has ended: else the loop would spin.
+    session_.loop().forget(socket_.fd());
+    listening_ = false;
+  }
+}
+
+void ShimSource::greet(int connection) {
+  Peer peer = std::move(guests_.at(connection));
+  guests_.erase(connection);
+  session_.loop().forget(connection);
+  const std::optional<wire::Hello> hello = receive_hello(peer);
+  if (!hello) return;
+  const bool wanted =
+      session_.failure().empty() && (options_.follow || peer.pid == session_.root());
+  if (wanted) {
+    session_.attempt([&] { take_in(std::move(peer), *hello); });
+  } else {
+    send_welcome(peer, {wire::kWireVersion, 0, 0, 0, 0}, -1);
+  }
+}
+
+void ShimSource::take_in(Peer peer, const wire::Hello& hello) {
+  const bool is_exec = session_.contains(peer.pid) && hello.forked == 0;
+  session_.ended(peer.pid, monotonic_ns(), {}, is_exec);
+  ShimProcess::Origin origin{};
+  origin.pid = peer.pid;
+  origin.parent_pid = hello.parent_pid;
+  origin.executable = executable_of(peer.pid);
+  origin.clock = session_.clock();
+  origin.start_ns = monotonic_ns();
+  origin.start_clock_ns = is_exec ? process_cpu_ns(peer.pid).value_or(CpuNs()) : CpuNs();
+  origin.switches = {hello.forked != 0 ? hello.paused != 0 : session_.paused(),
+                     options_.sections_only};
+  SharedMemory memory;
+  wire::ControlBlock* control = wire::control_block(memory.base());
+  control->enabled.store(1, std::memory_order_relaxed);
+  control->rate_hz.store(session_.rate_hz(), std::memory_order_relaxed);
+  control->paused.store(origin.switches.paused, std::memory_order_relaxed);
+  if (!send_welcome(peer,
+                    {wire::kWireVersion, 1, options_.follow ? 1u : 0u,
+                     options_.sections_only ? 1u : 0u, options_.python ? 1u : 0u},
+                    memory.fd())) {
+    return;  // it did not wait
+  }
+  memory.close_fd();
+  auto process = std::make_unique<ShimProcess>(session_.writer(), origin, std::move(memory));
+  if (processes_.empty()) next_read_ns_ = origin.start_ns + period_ns_;
+  processes_[peer.pid] = process.get();
+  session_.add(std::move(process));
+}
+
+void ShimSource::process_ended(const RecordedProcess& process) {
+  const auto found = processes_.find(process.pid());
+  if (found == processes_.end()) return;
+  ended_cost_ns_ += found->second->cost_ns(signal_cost_);
+  processes_.erase(found);
+  listen();
+}
+
+void ShimSource::read(MonotonicNs now_ns) {
+  ShimProcess::Drained all;
+  for (const auto& [pid, process] : processes_) {
+    const ShimProcess::Drained drained = process->read_rings();
+    all.records += drained.records;
+    all.fullest = std::max(all.fullest, drained.fullest);
+  }
+  adapt_period(all);
+  next_read_ns_ = now_ns + period_ns_;
+}
+
+void ShimSource::adapt_period(const ShimProcess::Drained& drained) {
+  const uint64_t usual = usual_period(session_.rate_hz());
+  if (drained.fullest > 0.25) {
+    period_ns_ = std::max(period_ns_ / 2, kShortestPeriod);
+  } else if (drained.fullest < 0.1) {
+    // When nothing at all happens, waking up half as often will do.
+    const uint64_t longest = drained.records == 0 ? 2 * usual : usual;
+    period_ns_ = std::min(period_ns_ + period_ns_ / 4, longest);
+  }
+}
+
+// The rings fill at the new rate from now on.
+void ShimSource::set_rate(uint32_t rate_hz) {
+  if (wants_perf(rate_hz) && signal_cost_.perf_ns == 0) signal_cost_ = measure_signal_cost(true);
+  period_ns_ = usual_period(rate_hz);
+  next_read_ns_ = std::min(next_read_ns_, monotonic_ns() + period_ns_);
+}
+
+uint64_t ShimSource::cost_ns() const {
+  uint64_t sum = ended_cost_ns_;
+  for (const auto& [pid, process] : processes_) sum += process->cost_ns(signal_cost_);
+  return sum;
+}
+
+}  // namespace sampan::sampler

@@ -1,0 +1,56 @@
+// The source of processes that have the shim inside (wire/session.h): takes them in as they join,
+// and reads their rings.
+//
+// A process that joins again has replaced itself by exec: its old image ends, a new one begins.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/time.h"
+#include "sampler/recorder/interrupt_cost.h"
+#include "sampler/recorder/recording_session.h"
+#include "sampler/recorder/source.h"
+#include "sampler/rings/handshake.h"
+#include "sampler/rings/shim_process.h"
+
+namespace sampan::sampler {
+
+class ShimSource : public Source {
+ public:
+  struct Options {
+    std::string socket;  // its name
+    bool follow;         // children too; else only the session's root is let in
+    bool sections_only = false;
+    bool python = true;  // stacks have the frames of an interpreter, too
+  };
+  // Listens from now on. Throws Error when the socket cannot be opened.
+  ShimSource(RecordingSession& session, const Options& options);
+  ~ShimSource() override;
+
+  void read(MonotonicNs now_ns) override;
+  MonotonicNs next_read_ns() const override { return next_read_ns_; }
+  void set_rate(uint32_t rate_hz) override;
+  uint64_t cost_ns() const override;
+  void process_ended(const RecordedProcess& process) override;
+
+ private:
+  void listen();
+  void accept_all();
+  void greet(int connection);
+  void take_in(Peer peer, const wire::Hello& hello);
+  void adapt_period(const ShimProcess::Drained& drained);
+
+  RecordingSession& session_;
+  Options options_;
+  SessionSocket socket_;
+  bool listening_ = false;
+  std::map<int, Peer> guests_;               // connected, silent so far; by descriptor
+  std::map<pid_t, ShimProcess*> processes_;  // the session's
+  SignalCost signal_cost_;
+  uint64_t ended_cost_ns_ = 0;  // of the processes that have ended
+  uint64_t period_ns_;
+  MonotonicNs next_read_ns_ = 0;
+};
+
+}  // namespace sampan::sampler

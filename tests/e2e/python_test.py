@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Python functions in the stacks: names, callers, lines and shares, by every interpreter that is there."""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+import sampan
+from stalls import measures_time
+from tolerances import share_noise
+
+KNOWN = ("3.11", "3.12", "3.13")
+
+# Prints the CPU that each function has used, by the thread's clock, and the stacks of `leaf` as the interpreter tells
+# them: the line of each function.
+SHARES = """
+import sys, threading, time, zlib
+
+def spin(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        for _ in range(2000):
+            pass
+
+def frequent(seconds):
+    return leaf(seconds)
+
+def rare(seconds):
+    for _ in [0]:
+        leaf(seconds)
+
+def leaf(seconds):
+    frame = sys._getframe()
+    chain = []
+    while frame is not None:
+        chain.append(f"{frame.f_code.co_qualname}:{frame.f_lineno}")
+        frame = frame.f_back
+    if seconds > 0:
+        # One write: print() makes several, and two threads do this at once.
+        sys.stdout.write("stack " + ";".join(reversed(chain[1:])) + "\\n")
+    spin(seconds)
+
+class Service:
+    def __init__(self, seconds):
+        rare(seconds)
+
+    def run(self, seconds):
+        return sum(self.parts(seconds))
+
+    def parts(self, seconds):
+        frequent(seconds)
+        yield 1
+
+def compress(seconds):
+    end = time.thread_time() + seconds
+    data = bytes(range(256)) * 4096
+    while time.thread_time() < end:
+        zlib.compress(data)
+
+def work(seconds):
+    Service(seconds * 0.25)
+    Service(0).run(seconds * 0.5)
+    compress(seconds * 0.25)
+
+threads = [threading.Thread(target=work, args=(float(sys.argv[1]),)) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+def version_of(program):
+    done = subprocess.run([program, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], capture_output=True,
+                          text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def interpreters():
+    """{version: program}, all that are installed; Debian's first."""
+    found = {}
+    for name in ["/usr/bin/python3", sys.executable, *(f"python3.{minor}" for minor in range(9, 15))]:
+        program = shutil.which(name)
+        version = program and version_of(program)
+        if version:
+            found.setdefault(version, program)
+    return found
+
+
+class Python(sampan.Case):
+    def folded(self, program, *options, seconds="1", script=SHARES, rate="250"):
+        """The run, its stacks as [(frames root first, samples)], and what the program printed."""
+        path = self.path / "program.py"
+        path.write_text(script)
+        run = sampan.run([program, path, seconds], ["--rate", rate, *options], text=True)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        subprocess.run([sampan.PROGRAM, "export", "--format", "folded", run.recording], check=True,
+                       stdout=subprocess.DEVNULL)
+        stacks = []
+        for line in next(run.directory.glob("profile_overall*folded*")).read_text().splitlines():
+            frames, count = line.rsplit(" ", 1)
+            stacks.append((frames.split(";"), int(count)))
+        return run, stacks
+
+    def check_shares(self, program):
+        run, stacks = self.folded(program)
+        samples = sum(count for _, count in stacks)
+        self.assertGreater(samples, 300)
+        def share(*names):
+            return sum(count for frames, count in stacks if all(name in frames for name in names)) / samples
+        for names, expected in {("rare", "leaf", "spin"): 0.25, ("frequent", "leaf", "spin"): 0.5,
+                                ("compress",): 0.25, ("Service.parts", "frequent"): 0.5,
+                                ("Service.__init__", "rare"): 0.25}.items():
+            # What is used outside of the loops, as the start of the interpreter, is some hundredths of a second of two.
+            self.assertAlmostEqual(share(*names), expected, delta=share_noise(expected, samples) + 0.03, msg=names)
+        # zlib is below the function that calls it, and no eval loop is left where the functions are known.
+        self.assertTrue(any("compress" in frames and "libz" not in frames[-1] and
+                            any(re.search("deflate|libz", frame) for frame in frames[frames.index("compress"):])
+                            for frames, _ in stacks), stacks)
+        for frames, _ in stacks:
+            for caller, callee in zip(frames, frames[1:]):
+                self.assertFalse(caller.startswith("_PyEval_EvalFrameDefault") and callee in ("work", "leaf", "spin"))
+        self.assertEqual(run.report["lost"], {})
+        self.assertGreaterEqual(run.report["complete_stacks"], 0.99)
+
+    def check_lines(self, program):
+        """The callers' lines are those that the interpreter itself tells."""
+        run, _ = self.folded(program)
+        truth = {tuple(line.split(" ", 1)[1].split(";")) for line in run.stdout.splitlines()}
+        self.assertEqual(len(truth), 2, run.stdout)
+        lines = subprocess.run([sampan.PROGRAM, "report", "--by", "line", "--top", "0", run.recording], check=True,
+                               capture_output=True, text=True).stdout
+        for name, number in (frame.split(":") for chain in truth for frame in chain):
+            if name in ("frequent", "rare", "Service.parts", "Service.run", "Service.__init__", "work"):
+                self.assertRegex(lines, rf" {name[:19]}.* .*\.py:{number}\b", f"{name} of {truth}")
+
+    def test_the_system_interpreter_is_known(self):
+        self.assertIn(version_of("/usr/bin/python3"), KNOWN)
+
+    @measures_time("an interpreter that waits for a CPU starts late")
+    def test_shares_and_callers(self):
+        for version, program in interpreters().items():
+            if version in KNOWN:
+                with self.subTest(version):
+                    self.check_shares(program)
+
+    def test_lines(self):
+        for version, program in interpreters().items():
+            if version in KNOWN:
+                with self.subTest(version):
+                    self.check_lines(program)
+
+    def test_an_unknown_version_has_native_stacks_and_says_so(self):
+        unknown = [program for version, program in interpreters().items() if version not in KNOWN]
+        if not unknown:
+            self.skipTest("no interpreter of another version is installed")
+        run, stacks = self.folded(unknown[0], seconds="0.2", script="import sys\nsum(range(20_000_000))")
+        self.assertEqual(run.report["lost"], {"python_unknown": 1})
+        self.assertTrue(any("PyEval_EvalCode" in frames for frames, _ in stacks))
+
+    def test_off(self):
+        _, stacks = self.folded("/usr/bin/python3", "--no-python", seconds="0.2")
+        self.assertFalse(any("leaf" in frames for frames, _ in stacks))
+
+    def test_forked_children_and_functions_that_come_and_go(self):
+        script = """
+import os, sys, time
+def made(number):
+    scope = {}
+    exec(f"def made_{number}(end):\\n while time.thread_time() < end: pass\\n", {"time": time}, scope)
+    return scope[f"made_{number}"]
+def loop(first):
+    for number in range(first, first + 40):
+        made(number)(time.thread_time() + 0.01)
+children = [os.fork() for _ in range(2)]
+loop(children.count(0) * 1000)
+if 0 not in children:
+    for child in children:
+        os.waitpid(child, 0)
+"""
+        run, stacks = self.folded("/usr/bin/python3", script=script, rate="1000")
+        seen = {frame for frames, _ in stacks for frame in frames if frame.startswith("made_")}
+        self.assertGreater(len(seen), 100, seen)  # of 120, for 10 ms each
+        for frames, _ in stacks:
+            made = [frame for frame in frames if frame.startswith("made_")]
+            self.assertLessEqual(len(made), 1, frames)
+            if made:
+                self.assertIn("loop", frames)
+
+
+if __name__ == "__main__":
+    unittest.main()

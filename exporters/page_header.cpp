@@ -56,7 +56,7 @@ void write_meta(Json& json, const profile::View& view, const profile::Summary& s
     }
   });
   std::vector<std::string> all_notes = profile.damage;
-  if (profile.end && !profile.end->note.empty()) all_notes.push_back(profile.end->note);
+  for (const std::string& note : profile::notes_of_end(profile)) all_notes.push_back(note);
   all_notes.insert(all_notes.end(), notes.begin(), notes.end());
   json.member("notes", all_notes);
   json.key("diff");

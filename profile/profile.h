@@ -160,6 +160,9 @@ struct Profile {
   bool is_runnable(uint32_t wait) const { return waits[wait].call == kRunnable; }
 };
 
+// What a person must know about the recording's end, in sentences; empty when it ended well.
+std::vector<std::string> notes_of_end(const Profile& profile);
+
 // The name of a wait's frame: "[read pipe:[4711]]", "[waiting for a CPU]".
 std::string wait_name(const Wait& wait);
 

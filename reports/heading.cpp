@@ -209,9 +209,7 @@ std::string selection(const Context& context) {
 
 std::string notes(const Context& context) {
   const profile::Profile& profile = context.profile();
-  std::vector<std::string> all;
-  if (profile.end && !profile.end->note.empty()) all.push_back(profile.end->note);
-  if (!profile.end) all.push_back("the recording ends early: sampan was killed or still runs");
+  std::vector<std::string> all = profile::notes_of_end(profile);
   for (const std::string& damage : profile.damage) all.push_back("damaged recording: " + damage);
   for (const std::string& note : context.options.notes) all.push_back(note);
   std::string text;

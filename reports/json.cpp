@@ -180,8 +180,7 @@ void write_functions(Json& json, const profile::View& view) {
 std::string json(const profile::View& view, const std::vector<std::string>& notes) {
   const profile::Profile& profile = *view.profile;
   const profile::Summary summary = profile::summarize(view);
-  std::vector<std::string> all_notes;
-  if (profile.end && !profile.end->note.empty()) all_notes.push_back(profile.end->note);
+  std::vector<std::string> all_notes = profile::notes_of_end(profile);
   all_notes.insert(all_notes.end(), notes.begin(), notes.end());
 
   Json json;

@@ -1,9 +1,10 @@
 // Folded stacks: "thread;main;work 42" per line, root first, then samples. For flamegraph.pl,
 // speedscope and the Firefox Profiler.
 //
-// Weights are samples, not nanoseconds: the Firefox Profiler makes one sample per count. Wall time
-// is written as the number of samples that it has at the session's rate, because a long wait has
-// few samples. The thread is the root frame. flamegraph.pl colours frames by the endings _[k], _[i]
+// A count is how many samples the stack's time has at the session's rate: not nanoseconds, because
+// the Firefox Profiler makes one sample per count; and not the samples taken, because one may stand
+// for many: a long wait has few samples, and so has a thread that others push off its CPU. The
+// thread is the root frame. flamegraph.pl colours frames by the endings _[k], _[i]
 // and _[j]; names of the program that end like this are not changed.
 #include <algorithm>
 #include <string>
@@ -20,9 +21,7 @@ namespace {
 
 class FoldedWriter {
  public:
-  FoldedWriter(const profile::View& view, OutputFile& file)
-      : view_(view), profile_(*view.profile), file_(file) {
-    const profile::Profile& profile = profile_;
+  FoldedWriter(const profile::Profile& profile, OutputFile& file) : profile_(profile), file_(file) {
     for (uint32_t i = 0; i < profile.functions.size(); ++i) {
       texts_.push_back(folded_text(profile::function_name(profile, i)));
     }
@@ -48,12 +47,11 @@ class FoldedWriter {
 
  private:
   uint64_t count(const profile::Weight& weight) const {
-    if (!view_.is_of_wall_time() || profile_.session.rate_hz == 0) return weight.samples;
+    if (profile_.session.rate_hz == 0) return weight.samples;
     const uint64_t period_ns = kNsPerSecond / profile_.session.rate_hz;
     return std::max<uint64_t>((weight.ns + period_ns / 2) / period_ns, 1);
   }
 
-  const profile::View& view_;
   const profile::Profile& profile_;
   OutputFile& file_;
   std::vector<std::string> texts_;  // by function
@@ -67,7 +65,7 @@ class FoldedWriter {
 Outcome write_folded(const profile::View& view, const std::string& path, uint64_t max_size) {
   const std::vector<std::string> labels = thread_labels(view);
   return write_stacks(view, path, max_size, [&](const StackRows& rows, OutputFile& file) {
-    FoldedWriter writer(view, file);
+    FoldedWriter writer(*view.profile, file);
     for_each_thread_tree(view, rows, [&](size_t thread, const profile::CallTree& tree) {
       writer.write_thread(folded_text(labels[thread]), tree);
     });

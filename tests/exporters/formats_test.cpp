@@ -57,6 +57,12 @@ TEST(Folded, CountsWallTimeAtTheRate) {
             "app;main;work 3\napp;main;[futex] 250\napp;[waiting for a CPU] 1\n");
 }
 
+TEST(Folded, CountsCpuTimeAtTheRate) {
+  profile::Profile profile = test::profile_of("main;pushed_off 2\nmain;running 3\n");
+  profile.samples[0].weight_ns = 20'000'000;  // five periods without a sample of their own
+  EXPECT_EQ(folded(select(profile)), "app;main;pushed_off 6\napp;main;running 3\n");
+}
+
 TEST(Folded, OfSomeThreads) {
   const profile::Profile profile =
       test::profile_of("main 1\n# thread 101 w\nf 2\n# thread 102 w\ng 3\n");

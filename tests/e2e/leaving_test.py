@@ -35,6 +35,14 @@ def statuses(pid):
     return found
 
 
+def cpu_ns(pid, tid):
+    """CPU that the thread has used; 0 if it has ended."""
+    try:
+        return int(pathlib.Path(f"/proc/{pid}/task/{tid}/schedstat").read_text(encoding="utf-8").split()[0])
+    except (OSError, IndexError):
+        return 0
+
+
 def timers(pid):
     """[(signal, thread)] of the process's timers."""
     try:
@@ -51,18 +59,22 @@ class Leaving(sampan.Case):
 
     def assert_untouched(self, pid):
         """No thread is stopped, traced or has another signal mask. glibc blocks all signals while it makes a thread,
-        so only a mask that stays counts."""
-        suspects = None
-        for _ in range(50):
-            now = {(tid, status["State"][0] in "tT", status["TracerPid"], status["SigBlk"])
-                   for tid, status in statuses(pid).items()
-                   if status["State"][0] in "tT" or status["TracerPid"] != "0"
-                   or int(status["SigBlk"], 16)}
-            suspects = now if suspects is None else suspects & now
-            if not suspects:
+        so only a mask that stays counts: in so many looks, not counting those between which a thread that wants to
+        run got no CPU."""
+        looks, used_ns = {}, {}
+        while max(looks.values(), default=0) < 50:
+            now = {}
+            for tid, status in statuses(pid).items():
+                state, tracer, blocked = status["State"][0], status["TracerPid"], status["SigBlk"]
+                if state in "tT" or tracer != "0" or int(blocked, 16):
+                    before_ns, used_ns[tid] = used_ns.get(tid), cpu_ns(pid, tid)
+                    suspect = (tid, state in "tT", tracer, blocked)
+                    now[suspect] = looks.get(suspect, 0) + (state != "R" or used_ns[tid] != before_ns)
+            looks = now
+            if not looks:
                 break
             time.sleep(0.002)
-        self.assertFalse(suspects, "seed %d" % SEED)
+        self.assertFalse(looks, "seed %d" % SEED)
         for status in statuses(pid).values():
             self.assertEqual(int(status["SigIgn"], 16), 0)
             # glibc handles 32 and 33.

@@ -16,6 +16,7 @@ Outcome write_pprof(const profile::View& view, const std::string& path, uint64_t
 Outcome write_otlp(const profile::View& view, const std::string& path, uint64_t max_size);
 Outcome write_pstats(const profile::View& view, const std::string& path, uint64_t max_size);
 Outcome write_callgrind(const profile::View& view, const std::string& path, uint64_t max_size);
+Outcome write_dot(const profile::View& view, const std::string& path, uint64_t max_size);
 Outcome write_folded(const profile::View& view, const std::string& path, uint64_t max_size);
 Outcome write_firefox(const profile::View& view, const std::string& path, uint64_t max_size);
 Outcome write_flamegraph(const profile::View& view, const std::string& path, uint64_t max_size);

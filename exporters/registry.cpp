@@ -50,6 +50,7 @@ std::span<const Format> formats() {
              kSpeedscopeBytes, write_speedscope},
       Format{"callgrind", ".callgrind", "kcachegrind FILE, or callgrind_annotate FILE", true, false,
              0, write_callgrind},
+      Format{"dot", ".dot", "dot -Tsvg FILE, or xdot FILE", true, false, 0, write_dot},
       Format{"firefox", ".firefox.json.gz", "https://profiler.firefox.com", true, true,
              kFirefoxBytes, write_firefox},
       Format{"perf-script", ".linux-perf.txt",

@@ -152,6 +152,21 @@ def callgrind_annotate(path):
     return table
 
 
+def graphviz(path):
+    """dot, as it reads the graph and lays it out. Threads by label, as in callgrind_annotate."""
+    graph = json.loads(run("dot", "-Tjson", path))
+    table = Table()
+    for node in graph["objects"]:
+        name = node["label"].replace("\\\\", "\\").rsplit("\\n", 1)[0]
+        table.self[name] += int(node["self_ns"]) / 1e9
+        table.total[name] += int(node["total_ns"]) / 1e9
+    for name in [name for name in table.total if THREAD.fullmatch(name)]:
+        table.threads[name[1:-1]] = table.total.pop(name)
+        table.self.pop(name)
+    table.all = sum(table.threads.values())
+    return table
+
+
 def kcachegrind(path):
     """kcachegrind on a display of its own: what it complains about, its window's title, and the
     table that it shows: of the hundred functions with the highest totals. Threads by label, as in

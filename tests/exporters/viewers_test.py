@@ -145,6 +145,17 @@ class CallgrindAnnotate(Case):
         self.assert_equal_times(table.self, WAITING_TIMES)
 
 
+class Graphviz(Case):
+    def test_everything_together(self):
+        table = viewers.graphviz(self.path / "profile_overall.dot")
+        self.assert_same(table)
+        self.assert_same_labels(table)
+
+    def test_wall_time(self):
+        table = viewers.graphviz(self.export(WAITING) / "profile_overall.dot")
+        self.assert_equal_times(table.self, WAITING_TIMES)
+
+
 class Kcachegrind(Case):
     def test_everything_together(self):
         complaints, title, table = viewers.kcachegrind(self.path / "profile_overall.callgrind")

@@ -195,14 +195,13 @@ class RealExports(sampan.Case):
         table = viewers.folded(self.directory / "profile_overall.folded", 1)
         self.assertEqual(len(table.threads), len(self.threads))
         [(hottest, _)] = self.self.most_common(1)
-        # Samples; with wall time as many as there would be at the rate, and at least one per stack.
+        # As many samples as the time has at the rate, and at least one per stack.
         period_s = 1 / self.report["rate_hz"]
         stacks = collections.defaultdict(list)
         for row in self.samples:
             if row["function"] == hottest:
-                stacks[row["tid"], row["stack"]].append((int(row["samples"]), float(row["weight_s"])))
-        counts = [sum(count for count, _ in of_stack) if self.report["clock"] == "cpu" else
-                  max(round(sum(weight_s for _, weight_s in of_stack) / period_s), 1) for of_stack in stacks.values()]
+                stacks[row["tid"], row["stack"]].append(float(row["weight_s"]))
+        counts = [max(round(sum(weights) / period_s), 1) for weights in stacks.values()]
         self.assertEqual(table.self[hottest], sum(counts))
 
     def check_flamegraph(self):

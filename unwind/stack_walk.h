@@ -22,6 +22,7 @@
 #include "base/address.h"
 #include "unwind/apply_row.h"
 #include "unwind/cfi.h"
+#include "unwind/epilogue.h"
 #include "unwind/packed_row.h"
 #include "unwind/walker.h"
 
@@ -265,8 +266,8 @@ Step StackWalk<Memory, Modules>::recover(Step failure, [[maybe_unused]] const Cf
 
 // A call through a bad pointer leads to where there is no memory. Nothing has been done since, so
 // the return address is still on top of the stack. The same is true in a frameless function that the
-// outermost one has called, with rbp = 0 (Go). Other code without unwind information may have a
-// frame pointer.
+// outermost one has called, with rbp = 0 (Go). Other code without unwind information may be at its
+// end, or have a frame pointer.
 template <typename Memory, typename Modules>
 Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, [[maybe_unused]] uint64_t pc,
                                                   bool in_module) {
@@ -282,7 +283,8 @@ Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, [[maybe_unused]]
     file_.set(kRsp, frame.sp + 8);
     step = Step::kCaller;
   } else {
-    step = follow_frame_pointer(memory_, interrupted_, file_);
+    if (!interrupted_) step = follow_epilogue(memory_, file_);
+    if (step == Step::kNoRule) step = follow_frame_pointer(memory_, interrupted_, file_);
     if (step == Step::kLostRegister || step == Step::kNoRule) step = recover(step, nullptr, pc);
   }
   if (step != Step::kCaller) return step;

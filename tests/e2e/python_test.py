@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Python functions in the stacks: names, callers, lines and shares, by every interpreter that is there."""
 import csv
+import functools
 import io
+import os
 import pathlib
 import re
 import shutil
@@ -80,10 +82,12 @@ def version_of(program):
     return done.stdout.strip() if done.returncode == 0 else None
 
 
+@functools.cache
 def interpreters():
-    """{version: program}, all that are installed; Debian's first."""
+    """{version: program}, all that are installed; Debian's first. pyenv's are not in the path."""
     found = {}
-    for name in ["/usr/bin/python3", sys.executable, *(f"python3.{minor}" for minor in range(9, 15))]:
+    others = pathlib.Path(os.environ.get("PYENV_ROOT") or pathlib.Path.home() / ".pyenv").glob("versions/*/bin/python3")
+    for name in ["/usr/bin/python3", sys.executable, *(f"python3.{minor}" for minor in range(9, 15)), *sorted(others)]:
         program = shutil.which(name)
         version = program and version_of(program)
         if version:
@@ -160,6 +164,21 @@ class Python(sampan.Case):
         run, stacks = self.stacks_of(unknown[0], seconds="0.2", script="import sys\nsum(range(20_000_000))")
         self.assertEqual(run.report["lost"], {"python_unknown": 1})
         self.assertTrue(any("PyEval_EvalCode" in frames for frames, _ in stacks))
+
+    def test_trampolines_for_perf(self):
+        """`-X perf` puts code without unwind information between the eval loops."""
+        programs = [program for version, program in interpreters().items() if version in ("3.12", "3.13")]
+        if not programs:
+            self.skipTest("no interpreter with -X perf is installed")
+        path = self.path / "trampolines.py"
+        path.write_text(SHARES)
+        for program in programs:
+            run = sampan.run([program, "-X", "perf", path, "0.5"], text=True)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertEqual(run.report["lost"], {})
+            self.assertGreaterEqual(run.report["complete_stacks"], 0.99)
+            functions = {function["name"] for function in run.report["functions"]}
+            self.assertLessEqual({"Service.run", "frequent", "rare", "leaf", "spin", "compress"}, functions)
 
     def test_off(self):
         _, stacks = self.stacks_of("/usr/bin/python3", "--no-python", seconds="0.2")

@@ -134,6 +134,38 @@ TEST_F(StackWalkTest, CodeWithoutUnwindInformationHasAFramePointer) {
   EXPECT_EQ(walk().stop, wire::StopReason::kNoRule);
 }
 
+// "add $8,%rsp; ret", as behind the call in CPython's trampoline; rbp is not touched.
+TEST_F(StackWalkTest, CodeThatEndsBehindItsCallSaysWhereItsCallerIs) {
+  registers.value[kRip] = 0x1010;
+  registers.value[kRbp] = kStack + 0x40;
+  memory.words = {{kStack + 8, 0x9000},
+                  {0x9000, 0xc308c48348},
+                  {kStack + 24, 0x1610},
+                  {kStack + 0x40, 0},
+                  {kStack + 0x48, 0x1110}};
+  EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
+  EXPECT_EQ(frames, (Frames{0x1010, 0x8fff, 0x160f, 0x110f}));
+  memory.words[0x9000] = 0xc35d'08c48348;  // with "pop %rbp"
+  memory.words[kStack + 24] = kStack + 0x60;
+  memory.words[kStack + 32] = 0x1610;
+  memory.words[kStack + 0x60] = 0;
+  memory.words[kStack + 0x68] = 0x1110;
+  EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
+  EXPECT_EQ(frames, (Frames{0x1010, 0x8fff, 0x160f, 0x110f}));
+  memory.words.erase(kStack + 32);
+  EXPECT_EQ(walk().stop, wire::StopReason::kBadAddress);
+}
+
+TEST(EpilogueTest, OnlyWholeEndsAreKnown) {
+  EXPECT_TRUE(decode_epilogue(0xc3).known);
+  EXPECT_EQ(decode_epilogue(0xc3'7f'c48348).released, 0x7f);
+  EXPECT_TRUE(decode_epilogue(0xc3'7f'c48348).known);
+  EXPECT_FALSE(decode_epilogue(0xc3'80'c48348).known);  // subtracts
+  EXPECT_FALSE(decode_epilogue(0x90'08'c48348).known);
+  EXPECT_FALSE(decode_epilogue(0x5b'5d).known);  // another register is restored
+  EXPECT_FALSE(decode_epilogue(0).known);
+}
+
 TEST_F(StackWalkTest, ACallThroughABadPointerIsFollowedBack) {
   registers.value[kRip] = 0x9000;  // not readable
   memory.words = {{kStack, 0x1010}, {kStack + 16, 0x1110}};

@@ -10,7 +10,8 @@
 
 namespace sampan::sampler {
 
-// Reads the clock for `for_ns`. Returns the gaps in nanoseconds, the longest first.
+// Reads the clock for `for_ns` on a CPU: while other threads have it does not count. Returns the
+// gaps in nanoseconds, the longest first.
 std::vector<uint64_t> gaps(uint64_t for_ns);
 
 // The median of the `count` longest, which are taken to be the gaps of `count` interrupts; 0

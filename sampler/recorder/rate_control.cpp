@@ -20,8 +20,10 @@ constexpr uint64_t kCostInterval = 10 * kNsPerSecond;
 constexpr double kMuch = 2;
 constexpr uint64_t kSayInterval = 60 * kNsPerSecond;
 
-double share(uint64_t part, uint64_t whole) {
-  return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
+std::string percent(uint64_t part, uint64_t whole) {
+  const double share =
+      whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
+  return share < 10 ? fmt::format("{:.2g} %", share) : fmt::format("{:.0f} %", share);
 }
 
 }  // namespace
@@ -129,11 +131,9 @@ std::string RateControl::status() const {
   }
   const uint64_t own_ns = used_.own_ns();
   if (own_ns == 0) return text + "; the program has used no CPU yet";
-  return text + fmt::format(
-                    "; it costs {:.2g} % of the program's CPU so far: {:.2g} % in it, "
-                    "{:.2g} % of it sampan",
-                    share(used_.cost_ns(), own_ns), share(used_.in_target_ns, own_ns),
-                    share(used_.recorder_ns, own_ns));
+  return text + fmt::format("; it costs {} of the program's CPU so far: {} in it, {} of it sampan",
+                            percent(used_.cost_ns(), own_ns), percent(used_.in_target_ns, own_ns),
+                            percent(used_.recorder_ns, own_ns));
 }
 
 }  // namespace sampan::sampler

@@ -85,7 +85,7 @@ class Wall(unittest.TestCase):
                 # On a quiet machine a thousandth is missing.
                 self.assertGreaterEqual(thread["sampled_cpu_s"] + unsampled_s(), 0.99 * thread["cpu_s"])
                 if name in WAITS:
-                    self.check_wait(outcome, name, truths["waiting_s"][name])
+                    self.check_wait(outcome, name, thread["waiting_s"])
 
     def check_wait(self, outcome, name, waited):
         """Nearly all of its waiting is in the wait of its habit, and below its function."""

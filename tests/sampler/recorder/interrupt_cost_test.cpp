@@ -13,7 +13,7 @@ TEST(SignalCost, IsThatOfASignal) {
   EXPECT_LT(cost.timer_ns, 4'000'000u);
   if (cost.perf_ns == 0) GTEST_SKIP() << "the kernel refuses perf_event_open";
   EXPECT_GT(cost.perf_ns, 500u);
-  EXPECT_LT(cost.perf_ns, 4'000'000u);
+  EXPECT_LE(cost.perf_ns, 100'000u);  // however busy the machine is
 }
 
 TEST(SignalCost, LeavesTheSignalAsItWas) {

@@ -51,6 +51,7 @@ struct sampan_marker_functions {
   void (*process_label)(const char* text);
   void (*process_order)(int order);
   int (*profiled)(void);
+  void (*span_text_of)(uint64_t id, const char* text);  // since version 2
 };
 
 #if defined(__linux__) && defined(__x86_64__) && !defined(__ILP32__) && defined(__GNUC__) && \
@@ -59,36 +60,36 @@ struct sampan_marker_functions {
 // The pointer and the note, once in each module, in the way of SystemTap's probes: a group of which
 // the linker keeps one, and only where a call refers to it. The note's type is the version.
 __asm__(
-    ".ifndef sampan_markers_1\n"
-    ".pushsection .bss.sampan_markers_1,\"awG\",@nobits,sampan_markers_1,comdat\n"
+    ".ifndef sampan_markers_2\n"
+    ".pushsection .bss.sampan_markers_2,\"awG\",@nobits,sampan_markers_2,comdat\n"
     ".balign 8\n"
-    ".weak sampan_markers_1\n"
-    ".hidden sampan_markers_1\n"
-    ".type sampan_markers_1,@object\n"
-    ".size sampan_markers_1,8\n"
-    "sampan_markers_1:\n"
+    ".weak sampan_markers_2\n"
+    ".hidden sampan_markers_2\n"
+    ".type sampan_markers_2,@object\n"
+    ".size sampan_markers_2,8\n"
+    "sampan_markers_2:\n"
     ".skip 8\n"
     ".popsection\n"
-    ".pushsection .note.sampan,\"aG\",@note,sampan_markers_1,comdat\n"
+    ".pushsection .note.sampan,\"aG\",@note,sampan_markers_2,comdat\n"
     ".balign 4\n"
-    ".long 7, 8, 1\n"
+    ".long 7, 8, 2\n"
     ".asciz \"sampan\"\n"
     ".balign 4\n"
-    ".quad sampan_markers_1 - .\n"
+    ".quad sampan_markers_2 - .\n"
     ".popsection\n"
     ".endif\n");
-extern __attribute__((visibility("hidden"))) const struct sampan_marker_functions* sampan_markers_1;
+extern __attribute__((visibility("hidden"))) const struct sampan_marker_functions* sampan_markers_2;
 
-#define SAMPAN_MARKERS_FOUND __atomic_load_n(&sampan_markers_1, __ATOMIC_RELAXED)
+#define SAMPAN_MARKERS_FOUND __atomic_load_n(&sampan_markers_2, __ATOMIC_RELAXED)
 #define SAMPAN_MARKERS_RARELY(condition) __builtin_expect(!!(condition), 0)
 #else
-static const struct sampan_marker_functions* const sampan_markers_1 =
+static const struct sampan_marker_functions* const sampan_markers_2 =
 #ifdef __cplusplus
     nullptr;
 #else
     0;
 #endif
-#define SAMPAN_MARKERS_FOUND sampan_markers_1
+#define SAMPAN_MARKERS_FOUND sampan_markers_2
 #define SAMPAN_MARKERS_RARELY(condition) (condition)
 #endif
 
@@ -142,6 +143,11 @@ static inline uint64_t sampan_span_start(const char* name) {
 static inline uint64_t sampan_span_start_child(const char* name, uint64_t parent_id) {
   SAMPAN_MARKERS_CALL(return markers->span_start(name, parent_id));
   return 0;
+}
+
+// Gives such a span a value, before its end.
+static inline void sampan_span_text_of(uint64_t id, const char* text) {
+  SAMPAN_MARKERS_CALL(markers->span_text_of(id, text));
 }
 
 // Ends such a span. To be called once for each start; 0 is ignored.

@@ -11,7 +11,7 @@
 namespace sampan::preload {
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr sampan_marker_functions kFunctions = {
     .span_begin = span_begin,
     .span_end = span_end,
@@ -31,6 +31,7 @@ constexpr sampan_marker_functions kFunctions = {
     .process_label = process_label,
     .process_order = process_order,
     .profiled = [] { return markers_recorded() ? 1 : 0; },
+    .span_text_of = span_text_of,
 };
 
 bool connecting;

@@ -17,6 +17,7 @@ void span_end();
 void span_text(const char* text);
 uint64_t span_current();
 uint64_t span_start(const char* name, uint64_t parent_id);
+void span_text_of(uint64_t id, const char* text);
 void span_stop(uint64_t id);
 
 void event(const char* name, const char* text, uint64_t time_ns);

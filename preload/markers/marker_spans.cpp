@@ -64,6 +64,10 @@ void write_end(MarkerState& thread, const wire::OpenSpan& span, uint64_t id, uin
   thread.lane.write(record);
 }
 
+void write_text(MarkerState& thread, uint64_t id, const char* text) {
+  thread.lane.write(marker_record(thread, MarkerType::kSpanText, id), {}, MarkerText(text).view());
+}
+
 }  // namespace
 
 void span_begin(const char* name, uint64_t parent_id) {
@@ -113,9 +117,13 @@ void span_text(const char* text) {
   const uint32_t depth = thread->depth.load(std::memory_order_relaxed);
   if (depth > wire::kMaxOpenSpans) return;  // counted with its span
   const uint64_t id = innermost(*thread, depth);
+  if (id != 0) write_text(*thread, id, text);
+}
+
+void span_text_of(uint64_t id, const char* text) {
   if (id == 0) return;
-  thread->lane.write(marker_record(*thread, MarkerType::kSpanText, id), {},
-                     MarkerText(text).view());
+  MarkerState* const thread = marker_thread();
+  if (thread != nullptr) write_text(*thread, id, text);
 }
 
 uint64_t span_current() {

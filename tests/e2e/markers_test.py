@@ -274,6 +274,104 @@ class ExamplesTest(sampan.Case):
         self.assertLessEqual({"sorter 1", "sorter 2"}, set(trace.threads.values()))
 
 
+# Coroutines, generators and threads that take turns inside their spans. Prints what they return.
+TURNS = """
+import asyncio
+import contextlib
+import sampan_markers as markers
+
+@markers.traced(hide=("password",))
+async def login(user, password, *more, deep=None):
+    with markers.span("wait", user):
+        await turn()
+    inner(user)
+    return user
+
+@markers.traced
+def inner(user):
+    markers.record_metric("length", len(user))
+
+@markers.traced(name="numbers", hide=True)
+def generator(n):
+    try:
+        for i in range(n):
+            got = yield i
+            inner("g")
+            if got:
+                yield got
+        return "returned"
+    except KeyError:
+        yield "caught"
+
+@markers.traced
+async def asynchronous(n):
+    for i in range(n):
+        await turn()
+        yield i
+
+class Shop:
+    @markers.traced
+    def sell(self, goods, price=2):
+        return goods * price
+
+async def turn():
+    await asyncio.sleep(0.001)
+
+async def main():
+    with markers.span("outer"), contextlib.ExitStack() as stack:
+        stack.enter_context(markers.span("stacked"))
+        print(await asyncio.gather(login("a", "secret", 7, deep=[1]), login("bb", password="secret")))
+        numbers = generator(3)
+        print(next(numbers), numbers.send("sent"), numbers.throw(KeyError()), list(numbers))
+        def delegating():
+            return (yield from generator(1))
+        print(list(generator(2)), [value async for value in asynchronous(2)])
+        delegated = delegating()
+        next(delegated)
+        try:
+            next(delegated)
+        except StopIteration as end:
+            print(end.value)
+        print(Shop().sell(3, price=4))
+        await asyncio.to_thread(inner, "thread")
+
+with markers.span("root"):
+    asyncio.run(main())
+"""
+
+
+class PythonContexts(sampan.Case):
+    def test_spans_belong_to_their_contexts(self):
+        program = self.path / "turns.py"
+        program.write_text(TURNS)
+        environment = {**os.environ, "PYTHONPATH": str(SOURCES)}
+        bare = subprocess.run([sys.executable, program], env=environment, stdout=subprocess.PIPE, text=True, check=True)
+        run = sampan.run([sys.executable, program], env=environment, stdout=subprocess.PIPE, text=True)
+        self.assertEqual((run.returncode, run.stdout), (0, bare.stdout))
+        self.assertEqual(marker_losses(run), {})
+        text = export(run, "spans")
+        self.assertNotIn(b"secret", text)
+        lines = Lines(text)
+        self.assertEqual(set(lines.closed), {"program"})
+        title = {0: None, **{span.id: f"{span.name}({span.text})" for span in lines.spans.values()}}
+        found = dict(collections.Counter((title[span.parent], title[span.id]) for span in lines.spans.values()))
+        self.assertEqual(found, {
+            (None, "root()"): 1, ("root()", "outer()"): 1, ("outer()", "stacked()"): 1,
+            ("stacked()", "login(user='a', password=…, …, deep=[1])"): 1,
+            ("stacked()", "login(user='bb', password=…)"): 1,
+            ("login(user='a', password=…, …, deep=[1])", "wait(a)"): 1,
+            ("login(user='a', password=…, …, deep=[1])", "inner(user='a')"): 1,
+            ("login(user='bb', password=…)", "wait(bb)"): 1,
+            ("login(user='bb', password=…)", "inner(user='bb')"): 1,
+            ("stacked()", "numbers()"): 3, ("numbers()", "inner(user='g')"): 4,
+            ("stacked()", "asynchronous(n=2)"): 1, ("stacked()", "Shop.sell(goods=3, price=4)"): 1,
+            ("stacked()", "inner(user='thread')"): 1})
+        for span in lines.spans.values():
+            if parent := lines.spans.get(span.parent):
+                self.assertLessEqual(parent.begin, span.begin)
+                self.assertLessEqual(span.end, parent.end)
+
+
 class KilledTest(sampan.Case):
     def test_all_markers_are_there(self):
         journal = self.path / "journal"

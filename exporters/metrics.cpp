@@ -30,8 +30,9 @@ class DateTimes {
  public:
   explicit DateTimes(const profile::Session& session) : session_(session) {}
 
+  UnixNs unix(SessionNs time_ns) const { return session_.unix_time(time_ns); }
   const std::string& text(SessionNs time_ns) {
-    const UnixNs unix_ns = session_.unix_time(time_ns);
+    const UnixNs unix_ns = unix(time_ns);
     if (second_.empty() || unix_ns / kNsPerSecond != second_of_) {
       second_of_ = unix_ns / kNsPerSecond;
       second_ =
@@ -55,10 +56,12 @@ std::string number_text(double value) {
 
 void write_table(const Metric& metric, DateTimes& dates, const std::string& path) {
   OutputFile file(path);
-  file.write(metric.is_counter ? "timestamp,datetime,value\n" : "timestamp,datetime\n");
+  file.write(metric.is_counter ? "timestamp,unix_time,datetime,value\n"
+                               : "timestamp,unix_time,datetime\n");
   CsvRow row;
   for (const MetricPoint& point : metric.points) {
-    row.seconds(point.time_ns).raw(dates.text(point.time_ns));
+    row.seconds(point.time_ns);
+    row.seconds(dates.unix(point.time_ns)).raw(dates.text(point.time_ns));
     if (metric.is_counter) row.raw(number_text(point.value));
     file.write(row.end());
   }

@@ -48,15 +48,15 @@ TEST(Metrics, HaveATableEachAndOneOfAll) {
   EXPECT_EQ(written.metrics, 3u);
   EXPECT_TRUE(written.notes.empty());
   EXPECT_EQ(content(directory.file("m/raw/flush.csv")),
-            "timestamp,datetime\n"
-            "0.012000000,2020-09-13T12:26:40.135456789Z\n"
-            "0.020000000,2020-09-13T12:26:40.143456789Z\n"
-            "1.500000002,2020-09-13T12:26:41.623456791Z\n");
+            "timestamp,unix_time,datetime\n"
+            "0.012000000,1600000000.135456789,2020-09-13T12:26:40.135456789Z\n"
+            "0.020000000,1600000000.143456789,2020-09-13T12:26:40.143456789Z\n"
+            "1.500000002,1600000001.623456791,2020-09-13T12:26:41.623456791Z\n");
   EXPECT_EQ(content(directory.file("m/raw/queue%2Fdepth.csv")),
-            "timestamp,datetime,value\n"
-            "0.010000000,2020-09-13T12:26:40.133456789Z,3.5\n"
-            "0.030000000,2020-09-13T12:26:40.153456789Z,-1\n"
-            "0.040000000,2020-09-13T12:26:40.163456789Z,2\n");
+            "timestamp,unix_time,datetime,value\n"
+            "0.010000000,1600000000.133456789,2020-09-13T12:26:40.133456789Z,3.5\n"
+            "0.030000000,1600000000.153456789,2020-09-13T12:26:40.153456789Z,-1\n"
+            "0.040000000,1600000000.163456789,2020-09-13T12:26:40.163456789Z,2\n");
   EXPECT_EQ(content(directory.file("m/metrics.csv")),
             "metric_name,count,first_timestamp,last_timestamp,first_datetime,last_datetime,"
             "min_interval,max_interval,avg_interval,min,max,average,last,type,file\n"

@@ -81,9 +81,10 @@ struct Habit {
 void* live(void* argument) {
   Habit& habit = *static_cast<Habit*>(argument);
   pthread_setname_np(pthread_self(), habit.name);
-  const double begin = work::wall();
+  // On a busy machine a new thread waits for its first turn: before its life.
+  const double begin = work::wall(), queued = work::queued();
   asm volatile("" : : "r"(habit.run()));
-  habit.queued = work::queued();
+  habit.queued = work::queued() - queued;
   habit.cpu = work::thread_cpu();
   habit.life = work::wall() - begin;
   return nullptr;

@@ -33,6 +33,11 @@ std::string without_anon_inode(std::string_view link) {
 
 WaitReason WaitReasons::describe(const BlockedCall& call) {
   if (call.number < 0) return {"page fault", ""};
+  const Avma first = Avma::at(call.arguments[0]);
+  if (call.number == SYS_futex && python_.is_gil(first, monotonic_ns())) {
+    const std::optional<pid_t> holder = python_.gil_holder(first);
+    return {"GIL", holder ? "held by " + named(*holder) : ""};
+  }
   return {syscall_name(call.number), object_of(call)};
 }
 
@@ -102,7 +107,7 @@ std::string WaitReasons::object_of(const BlockedCall& call) {
       return static_cast<pid_t>(arguments[0]) > 0
                  ? fmt::format("process {}", static_cast<pid_t>(arguments[0]))
                  : "any child";
-    case SYS_futex: return thread(call);
+    case SYS_futex: return thread_of(call);
     default: return "";
   }
 }
@@ -179,12 +184,16 @@ std::string WaitReasons::path_at(Avma avma) const {
 
 // pthread_join waits, in a futex that is not private, until the kernel has cleared the thread's
 // tid: the value that it waits on.
-std::string WaitReasons::thread(const BlockedCall& futex) const {
+std::string WaitReasons::thread_of(const BlockedCall& futex) const {
   const auto operation = futex.arguments[1];
   const auto tid = static_cast<pid_t>(futex.arguments[2]);
   const auto command = operation & FUTEX_CMD_MASK;
   const bool waits = command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET;
   if (!waits || (operation & FUTEX_PRIVATE_FLAG) != 0 || tid <= 0) return "";
+  return named(tid);
+}
+
+std::string WaitReasons::named(pid_t tid) const {
   const auto name = thread_name(pid_, tid);
   return name ? fmt::format("thread {} {}", tid, *name) : "";
 }

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""--clock wall: what Python threads wait for the GIL, apart from other locks, as the kernel's accounts of each thread
+say; by every interpreter that is there."""
+import os
+import pathlib
+import unittest
+
+import sampan
+from python_test import interpreters
+from stalls import measures_time
+
+POINTS = 0.01  # error of a share of a thread's life
+SECONDS = 1.5
+SOURCES = pathlib.Path(os.environ.get("SAMPAN_EXAMPLE_SOURCES", "examples"))
+
+# Two threads compute with the GIL and one without it; one sleeps and waits for a lock. Each prints how long its section
+# was, its CPU and its time in the queue for a CPU meanwhile. Nothing between the accounts and the section's ends lets
+# go of the GIL.
+TURNS = """
+import ctypes, os, sys, threading, time, zlib
+import sampan_markers as markers
+
+pread = ctypes.PyDLL(None).pread
+seconds = float(sys.argv[1])
+lock = threading.Lock()
+lines = []
+
+def accounts(file, text):
+    pread(file, text, 100, 0)
+    return time.monotonic(), text.raw
+
+def spinning():
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        for _ in range(2000):
+            pass
+
+def compressing():
+    end = time.monotonic() + seconds
+    data = bytes(range(256)) * 65536
+    while time.monotonic() < end:
+        zlib.compress(data)
+
+def locked():
+    with lock:
+        pass
+    time.sleep(seconds / 2)
+
+def live(name, work):
+    file, texts = os.open("/proc/thread-self/schedstat", os.O_RDONLY), [ctypes.create_string_buffer(100) for _ in "ab"]
+    markers.section_start(name, True)
+    begin, before = accounts(file, texts[0])
+    work()
+    end, after = accounts(file, texts[1])
+    markers.section_stop(name, True)
+    cpu, queued = ((int(b) - int(a)) / 1e9 for a, b in zip(before.split()[:2], after.split()[:2]))
+    lines.append((name, threading.get_native_id(), end - begin, cpu, queued))
+
+threads = [threading.Thread(target=live, args=work) for work in (("spin-1", spinning), ("spin-2", spinning),
+                                                                 ("compress", compressing), ("locked", locked))]
+lock.acquire()
+for thread in threads:
+    thread.start()
+time.sleep(seconds / 2)
+lock.release()
+for thread in threads:
+    thread.join()
+for line in lines:
+    print(*line)
+"""
+
+
+@measures_time("compares waits with the threads' own clocks")
+class Gil(sampan.Case):
+    def check(self, program):
+        path = self.path / "turns.py"
+        path.write_text(TURNS)
+        run = sampan.run([program, path, SECONDS], ["--clock", "wall", "--rate", "250"], text=True,
+                         env={"PYTHONPATH": str(SOURCES)})
+        self.assertEqual(run.returncode, 0, run.stderr)
+        truths, waits, objects = {}, {}, set()
+        for line in run.stdout.splitlines():
+            name, tid, life, cpu, queued = line.split()
+            truths[name] = (int(tid), float(life), float(life) - float(cpu) - float(queued))
+            for wait in sampan.report(run.recording, "--section", name)["waits"]:
+                key = wait["tid"], wait["call"]
+                waits[key] = waits.get(key, 0) + wait["waiting_s"]
+                if wait["call"] == "GIL":
+                    objects.add(wait["object"])
+        for name in ("spin-1", "spin-2"):
+            tid, life, waited = truths[name]
+            self.assertGreater(waited, 0.1 * life)  # one spins at a time
+            self.assertLessEqual(abs(waits[tid, "GIL"] - waited), POINTS * life, (name, waits))
+            self.assertLessEqual(waits.get((tid, "futex"), 0), POINTS * life)
+        # It takes the GIL between two calls, and allocates memory, for which it may wait, too.
+        tid, life, waited = truths["compress"]
+        self.assertLessEqual(waits.get((tid, "GIL"), 0), waited + POINTS * life, waits)
+        self.assertGreater(waits.get((tid, "GIL"), 0), 0.5 * waited, waits)
+        # The lock and the sleep are what they are. The lock is released when the main thread has got the GIL.
+        tid = truths["locked"][0]
+        of_locked = {}
+        for wait in run.report["waits"]:
+            if wait["tid"] == tid:
+                of_locked[wait["call"]] = of_locked.get(wait["call"], 0) + wait["waiting_s"]
+        of_sleep = max(of_locked.get(call, 0) for call in ("clock_nanosleep", "pselect6", "select"))
+        self.assertGreater(min(of_locked["futex"], of_sleep), 0.4 * SECONDS, of_locked)
+        self.assertLess(of_locked.get("GIL", 0), 0.2 * SECONDS, of_locked)
+        # The thread that holds it is named from 3.11 on.
+        tids = {tid for tid, _, _ in truths.values()}
+        for held in objects - {""}:
+            self.assertRegex(held, r"^held by thread \d+ ")
+        if objects - {""}:
+            spinners = {truths[name][0] for name in ("spin-1", "spin-2")}
+            by = {int(held.split()[3]) for held in objects - {""}}
+            self.assertLessEqual(spinners, by)
+            self.assertLessEqual(by - {run.report["processes"][0]["pid"]}, tids)
+
+    def test_each_interpreter(self):
+        for version, program in interpreters().items():
+            if version in ("3.9", "3.10", "3.11", "3.12", "3.13"):
+                with self.subTest(version):
+                    self.check(program)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,5 +1,5 @@
-// The Python frames of one thread, as the interpreter links them, leaf first, in groups: a group is
-// what one run of the eval loop has on its stack. Each group has a mark, an address on the C stack
+// The Python frames of one thread, as CPython 3.11 and later link them, leaf first, in groups: a group
+// is what one run of the eval loop has on its stack. Each group has a mark, an address on the C stack
 // inside the eval loop's own frame: its cframe (3.11) or its shim frame (3.12 and later). So the
 // native frame [sp, CFA) that contains the mark is the one that ran the group.
 //
@@ -14,17 +14,10 @@
 
 #include <cstdint>
 
+#include "unwind/python_frame.h"
 #include "unwind/python_layout.h"
 
 namespace sampan::unwind {
-
-// Beyond the deepest stack that is recorded, so that the group of a deep recursion is still found.
-inline constexpr unsigned kMaxPythonFrames = 16'384;
-
-struct PythonFrame {
-  uint64_t code;         // AVMA of its code object
-  uint64_t instruction;  // AVMA of the bytecode that it executes
-};
 
 template <typename Memory>
 class PythonChain {
@@ -32,13 +25,10 @@ class PythonChain {
   // `thread`: the PyThreadState.
   PythonChain(Memory& memory, const PythonLayout& layout, uint64_t thread)
       : memory_(memory), layout_(layout) {
-    if (!read(thread + layout.thread_frame, cframe_)) return;
-    if (layout.cframe_previous == 0) {
-      frame_ = cframe_;
-      cframe_ = 0;
-    } else if (!read(cframe_ + layout.cframe_frame, frame_)) {
-      return;
-    }
+    const bool found = layout.thread_cframe == 0 ? read(thread + layout.thread_frame, frame_)
+                                                 : read(thread + layout.thread_cframe, cframe_) &&
+                                                       read(cframe_ + layout.cframe_frame, frame_);
+    if (!found) return;
     find_group();
   }
 
@@ -55,20 +45,29 @@ class PythonChain {
       next_group();
       return false;
     }
+    uint64_t instruction = 0;
     if (++count_ > kMaxPythonFrames || !read(frame_ + layout_.frame_code, frame.code) ||
-        !read(frame_ + layout_.frame_instruction, frame.instruction)) {
+        !read(frame_ + layout_.frame_instruction, instruction)) {
       return fail();
     }
-    if (!has_shims()) {
-      uint8_t is_entry = 0;
-      if (!memory_.read(frame_ + layout_.frame_is_entry, is_entry)) return fail();
-      group_ended_ = is_entry != 0;
-    }
-    return read(frame_ + layout_.frame_previous, frame_);
+    frame.code &= ~kPointerTag;
+    frame.unit = unit_of(frame.code, instruction);
+    const uint64_t current = frame_;
+    return read(current + layout_.frame_previous, frame_) && (has_shims() || end_group(current));
   }
 
  private:
-  bool has_shims() const { return layout_.frame_is_entry == 0; }
+  // Of a reference that is borrowed, in frames of 3.14. No object is at an odd address.
+  static constexpr uint64_t kPointerTag = 7;
+
+  static constexpr uint8_t kOwnedByGenerator = 1;
+
+  bool has_shims() const { return layout_.groups == PythonGroups::kShimFrames; }
+
+  uint32_t unit_of(uint64_t code, uint64_t instruction) const {
+    const uint64_t first = code + layout_.code_instructions;
+    return static_cast<uint32_t>((instruction + kBytesOfUnit - first) / kBytesOfUnit);
+  }
 
   bool fail() {
     torn_ = true;
@@ -96,21 +95,30 @@ class PythonChain {
     mark_ = frame;
   }
 
+  // Whether the eval loop began with this frame: then the next cframe has the one before. While an
+  // exception is thrown into a generator that delegates (`yield from`), the generator's frame is linked
+  // between the two, as one of the outer run. It says of an earlier run that this began with it.
+  bool end_group(uint64_t frame) {
+    uint8_t is_entry = 0, owner = 0;
+    if (!memory_.read(frame + layout_.frame_is_entry, is_entry)) return fail();
+    if (is_entry == 0) return true;
+    uint64_t above = 0, first = 0;
+    if (!read(cframe_ + layout_.cframe_previous, above) ||
+        !read(above + layout_.cframe_frame, first) ||
+        !memory_.read(frame + layout_.frame_owner, owner)) {
+      return fail();
+    }
+    group_ended_ = first == frame_;
+    return group_ended_ || owner == kOwnedByGenerator || fail();
+  }
+
   // Groups follow each other up the C stack.
   void next_group() {
     const uint64_t before = mark_;
     if (has_shims()) {
       if (!read(mark_ + layout_.frame_previous, frame_)) return;
-    } else {
-      uint64_t first = 0;
-      if (!read(cframe_ + layout_.cframe_previous, cframe_) ||
-          !read(cframe_ + layout_.cframe_frame, first)) {
-        return;
-      }
-      if (first != frame_) {
-        fail();
-        return;
-      }
+    } else if (!read(cframe_ + layout_.cframe_previous, cframe_)) {
+      return;
     }
     find_group();
     if (mark_ != 0 && mark_ <= before) fail();

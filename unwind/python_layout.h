@@ -10,26 +10,43 @@
 
 #include <cstdint>
 
+#include "wire/record.h"
+
 namespace sampan::unwind {
+
+// What tells which frames one run of the eval loop has: its group.
+enum class PythonGroups : uint8_t {
+  kFrameObjects,  // one frame for each run (python_frame_objects.h)
+  kEntryFrames,   // the frame that the run began with says so
+  kShimFrames,    // a frame on the C stack, of no code, follows the last one
+};
 
 struct PythonLayout {
   uint32_t version;  // PY_VERSION_HEX >> 16: 0x030b is 3.11
+  PythonGroups groups;
+  wire::PythonLineTable line_table;
 
   // PyThreadState
-  uint16_t thread_frame;      // the innermost frame; with cframes, the innermost cframe
-  uint16_t thread_datastack;  // the newest chunk of frames: { previous, size, top }
+  uint16_t thread_frame = 0;   // the innermost frame; 0: the innermost cframe has it
+  uint16_t thread_cframe = 0;  // the innermost cframe; 0: there are none
+  // The newest chunk of frames: { previous, size, top }. 0: frames are objects of the heap.
+  uint16_t thread_datastack = 0;
 
   // _PyCFrame: one for each run of the eval loop, on the C stack.
-  uint16_t cframe_frame;
-  uint16_t cframe_previous;  // 0: there are no cframes
+  uint16_t cframe_frame = 0;
+  uint16_t cframe_previous = 0;
 
-  // _PyInterpreterFrame
+  // _PyInterpreterFrame, PyFrameObject
   uint16_t frame_code;
   uint16_t frame_previous;
-  uint16_t frame_instruction;
-  // A byte, not 0: the eval loop that runs this frame began with it. 0: there is no such field, and
-  // the frames of a run end at a shim frame on the C stack instead.
-  uint16_t frame_is_entry;
+  uint16_t frame_instruction;    // of a frame object: an index, in units of `index_bytes`
+  uint16_t frame_is_entry = 0;   // a byte, not 0: the eval loop that runs this frame began with it
+  uint16_t frame_owner = 0;      // a byte: who has the memory
+  uint16_t frame_generator = 0;  // of a frame object: whose frame it is
+  uint16_t frame_stack_depth =
+      0;  // of a frame object, 0: unknown. Less than 0 while an eval loop runs it
+  uint16_t frame_state = 0;  // of a frame object, a byte. 0: executing
+  uint16_t index_bytes = 0;
 
   // PyCodeObject
   uint16_t code_constants;
@@ -37,18 +54,66 @@ struct PythonLayout {
   uint16_t code_first_line;
   uint16_t code_file;
   uint16_t code_name;
-  uint16_t code_qualified_name;
+  uint16_t code_qualified_name;  // that of `code_name` where there is none
   uint16_t code_line_table;
-  uint16_t code_instructions;
+  uint16_t code_instructions = 0;
 
   // PyUnicodeObject: where the characters of a compact string begin.
   uint16_t string_ascii;
   uint16_t string_other;
+
+  // _Py_DebugOffsets: where the interpreter itself states the offsets of a thread state, of a frame
+  // and of a code object. 0: it does not.
+  uint16_t debug_thread = 0;
+  uint16_t debug_frame = 0;
+  uint16_t debug_code = 0;
 };
 
 inline constexpr PythonLayout kPythonLayouts[] = {
+    {.version = 0x0309,
+     .groups = PythonGroups::kFrameObjects,
+     .line_table = wire::PythonLineTable::kLnotab,
+     .thread_frame = 24,
+     .frame_code = 32,
+     .frame_previous = 24,
+     .frame_instruction = 104,
+     .frame_generator = 96,
+     .index_bytes = 1,
+     .code_constants = 56,
+     .code_names = 64,
+     .code_first_line = 40,
+     .code_file = 104,
+     .code_name = 112,
+     .code_qualified_name = 112,
+     .code_line_table = 120,
+     .string_ascii = 48,
+     .string_other = 72},
+    {.version = 0x030a,
+     .groups = PythonGroups::kFrameObjects,
+     .line_table = wire::PythonLineTable::kRanges,
+     .thread_frame = 24,
+     .thread_cframe = 48,
+     .cframe_previous = 8,
+     .frame_code = 32,
+     .frame_previous = 24,
+     .frame_instruction = 96,
+     .frame_generator = 88,
+     .frame_stack_depth = 80,
+     .frame_state = 108,
+     .index_bytes = 2,
+     .code_constants = 56,
+     .code_names = 64,
+     .code_first_line = 40,
+     .code_file = 104,
+     .code_name = 112,
+     .code_qualified_name = 112,
+     .code_line_table = 120,
+     .string_ascii = 48,
+     .string_other = 72},
     {.version = 0x030b,
-     .thread_frame = 56,
+     .groups = PythonGroups::kEntryFrames,
+     .line_table = wire::PythonLineTable::kLocations,
+     .thread_cframe = 56,
      .thread_datastack = 296,
      .cframe_frame = 8,
      .cframe_previous = 16,
@@ -56,6 +121,7 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .frame_previous = 48,
      .frame_instruction = 56,
      .frame_is_entry = 68,
+     .frame_owner = 69,
      .code_constants = 24,
      .code_names = 32,
      .code_first_line = 72,
@@ -67,14 +133,15 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .string_ascii = 48,
      .string_other = 72},
     {.version = 0x030c,
-     .thread_frame = 56,
+     .groups = PythonGroups::kShimFrames,
+     .line_table = wire::PythonLineTable::kLocations,
+     .thread_cframe = 56,
      .thread_datastack = 232,
      .cframe_frame = 0,
      .cframe_previous = 8,
      .frame_code = 0,
      .frame_previous = 8,
      .frame_instruction = 56,
-     .frame_is_entry = 0,
      .code_constants = 24,
      .code_names = 32,
      .code_first_line = 68,
@@ -86,14 +153,13 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .string_ascii = 40,
      .string_other = 56},
     {.version = 0x030d,
+     .groups = PythonGroups::kShimFrames,
+     .line_table = wire::PythonLineTable::kLocations,
      .thread_frame = 72,
      .thread_datastack = 232,
-     .cframe_frame = 0,
-     .cframe_previous = 0,
      .frame_code = 0,
      .frame_previous = 8,
      .frame_instruction = 56,
-     .frame_is_entry = 0,
      .code_constants = 24,
      .code_names = 32,
      .code_first_line = 68,
@@ -103,7 +169,31 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .code_line_table = 136,
      .code_instructions = 200,
      .string_ascii = 40,
-     .string_other = 56},
+     .string_other = 56,
+     .debug_thread = 152,
+     .debug_frame = 224,
+     .debug_code = 272},
+    {.version = 0x030e,
+     .groups = PythonGroups::kShimFrames,
+     .line_table = wire::PythonLineTable::kLocations,
+     .thread_frame = 72,
+     .thread_datastack = 232,
+     .frame_code = 0,
+     .frame_previous = 8,
+     .frame_instruction = 56,
+     .code_constants = 24,
+     .code_names = 32,
+     .code_first_line = 68,
+     .code_file = 112,
+     .code_name = 120,
+     .code_qualified_name = 128,
+     .code_line_table = 136,
+     .code_instructions = 208,
+     .string_ascii = 40,
+     .string_other = 56,
+     .debug_thread = 176,
+     .debug_frame = 248,
+     .debug_code = 312},
 };
 
 inline const PythonLayout* python_layout(uint32_t version) {

@@ -17,8 +17,9 @@
 //                 regularly, and in the first sample after a drop.
 //   kThreadEnd    u64 time, u64 cpu (0: not known), u64 left_out, in all
 //   kPythonCode   u32 number, i32 first line, then three times u8 width, u16 size, bytes: the
-//                 qualified name, the file, the line table (bytes). `width`: bytes of a character;
-//                 0: ASCII. python_frame() has the number, in all threads of the process.
+//                 qualified name, the file, the line table. `width`: bytes of a character; 0: ASCII;
+//                 of the table, its PythonLineTable. python_frame() has the number, in all threads
+//                 of the process.
 //
 // Process ring, written by any thread of the process under a lock, in ordinary context:
 //
@@ -76,6 +77,15 @@ constexpr uint64_t python_frame(uint32_t number, uint32_t unit) {
 constexpr bool is_python_frame(uint64_t frame) {
   return frame >> 62 == 1;
 }
+// How a code object says which instruction is of which line.
+enum class PythonLineTable : uint8_t {
+  kLnotab = 1,     // 3.9: changes of the offset and of the line
+  kRanges = 2,     // 3.10: ranges of the bytecode, some of no line (PEP 626)
+  kLocations = 3,  // 3.11 and later: with columns (PEP 657)
+};
+// A longer table is cut: what it says of the instructions behind is not known.
+inline constexpr size_t kMaxPythonLineTable = 8192;
+
 // The deepest stack that is recorded.
 inline constexpr size_t kMaxFrames = 2048;
 // At least one in so many samples has a full stack.

@@ -14,9 +14,8 @@ namespace {
 
 constexpr uint32_t kEntries = 1 << 15;
 constexpr uint32_t kProbes = 32;
-constexpr uint64_t kStringHash = 24;    // of PyASCIIObject: once it is known, which it is of names
-constexpr size_t kMaxText = 1024;       // bytes of a string
-constexpr size_t kMaxLineTable = 8192;  // bytes
+constexpr uint64_t kStringHash = 24;  // of PyASCIIObject: once it is known, which it is of names
+constexpr size_t kMaxText = 1024;     // bytes of a string
 // Kept free for samples: a burst of new code objects must not crowd them out.
 constexpr size_t kReserve = wire::kThreadRingSize / 2;
 
@@ -69,7 +68,7 @@ Entry* find_entry(uint64_t identity) {
 struct Bytes {
   uint64_t at = 0;
   uint16_t size = 0;
-  uint8_t width = 1;  // bytes of a character; 0: ASCII
+  uint8_t width = 1;  // bytes of a character, 0: ASCII; of a line table, its format
 };
 
 // Flags of PyASCIIObject::state, the same in all versions that have a layout.
@@ -97,11 +96,14 @@ bool find_text(PythonMemory& memory, const unwind::PythonLayout& layout, uint64_
 constexpr uint64_t kBytesSize = 16;
 constexpr uint64_t kBytesData = 32;
 
-bool find_line_table(PythonMemory& memory, uint64_t object, Bytes& table) {
+bool find_line_table(PythonMemory& memory, const unwind::PythonLayout& layout, uint64_t object,
+                     Bytes& table) {
+  constexpr uint64_t kMost = wire::kMaxPythonLineTable;
   uint64_t size = 0;
+  table.width = static_cast<uint8_t>(layout.line_table);
   if (!memory.read(object + kBytesSize, size)) return false;
   table.at = object + kBytesData;
-  table.size = static_cast<uint16_t>(size < kMaxLineTable ? size : kMaxLineTable);
+  table.size = static_cast<uint16_t>(size < kMost ? size : kMost);
   return memory.readable(table.at, table.size);
 }
 
@@ -117,7 +119,7 @@ bool announce(PythonMemory& memory, const unwind::PythonLayout& layout, const Co
   Bytes name, file, table;
   if (!find_text(memory, layout, code.qualified_name, name) ||
       !find_text(memory, layout, code.file, file) ||
-      !find_line_table(memory, code.line_table, table)) {
+      !find_line_table(memory, layout, code.line_table, table)) {
     return false;
   }
   const size_t size = sizeof number + sizeof code.first_line +

@@ -1,12 +1,13 @@
 #include "preload/python/interpreter.h"
 
 #include <dlfcn.h>
-#include <string.h>
+#include <link.h>
 
 #include <atomic>
 
 #include "preload/process/process.h"
 #include "preload/python/code_table.h"
+#include "preload/python/layout_check.h"
 
 namespace sampan::preload {
 namespace {
@@ -16,40 +17,48 @@ using GetThread = void* (*)();
 constinit std::atomic<const unwind::PythonLayout*> bound;  // what the handler uses
 const unwind::PythonLayout* found;
 std::atomic<GetThread> get_thread;
+EvalLoop eval_loop;  // set before `bound`
 
-// An entry of PyTypeObject::tp_members (Include/structmember.h): the interpreter's own statement of
-// where a code object has what.
-struct Member {
-  const char* name;
-  int type;
-  int64_t offset;
-  int flags;
-  const char* text;
-};
-constexpr size_t kTypeMembers = 240;  // of tp_members in PyTypeObject
-constexpr unsigned kMostMembers = 64;
-
-bool agrees(const unwind::PythonLayout& layout, const void* code_type) {
-  const Member* member = nullptr;
-  memcpy(static_cast<void*>(&member), static_cast<const char*>(code_type) + kTypeMembers,
-         sizeof(void*));
-  const struct {
-    const char* name;
-    int64_t offset;
-  } expected[] = {{"co_firstlineno", layout.code_first_line},
-                  {"co_filename", layout.code_file},
-                  {"co_name", layout.code_name},
-                  {"co_qualname", layout.code_qualified_name}};
-  unsigned seen = 0;
-  for (unsigned i = 0; member != nullptr && member->name != nullptr && i < kMostMembers; ++i) {
-    for (const auto& field : expected) {
-      if (strcmp(member->name, field.name) != 0) continue;
-      if (member->offset != field.offset) return false;
-      ++seen;
-    }
-    ++member;
+// Of PY_VERSION_HEX, without the patch level. 3.11 and later have it in a variable. Older ones tell it
+// as a text, "3.9.2 (...": the function formats it from constants each time.
+uint32_t version_of_interpreter(void* where) {
+  const auto* number = static_cast<const unsigned long*>(dlsym(where, "Py_Version"));
+  if (number != nullptr) return static_cast<uint32_t>(*number >> 16);
+  auto* function = reinterpret_cast<const char* (*)()>(dlsym(where, "Py_GetVersion"));
+  if (function == nullptr) return 0;
+  uint32_t part[2] = {};  // major, minor
+  const char* text = function();
+  for (uint32_t& value : part) {
+    for (; *text >= '0' && *text <= '9'; ++text) value = value * 10 + (*text - '0');
+    if (*text++ != '.') return 0;
   }
-  return seen == sizeof expected / sizeof expected[0];
+  return part[0] << 8 | part[1];
+}
+
+bool find_eval_loop(void* where) {
+  void* function = dlsym(where, "_PyEval_EvalFrameDefault");
+  Dl_info info;
+  void* found_symbol = nullptr;
+  if (function == nullptr || dladdr1(function, &info, &found_symbol, RTLD_DL_SYMENT) == 0 ||
+      found_symbol == nullptr) {
+    return false;
+  }
+  const auto* symbol = static_cast<const ElfW(Sym)*>(found_symbol);
+  eval_loop.start = reinterpret_cast<uint64_t>(function);
+  eval_loop.end = eval_loop.start + symbol->st_size;
+  return true;
+}
+
+const unwind::PythonLayout* known_layout(void* where) {
+  const unwind::PythonLayout* layout = unwind::python_layout(version_of_interpreter(where));
+  const void* code_type = dlsym(where, "PyCode_Type");
+  if (layout == nullptr || code_type == nullptr ||
+      !is_layout_of(*layout, code_type, dlsym(where, "_PyRuntime"))) {
+    return nullptr;
+  }
+  const bool has_marks =
+      layout->groups != unwind::PythonGroups::kFrameObjects || layout->thread_cframe != 0;
+  return has_marks || find_eval_loop(where) ? layout : nullptr;
 }
 
 }  // namespace
@@ -62,13 +71,9 @@ void find_interpreter(void* handle) {
     dlerror();  // the program's next dlerror() is to find nothing of ours
     return;
   }
-  // 3.11 and later say their version; what is older has no layout here.
-  const auto* version = static_cast<const unsigned long*>(dlsym(where, "Py_Version"));
-  const void* code_type = dlsym(where, "PyCode_Type");
+  const unwind::PythonLayout* layout = known_layout(where);
   dlerror();
-  const unwind::PythonLayout* layout =
-      version != nullptr ? unwind::python_layout(static_cast<uint32_t>(*version >> 16)) : nullptr;
-  if (layout == nullptr || code_type == nullptr || !agrees(*layout, code_type)) {
+  if (layout == nullptr) {
     count_loss(wire::Loss::kPythonUnknown);
   } else if (start_code_table()) {
     found = layout;
@@ -93,6 +98,10 @@ void bind_interpreter() {
 
 const unwind::PythonLayout* interpreter_layout() {
   return bound.load(std::memory_order_acquire);
+}
+
+const EvalLoop& interpreter_eval_loop() {
+  return eval_loop;
 }
 
 uint64_t interpreter_thread() {

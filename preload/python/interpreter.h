@@ -1,9 +1,9 @@
 // The CPython interpreter of this process, if there is one: its layout, and the state of the calling
 // thread in it.
 //
-// Nothing is called in the interpreter but PyGILState_GetThisThreadState, which reads a thread's
-// pthread key and takes no lock. The first call may go through the loader (lazy binding), so it is
-// made in ordinary context.
+// The handler calls nothing in the interpreter but PyGILState_GetThisThreadState, which reads a
+// thread's pthread key and takes no lock. The first call may go through the loader (lazy binding), so
+// it is made in ordinary context. So is the call of Py_GetVersion, once, before 3.11.
 //
 // Freestanding: linked into the target.
 #pragma once
@@ -25,6 +25,13 @@ void bind_interpreter();
 
 // For the handler. Null: no interpreter, not bound yet, or one that sampan does not know (counted).
 const unwind::PythonLayout* interpreter_layout();
+// Where there is a layout without marks on the C stack (3.9): the code of the eval loop.
+struct EvalLoop {
+  uint64_t start, end;  // AVMAs
+
+  bool contains(uint64_t avma) const { return avma - start < end - start; }
+};
+const EvalLoop& interpreter_eval_loop();
 // The PyThreadState of the calling thread; 0: none. Only where there is a layout.
 uint64_t interpreter_thread();
 

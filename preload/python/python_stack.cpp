@@ -5,19 +5,17 @@
 #include "preload/python/code_table.h"
 #include "preload/python/interpreter.h"
 #include "unwind/python_chain.h"
+#include "unwind/python_frame_objects.h"
 #include "wire/loss.h"
 #include "wire/record.h"
 
 namespace sampan::preload {
 namespace {
 
-using Chain = unwind::PythonChain<PythonMemory>;
-
 // Probed pages are forgotten after so many samples.
 constexpr uint32_t kSamplesOfPages = 64;
 
-constexpr uint64_t kChunkSize = 8;   // _PyStackChunk::size, bytes
-constexpr uint64_t kUnitOfCode = 2;  // bytes
+constexpr uint64_t kChunkSize = 8;  // _PyStackChunk::size, bytes
 
 // The frames of the newest chunk are read without a probe.
 void trust_chunk(PythonMemory& memory, const unwind::PythonLayout& layout, uint64_t thread) {
@@ -35,6 +33,7 @@ class Merge {
       : memory_(memory), layout_(layout), ring_(ring), frames_(frames) {}
 
   // False: the chain is torn.
+  template <typename Chain>
   bool group(Chain& chain) {
     unwind::PythonFrame frame{};
     while (chain.next(frame)) {
@@ -45,9 +44,7 @@ class Merge {
         case CodeKind::kInternal: continue;
         case CodeKind::kFunction: break;
       }
-      const uint64_t first = frame.code + layout_.code_instructions;
-      add(wire::python_frame(
-          number, static_cast<uint32_t>((frame.instruction + kUnitOfCode - first) / kUnitOfCode)));
+      add(wire::python_frame(number, frame.unit));
     }
     return !chain.torn();
   }
@@ -71,40 +68,99 @@ class Merge {
   bool is_full_ = false;
 };
 
+// The runs of the eval loop by its frames in the native stack, where nothing else marks them (3.9).
+class EvalLoopRuns {
+ public:
+  EvalLoopRuns(std::span<const uint64_t> native, const uint64_t* cfas)
+      : native_(native), cfas_(cfas) {}
+
+  bool torn() const { return false; }
+  bool next(uint64_t& mark) {
+    const EvalLoop& eval_loop = interpreter_eval_loop();
+    while (i_ < native_.size()) {
+      const size_t i = i_++;
+      if (!eval_loop.contains(native_[i])) continue;
+      mark = cfas_[i] - 1;
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  std::span<const uint64_t> native_;
+  const uint64_t* cfas_;
+  size_t i_ = 0;
+};
+
+// The thread, and its native stack.
+struct Walked {
+  PythonMemory& memory;
+  std::span<const uint64_t> native;
+  const uint64_t* cfas;
+  bool has_root;
+};
+
+// False: the chain is torn, or does not fit the native stack.
+template <typename Chain>
+bool merge_chain(const Walked& walked, Chain&& chain, Merge& merge) {
+  if (chain.torn()) return false;
+  for (size_t i = 0; i < walked.native.size(); ++i) {
+    // A mark is in the frame of the eval loop that made it. Below the leaf's stack pointer is the
+    // leaf's, too. A signal handler's frames may be on another stack, which has no marks.
+    const bool has_marks = walked.memory.on_stack(walked.cfas[i] - 1);
+    if (has_marks && chain.has_group() && chain.mark() < walked.cfas[i] && !merge.group(chain)) {
+      return false;
+    }
+    merge.add(walked.native[i]);
+  }
+  return !walked.has_root || !chain.has_group();
+}
+
+bool merge_frame_objects(const unwind::PythonLayout& layout, uint64_t thread, const Walked& walked,
+                         Merge& merge) {
+  using unwind::CframeRuns;
+  using unwind::PythonFrameObjects;
+  PythonMemory& memory = walked.memory;
+  if (layout.thread_cframe != 0) {
+    const CframeRuns runs(memory, layout, thread);
+    return merge_chain(walked, PythonFrameObjects(memory, layout, thread, runs, true), merge);
+  }
+  // Runs can be counted only where the whole stack is known.
+  const EvalLoopRuns runs(walked.native, walked.cfas);
+  return walked.has_root &&
+         merge_chain(walked, PythonFrameObjects(memory, layout, thread, runs, false), merge);
+}
+
 }  // namespace
 
-unwind::WalkResult merge_python(PythonState& state, const unwind::WalkResult& walked,
+unwind::WalkResult merge_python(PythonState& state, const unwind::WalkResult& result,
                                 const unwind::StackBounds& stack, uint64_t thread,
                                 wire::RingWriter& ring, std::span<uint64_t> frames) {
   const unwind::PythonLayout& layout = *interpreter_layout();
-  const std::span<const uint64_t> native = state.native.first(walked.depth);
   PythonMemory memory(stack, *state.pages);
-  uint64_t innermost = 0;
+  const Walked walked{memory, state.native.first(result.depth), state.cfas.data(),
+                      result.stop == wire::StopReason::kRoot};
+  uint64_t cframe = 0;
   if (++state.samples % kSamplesOfPages == 0 ||
-      !memory.read(thread + layout.thread_frame, innermost) ||
-      (layout.cframe_previous != 0 && walked.depth > 0 && innermost < state.cfas[0])) {
+      (layout.thread_cframe != 0 && (!memory.read(thread + layout.thread_cframe, cframe) ||
+                                     (result.depth > 0 && cframe < state.cfas[0])))) {
     // The last: the eval loop is the leaf. It may have linked its cframe and not written it yet, so
     // the cframe's pointers may be any that were there before.
     state.pages->clear();
   }
-  trust_chunk(memory, layout, thread);
-  Chain chain(memory, layout, thread);
   Merge merge(memory, layout, ring, frames);
-  bool whole = !chain.torn();
-  for (size_t i = 0; i < native.size() && whole; ++i) {
-    // A mark is in the frame of the eval loop that made it. Below the leaf's stack pointer is the
-    // leaf's, too. A signal handler's frames may be on another stack, which has no marks.
-    const bool has_marks = memory.on_stack(state.cfas[i] - 1);
-    if (has_marks && chain.has_group() && chain.mark() < state.cfas[i]) whole = merge.group(chain);
-    merge.add(native[i]);
+  bool whole = false;
+  if (layout.groups == unwind::PythonGroups::kFrameObjects) {
+    whole = merge_frame_objects(layout, thread, walked, merge);
+  } else {
+    trust_chunk(memory, layout, thread);
+    whole = merge_chain(walked, unwind::PythonChain(memory, layout, thread), merge);
   }
-  whole &= walked.stop != wire::StopReason::kRoot || !chain.has_group();
   if (whole) {
-    return {merge.depth(), merge.is_full() ? wire::StopReason::kDepthLimit : walked.stop};
+    return {merge.depth(), merge.is_full() ? wire::StopReason::kDepthLimit : result.stop};
   }
-  std::memcpy(frames.data(), native.data(), native.size_bytes());
-  const bool is_complete = walked.stop == wire::StopReason::kRoot;
-  return {walked.depth, is_complete ? wire::StopReason::kPythonTorn : walked.stop};
+  std::memcpy(frames.data(), walked.native.data(), walked.native.size_bytes());
+  return {result.depth, walked.has_root ? wire::StopReason::kPythonTorn : result.stop};
 }
 
 }  // namespace sampan::preload

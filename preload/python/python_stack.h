@@ -24,7 +24,7 @@ struct PythonState {
 // Merges the stack that was walked into `state` with the Python frames of `thread`, a PyThreadState.
 // Returns what is in `frames`. Where the interpreter's chain of frames is not whole, that is the
 // native stack alone (StopReason::kPythonTorn).
-unwind::WalkResult merge_python(PythonState& state, const unwind::WalkResult& walked,
+unwind::WalkResult merge_python(PythonState& state, const unwind::WalkResult& result,
                                 const unwind::StackBounds& stack, uint64_t thread,
                                 wire::RingWriter& ring, std::span<uint64_t> frames);
 

@@ -60,53 +60,6 @@ std::string text_of(const Field& field) {
   return valid_utf8(text);
 }
 
-// An entry of a line table: the units that it covers, and how the line changes before them.
-struct LineEntry {
-  uint32_t units = 0;
-  int64_t line_change = 0;
-  bool has_line = true;
-};
-
-uint64_t take_varint(ByteCursor& cursor) {
-  uint64_t value = 0;
-  for (unsigned shift = 0; shift < 60; shift += 6) {
-    const uint8_t byte = cursor.u8();
-    value |= uint64_t{byte & 0x3fu} << shift;
-    if ((byte & 0x40) == 0) break;
-  }
-  return value;
-}
-
-int64_t take_signed_varint(ByteCursor& cursor) {
-  const uint64_t value = take_varint(cursor);
-  const auto size = static_cast<int64_t>(value >> 1);
-  return (value & 1) != 0 ? -size : size;
-}
-
-LineEntry take_entry(ByteCursor& cursor) {
-  constexpr unsigned kOneLine = 10, kNoColumns = 13, kLong = 14, kNoLocation = 15;
-  LineEntry entry;
-  const uint8_t first = cursor.u8();
-  const unsigned code = first >> 3 & 15;
-  entry.units = (first & 7) + 1;
-  if (code < kOneLine) {
-    cursor.u8();  // columns
-  } else if (code < kNoColumns) {
-    entry.line_change = code - kOneLine;
-    cursor.u8();
-    cursor.u8();
-  } else if (code == kNoColumns) {
-    entry.line_change = take_signed_varint(cursor);
-  } else if (code == kLong) {
-    entry.line_change = take_signed_varint(cursor);
-    take_varint(cursor);  // lines to the last one
-    take_varint(cursor);  // columns
-    take_varint(cursor);
-  }
-  entry.has_line = code != kNoLocation;
-  return entry;
-}
-
 constexpr uint32_t number_of(uint64_t frame) {
   return static_cast<uint32_t>((frame & ~wire::kPythonFrame) >> wire::kPythonUnitBits);
 }
@@ -128,27 +81,12 @@ std::optional<PythonCodeRecord> decode_python_code(std::span<const uint8_t> payl
   for (const Field& field : {name, file}) {
     if (field.width > 4) return std::nullopt;
   }
-  record.code = {text_of(name),
-                 text_of(file),
-                 line > 0 ? static_cast<uint32_t>(line) : 0,
-                 {table.bytes.begin(), table.bytes.end()}};
+  record.code = {
+      text_of(name),
+      text_of(file),
+      line > 0 ? static_cast<uint32_t>(line) : 0,
+      {static_cast<wire::PythonLineTable>(table.width), {table.bytes.begin(), table.bytes.end()}}};
   return record;
-}
-
-std::optional<uint32_t> python_line(const PythonCode& code, uint32_t unit) {
-  ByteCursor cursor(code.line_table);
-  uint64_t end = 0;
-  int64_t line = code.first_line;
-  while (!cursor.at_end()) {
-    const LineEntry entry = take_entry(cursor);
-    if (!cursor.ok()) return std::nullopt;
-    line += entry.line_change;
-    end += entry.units;
-    if (unit >= end) continue;
-    if (!entry.has_line || line <= 0 || line > INT32_MAX) return std::nullopt;
-    return static_cast<uint32_t>(line);
-  }
-  return std::nullopt;
 }
 
 bool PythonCodes::knows(uint64_t frame) const {
@@ -158,7 +96,8 @@ bool PythonCodes::knows(uint64_t frame) const {
 recording::FrameName PythonCodes::name(uint64_t frame) const {
   const PythonCode& code = codes_.at(number_of(frame));
   const uint32_t unit = unit_of(frame);
-  const auto line = unit == 0 ? code.first_line : python_line(code, unit - 1).value_or(0);
+  const auto line =
+      unit == 0 ? code.first_line : python_line(code.lines, code.first_line, unit - 1).value_or(0);
   return {code.name, code.file, code.first_line, line};
 }
 

@@ -1,7 +1,5 @@
 // What the shim says of the code objects of an interpreter (wire::RecordType::kPythonCode), and what
 // their frames in samples mean: function, file and line.
-//
-// The line table is that of CPython 3.11 and later: Objects/locations.md there.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +7,9 @@
 #include <span>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "recording/names.h"
+#include "sampler/recorder/python_lines.h"
 
 namespace sampan::sampler {
 
@@ -19,7 +17,7 @@ struct PythonCode {
   std::string name;  // qualified
   std::string file;
   uint32_t first_line = 0;
-  std::vector<uint8_t> line_table;
+  PythonLines lines;
 };
 
 struct PythonCodeRecord {
@@ -27,9 +25,6 @@ struct PythonCodeRecord {
   PythonCode code;
 };
 std::optional<PythonCodeRecord> decode_python_code(std::span<const uint8_t> payload);
-
-// The line of the unit of bytecode with this index; nothing when the table does not say.
-std::optional<uint32_t> python_line(const PythonCode& code, uint32_t unit);
 
 // The code objects of one process.
 class PythonCodes {

@@ -36,7 +36,9 @@ SHIM = """
     unwind::read_pointer* unwind::CfiProgram::* unwind::Expression::* unwind::RowApplication::*
     unwind::follow_frame_pointer unwind::follow_epilogue unwind::registers_of
 
-    unwind::is_mapped unwind::PythonChain::* preload::ReadablePages::* preload::PythonMemory::*
+    unwind::is_mapped unwind::PythonChain::* unwind::PythonFrameObjects::* unwind::CframeRuns::*
+    preload::EvalLoop::* preload::EvalLoopRuns::* preload::interpreter_eval_loop preload::merge_chain
+    preload::merge_frame_objects preload::ReadablePages::* preload::PythonMemory::*
     preload::interpreter_layout preload::interpreter_thread preload::merge_python preload::trust_chunk
     preload::Merge::* preload::find_code preload::read_code preload::identity_of preload::find_entry
     preload::find_text preload::find_line_table preload::write preload::announce

@@ -42,13 +42,14 @@ Bytes payload(const Bytes& name, const Bytes& file, const Bytes& table, int32_t 
 
 TEST(PythonCode, IsDecoded) {
   const auto record =
-      decode_python_code(payload(field(0, text("C.f")), field(0, text("/w.py")), field(1, kTable)));
+      decode_python_code(payload(field(0, text("C.f")), field(0, text("/w.py")), field(3, kTable)));
   ASSERT_TRUE(record);
   EXPECT_EQ(record->number, 3u);
   EXPECT_EQ(record->code.name, "C.f");
   EXPECT_EQ(record->code.file, "/w.py");
   EXPECT_EQ(record->code.first_line, 7u);
-  EXPECT_EQ(record->code.line_table, kTable);
+  EXPECT_EQ(record->code.lines.format, wire::PythonLineTable::kLocations);
+  EXPECT_EQ(record->code.lines.table, kTable);
 }
 
 TEST(PythonCode, TextsOfAllWidthsBecomeUtf8) {
@@ -66,19 +67,10 @@ TEST(PythonCode, TextsOfAllWidthsBecomeUtf8) {
 }
 
 TEST(PythonCode, WhatIsCutShortIsRefused) {
-  const Bytes whole = payload(field(0, text("f")), field(0, text("w.py")), field(1, kTable));
+  const Bytes whole = payload(field(0, text("f")), field(0, text("w.py")), field(3, kTable));
   for (size_t size = 0; size < whole.size(); ++size) {
     EXPECT_FALSE(decode_python_code(std::span(whole).first(size))) << size;
   }
-}
-
-TEST(PythonCode, LinesAreThoseOfTheTable) {
-  const PythonCode code{"f", "w.py", 7, kTable};
-  const std::vector<std::optional<uint32_t>> lines = {7, 8, 9, 8, 8, 10, 10};
-  for (uint32_t unit = 0; unit < lines.size(); ++unit) {
-    EXPECT_EQ(python_line(code, unit), lines[unit]) << unit;
-  }
-  EXPECT_EQ(python_line(code, 100), std::nullopt);
 }
 
 TEST(PythonCode, AFrameNamesItsFunctionAndLine) {
@@ -87,7 +79,7 @@ TEST(PythonCode, AFrameNamesItsFunctionAndLine) {
   EXPECT_TRUE(wire::is_python_frame(frame));
   EXPECT_FALSE(wire::is_python_frame(wire::kShortThread));
   EXPECT_FALSE(codes.knows(frame));
-  codes.add({3, {"f", "w.py", 7, kTable}});
+  codes.add({3, {"f", "w.py", 7, {wire::PythonLineTable::kLocations, kTable}}});
   ASSERT_TRUE(codes.knows(frame));
   const recording::FrameName name = codes.name(frame);
   EXPECT_EQ(name.function, "f");

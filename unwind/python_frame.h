@@ -1,0 +1,18 @@
+// One frame of an interpreter. Freestanding: linked into the target.
+#pragma once
+
+#include <cstdint>
+
+namespace sampan::unwind {
+
+struct PythonFrame {
+  uint64_t code;  // AVMA of its code object
+  uint32_t unit;  // of bytecode that it executes, plus 1; 0: before the first one
+};
+
+inline constexpr unsigned kBytesOfUnit = 2;
+
+// Beyond the deepest stack that is recorded, so that the group of a deep recursion is still found.
+inline constexpr unsigned kMaxPythonFrames = 16'384;
+
+}  // namespace sampan::unwind

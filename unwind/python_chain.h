@@ -25,11 +25,15 @@ class PythonChain {
   // `thread`: the PyThreadState.
   PythonChain(Memory& memory, const PythonLayout& layout, uint64_t thread)
       : memory_(memory), layout_(layout) {
-    const bool found = layout.thread_cframe == 0 ? read(thread + layout.thread_frame, frame_)
-                                                 : read(thread + layout.thread_cframe, cframe_) &&
-                                                       read(cframe_ + layout.cframe_frame, frame_);
-    if (!found) return;
-    find_group();
+    if (layout.thread_cframe == 0) {
+      if (read(thread + layout.thread_frame, frame_)) find_group();
+    } else if (read(thread + layout.thread_cframe, cframe_)) {
+      begin();
+    }
+  }
+  // From this cframe towards the root.
+  static PythonChain from_cframe(Memory& memory, const PythonLayout& layout, uint64_t cframe) {
+    return PythonChain(cframe, memory, layout);
   }
 
   bool torn() const { return torn_; }
@@ -57,6 +61,15 @@ class PythonChain {
   }
 
  private:
+  PythonChain(uint64_t cframe, Memory& memory, const PythonLayout& layout)
+      : memory_(memory), layout_(layout), cframe_(cframe) {
+    begin();
+  }
+
+  void begin() {
+    if (read(cframe_ + layout_.cframe_frame, frame_)) find_group();
+  }
+
   // Of a reference that is borrowed, in frames of 3.14. No object is at an odd address.
   static constexpr uint64_t kPointerTag = 7;
 

@@ -142,6 +142,7 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .frame_code = 0,
      .frame_previous = 8,
      .frame_instruction = 56,
+     .frame_owner = 70,
      .code_constants = 24,
      .code_names = 32,
      .code_first_line = 68,

@@ -58,7 +58,7 @@ const unwind::PythonLayout* known_layout(void* where) {
   }
   const bool has_marks =
       layout->groups != unwind::PythonGroups::kFrameObjects || layout->thread_cframe != 0;
-  return has_marks || find_eval_loop(where) ? layout : nullptr;
+  return find_eval_loop(where) || has_marks ? layout : nullptr;
 }
 
 }  // namespace

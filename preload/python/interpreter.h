@@ -25,7 +25,7 @@ void bind_interpreter();
 
 // For the handler. Null: no interpreter, not bound yet, or one that sampan does not know (counted).
 const unwind::PythonLayout* interpreter_layout();
-// Where there is a layout without marks on the C stack (3.9): the code of the eval loop.
+// The code of the eval loop; nothing where it is not known (and where the layout does not need it).
 struct EvalLoop {
   uint64_t start, end;  // AVMAs
 

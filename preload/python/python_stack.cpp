@@ -56,6 +56,11 @@ class Merge {
     }
   }
 
+  void clear() {
+    depth_ = 0;
+    is_full_ = false;
+  }
+
   uint32_t depth() const { return depth_; }
   bool is_full() const { return is_full_; }
 
@@ -116,6 +121,41 @@ bool merge_chain(const Walked& walked, Chain&& chain, Merge& merge) {
   return !walked.has_root || !chain.has_group();
 }
 
+// How far the eval loop may be into its code while its cframe is linked and not written yet.
+constexpr uint64_t kBeginning = 256;  // bytes
+
+// A generator that is being left: still the current frame, but linked to none any more.
+bool leaves_generator(PythonMemory& memory, const unwind::PythonLayout& layout, uint64_t cframe) {
+  constexpr uint8_t kOwnedByGenerator = 1;
+  uint64_t frame = 0, previous = 0;
+  uint8_t owner = 0;
+  return memory.read(cframe + layout.cframe_frame, frame) &&
+         memory.read(frame + layout.frame_previous, previous) && previous == 0 &&
+         memory.read(frame + layout.frame_owner, owner) && owner == kOwnedByGenerator;
+}
+
+// A run of the eval loop that has linked its cframe, the innermost, and not written it yet, has no
+// frame yet, and the cframe of the run around it is behind it, unknown. But in all frames of the eval
+// loop the cframe is at the same distance from the CFA. False where the chain is torn otherwise.
+bool merge_around_beginning(const unwind::PythonLayout& layout, uint64_t cframe,
+                            const Walked& walked, Merge& merge) {
+  const EvalLoop& eval_loop = interpreter_eval_loop();
+  if (!walked.has_root || walked.native.empty() ||
+      walked.native[0] - eval_loop.start >= kBeginning || !walked.memory.on_stack(cframe) ||
+      cframe >= walked.cfas[0] || leaves_generator(walked.memory, layout, cframe)) {
+    return false;
+  }
+  const uint64_t distance = walked.cfas[0] - cframe;
+  for (size_t i = 1; i < walked.native.size(); ++i) {
+    if (!eval_loop.contains(walked.native[i])) continue;
+    return merge_chain(walked,
+                       unwind::PythonChain<PythonMemory>::from_cframe(walked.memory, layout,
+                                                                      walked.cfas[i] - distance),
+                       merge);
+  }
+  return false;
+}
+
 bool merge_frame_objects(const unwind::PythonLayout& layout, uint64_t thread, const Walked& walked,
                          Merge& merge) {
   using unwind::CframeRuns;
@@ -155,6 +195,10 @@ unwind::WalkResult merge_python(PythonState& state, const unwind::WalkResult& re
   } else {
     trust_chunk(memory, layout, thread);
     whole = merge_chain(walked, unwind::PythonChain(memory, layout, thread), merge);
+    if (!whole && layout.thread_cframe != 0) {
+      merge.clear();
+      whole = merge_around_beginning(layout, cframe, walked, merge);
+    }
   }
   if (whole) {
     return {merge.depth(), merge.is_full() ? wire::StopReason::kDepthLimit : result.stop};

@@ -15,7 +15,7 @@ import sampan
 from stalls import measures_time
 from tolerances import share_noise, unsampled_s
 
-KNOWN = ("3.11", "3.12", "3.13")
+KNOWN = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
 
 # Prints the CPU that each function has used, by the thread's clock, and the stacks of `leaf` as the interpreter tells
 # them: the line of each function.

@@ -38,7 +38,8 @@ SHIM = """
 
     unwind::is_mapped unwind::PythonChain::* unwind::PythonFrameObjects::* unwind::CframeRuns::*
     preload::EvalLoop::* preload::EvalLoopRuns::* preload::interpreter_eval_loop preload::merge_chain
-    preload::merge_frame_objects preload::ReadablePages::* preload::PythonMemory::*
+    preload::merge_frame_objects
+    preload::merge_around_beginning preload::leaves_generator preload::ReadablePages::* preload::PythonMemory::*
     preload::interpreter_layout preload::interpreter_thread preload::merge_python preload::trust_chunk
     preload::Merge::* preload::find_code preload::read_code preload::identity_of preload::find_entry
     preload::find_text preload::find_line_table preload::write preload::announce

@@ -2,56 +2,20 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <map>
 #include <vector>
+
+#include "chain_memory.h"
 
 namespace sampan::unwind {
 namespace {
 
-constexpr uint64_t kThread = 0x1000, kStack = 0x70000, kStackEnd = 0x80000;
+using namespace chain_test;
 
-struct Memory {
-  std::map<uint64_t, uint8_t> bytes;
-
-  template <typename T>
-  bool read(uint64_t avma, T& value) {
-    uint8_t raw[sizeof(T)];
-    for (size_t i = 0; i < sizeof(T); ++i) {
-      const auto found = bytes.find(avma + i);
-      if (found == bytes.end()) return false;
-      raw[i] = found->second;
-    }
-    std::memcpy(&value, raw, sizeof raw);
-    return true;
-  }
-  bool on_stack(uint64_t avma) const { return avma >= kStack && avma < kStackEnd; }
-  void put(uint64_t avma, uint64_t value) {
-    for (size_t i = 0; i < 8; ++i) bytes[avma + i] = static_cast<uint8_t>(value >> 8 * i);
-  }
-};
-
-struct Group {
-  uint64_t mark;
-  std::vector<uint64_t> codes;
-  bool operator==(const Group&) const = default;
-};
-
-struct Walked {
-  std::vector<Group> groups;
-  bool torn;
-};
+// Addresses of code objects.
+constexpr uint64_t kOne = 0x100, kTwo = 0x200, kThree = 0x300, kFour = 0x400, kShim = 0x990;
 
 Walked walk(Memory& memory, const PythonLayout& layout) {
-  Walked walked{};
-  PythonChain chain(memory, layout, kThread);
-  while (chain.has_group()) {
-    Group& group = walked.groups.emplace_back(Group{chain.mark(), {}});
-    PythonFrame frame{};
-    while (chain.next(frame)) group.codes.push_back(frame.code);
-  }
-  walked.torn = chain.torn();
-  return walked;
+  return chain_test::walk(PythonChain(memory, layout, kThread));
 }
 
 // 3.11: the eval loop `outer` runs frames 1 and 2 (leaf), `inner` runs 3 and 4 (leaf).
@@ -73,25 +37,25 @@ struct Cframes : testing::Test {
     memory.put(at + layout.cframe_previous, previous);
   }
   Cframes() {
-    memory.put(kThread + layout.thread_frame, kInner);
+    memory.put(kThread + layout.thread_cframe, kInner);
     cframe(kInner, 0x5300, kOuter);
     cframe(kOuter, 0x5100, kRoot);
     cframe(kRoot, 0, 0);
-    frame(0x5000, 1, 0, true);
-    frame(0x5100, 2, 0x5000, false);
-    frame(0x5200, 3, 0x5100, true);
-    frame(0x5300, 4, 0x5200, false);
+    frame(0x5000, kOne, 0, true);
+    frame(0x5100, kTwo, 0x5000, false);
+    frame(0x5200, kThree, 0x5100, true);
+    frame(0x5300, kFour, 0x5200, false);
   }
 };
 
 TEST_F(Cframes, GroupsAreTheFramesOfOneEvalLoop) {
   const Walked walked = walk(memory, layout);
   EXPECT_FALSE(walked.torn);
-  EXPECT_EQ(walked.groups, (std::vector<Group>{{kInner, {4, 3}}, {kOuter, {2, 1}}}));
+  EXPECT_EQ(walked.groups, (std::vector<Group>{{kInner, {kFour, kThree}}, {kOuter, {kTwo, kOne}}}));
 }
 
 TEST_F(Cframes, AGroupThatDoesNotContinueInTheNextIsTorn) {
-  frame(0x5200, 3, 0x5000, true);  // not the frame that the outer cframe has
+  frame(0x5200, kThree, 0x5000, true);  // not the frame that the outer cframe has
   EXPECT_TRUE(walk(memory, layout).torn);
 }
 
@@ -101,8 +65,28 @@ TEST_F(Cframes, AnEvalLoopThatHasNotWrittenItsFrameIsTorn) {
 }
 
 TEST_F(Cframes, ALoopOfFramesIsTorn) {
-  frame(0x5200, 3, 0x5300, false);
+  frame(0x5200, kThree, 0x5300, false);
   EXPECT_TRUE(walk(memory, layout).torn);
+}
+
+// `kThree` is a generator that delegates to `kFour`, whose eval loop runs: the exception that the outer
+// group throws goes through `kThree`, which has no run, but the flag of an earlier one.
+TEST_F(Cframes, AGeneratorThatIsThrownThroughIsOfTheOuterGroup) {
+  cframe(kInner, 0x5300, kOuter);
+  cframe(kOuter, 0x5200, kRoot);
+  frame(0x5300, kFour, 0x5200, true);
+  frame(0x5200, kThree, 0x5100, true);
+  EXPECT_TRUE(walk(memory, layout).torn);  // of no generator
+  memory.bytes[0x5200 + layout.frame_owner] = 1;
+  EXPECT_EQ(walk(memory, layout),
+            (Walked{{{kInner, {kFour}}, {kOuter, {kThree, kTwo, kOne}}}, false}));
+}
+
+TEST_F(Cframes, AWalkCanBeginFartherOut) {
+  cframe(kInner, 0xdead0000, 0xdead1000);  // a run that has written nothing yet
+  EXPECT_TRUE(walk(memory, layout).torn);
+  EXPECT_EQ(chain_test::walk(PythonChain<Memory>::from_cframe(memory, layout, kOuter)),
+            (Walked{{{kOuter, {kTwo, kOne}}}, false}));
 }
 
 TEST_F(Cframes, MarksGoUpTheStack) {
@@ -123,33 +107,47 @@ struct Shims : testing::Test {
   }
   Shims() {
     memory.put(kThread + layout.thread_frame, 0x5300);
-    frame(0x5300, 4, 0x5200);
-    frame(0x5200, 3, kInner);
-    frame(kInner, 99, 0x5100);
-    frame(0x5100, 2, 0x5000);
-    frame(0x5000, 1, kOuter);
-    frame(kOuter, 99, 0);
+    frame(0x5300, kFour, 0x5200);
+    frame(0x5200, kThree, kInner);
+    frame(kInner, kShim, 0x5100);
+    frame(0x5100, kTwo, 0x5000);
+    frame(0x5000, kOne, kOuter);
+    frame(kOuter, kShim, 0);
   }
 };
 
 TEST_F(Shims, GroupsEndAtShimFrames) {
   const Walked walked = walk(memory, layout);
   EXPECT_FALSE(walked.torn);
-  EXPECT_EQ(walked.groups, (std::vector<Group>{{kInner, {4, 3}}, {kOuter, {2, 1}}}));
+  EXPECT_EQ(walked.groups, (std::vector<Group>{{kInner, {kFour, kThree}}, {kOuter, {kTwo, kOne}}}));
+}
+
+TEST_F(Shims, AFrameMayHoldItsCodeByATaggedPointer) {
+  frame(0x5300, kFour | 1, 0x5200);
+  EXPECT_EQ(walk(memory, layout).groups,
+            (std::vector<Group>{{kInner, {kFour, kThree}}, {kOuter, {kTwo, kOne}}}));
+}
+
+TEST_F(Shims, TheUnitIsThatOfTheInstruction) {
+  memory.put(0x5300 + layout.frame_instruction, kFour + layout.code_instructions + 6);
+  PythonChain chain(memory, layout, kThread);
+  PythonFrame frame{};
+  ASSERT_TRUE(chain.next(frame));
+  EXPECT_EQ(frame.unit, 4u);
 }
 
 TEST_F(Shims, AnEvalLoopThatHasJustBegunHasAnEmptyGroup) {
   memory.put(kThread + layout.thread_frame, kInner);
   const Walked walked = walk(memory, layout);
   EXPECT_FALSE(walked.torn);
-  EXPECT_EQ(walked.groups, (std::vector<Group>{{kInner, {}}, {kOuter, {2, 1}}}));
+  EXPECT_EQ(walked.groups, (std::vector<Group>{{kInner, {}}, {kOuter, {kTwo, kOne}}}));
 }
 
 TEST_F(Shims, AChainThatEndsWithoutAShimIsTorn) {
-  frame(0x5000, 1, 0);
+  frame(0x5000, kOne, 0);
   const Walked walked = walk(memory, layout);
   EXPECT_TRUE(walked.torn);
-  EXPECT_EQ(walked.groups, (std::vector<Group>{{kInner, {4, 3}}}));
+  EXPECT_EQ(walked.groups, (std::vector<Group>{{kInner, {kFour, kThree}}}));
 }
 
 TEST_F(Shims, AThreadWithoutFramesHasNoGroup) {

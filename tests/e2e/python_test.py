@@ -22,6 +22,9 @@ KNOWN = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
 SHARES = """
 import sys, threading, time, zlib
 
+def name_of(code):  # qualified since 3.11
+    return getattr(code, "co_qualname", code.co_name)
+
 def spin(seconds):
     end = time.thread_time() + seconds
     while time.thread_time() < end:
@@ -39,7 +42,7 @@ def leaf(seconds):
     frame = sys._getframe()
     chain = []
     while frame is not None:
-        chain.append(f"{frame.f_code.co_qualname}:{frame.f_lineno}")
+        chain.append(f"{name_of(frame.f_code)}:{frame.f_lineno}")
         frame = frame.f_back
     if seconds > 0:
         # One write: print() makes several, and two threads do this at once.
@@ -82,6 +85,11 @@ def version_of(program):
     return done.stdout.strip() if done.returncode == 0 else None
 
 
+def name_in(version, name):
+    """What a code object of this version has of a qualified name."""
+    return name if tuple(map(int, version.split("."))) >= (3, 11) else name.split(".")[-1]
+
+
 @functools.cache
 def interpreters():
     """{version: program}, all that are installed; Debian's first. pyenv's are not in the path."""
@@ -95,6 +103,11 @@ def interpreters():
     return found
 
 
+def chain_start(chain):
+    """Where the program's own functions begin: the threads' have names like theirs (`run`)."""
+    return next(i for i, frame in enumerate(chain) if frame.startswith("work:"))
+
+
 class Python(sampan.Case):
     def stacks_of(self, program, *options, seconds="1", script=SHARES, rate="250"):
         """The run and its stacks as [(frames root first, seconds)], one for each sample."""
@@ -106,7 +119,7 @@ class Python(sampan.Case):
                                  check=True, capture_output=True, text=True).stdout
         return run, [(row["stack"].split(";"), float(row["weight_s"])) for row in csv.DictReader(io.StringIO(samples))]
 
-    def check_shares(self, program):
+    def check_shares(self, version, program):
         run, stacks = self.stacks_of(program)
         self.assertEqual(run.report["lost"], {})
         self.assertGreaterEqual(run.report["complete_stacks"], 0.99)
@@ -115,7 +128,8 @@ class Python(sampan.Case):
         samples = sampled_s ** 2 / sum(weight ** 2 for _, weight in stacks)
         self.assertGreater(sampled_s, 2 - unsampled_s(2))
         def share(*names):
-            return sum(weight for frames, weight in stacks if all(name in frames for name in names)) / sampled_s
+            wanted = [name_in(version, name) for name in names]
+            return sum(weight for frames, weight in stacks if all(name in frames for name in wanted)) / sampled_s
         for names, expected in {("rare", "leaf", "spin"): 0.25, ("frequent", "leaf", "spin"): 0.5,
                                 ("compress",): 0.25, ("Service.parts", "frequent"): 0.5,
                                 ("Service.__init__", "rare"): 0.25}.items():
@@ -130,15 +144,16 @@ class Python(sampan.Case):
             for caller, callee in zip(frames, frames[1:]):
                 self.assertFalse(caller.startswith("_PyEval_EvalFrameDefault") and callee in ("work", "leaf", "spin"))
 
-    def check_lines(self, program):
+    def check_lines(self, version, program):
         """The callers' lines are those that the interpreter itself tells."""
         run, _ = self.stacks_of(program)
         truth = {tuple(line.split(" ", 1)[1].split(";")) for line in run.stdout.splitlines()}
         self.assertEqual(len(truth), 2, run.stdout)
         lines = subprocess.run([sampan.PROGRAM, "report", "--by", "line", "--top", "0", run.recording], check=True,
                                capture_output=True, text=True).stdout
-        for name, number in (frame.split(":") for chain in truth for frame in chain):
-            if name in ("frequent", "rare", "Service.parts", "Service.run", "Service.__init__", "work"):
+        for name, number in (frame.split(":") for chain in truth for frame in chain[chain_start(chain):]):
+            if name in [name_in(version, name) for name in (
+                    "frequent", "rare", "Service.parts", "Service.run", "Service.__init__", "work")]:
                 self.assertRegex(lines, rf" {name[:19]}.* .*\.py:{number}\b", f"{name} of {truth}")
 
     def test_the_system_interpreter_is_known(self):
@@ -149,21 +164,56 @@ class Python(sampan.Case):
         for version, program in interpreters().items():
             if version in KNOWN:
                 with self.subTest(version):
-                    self.check_shares(program)
+                    self.check_shares(version, program)
 
     def test_lines(self):
         for version, program in interpreters().items():
             if version in KNOWN:
                 with self.subTest(version):
-                    self.check_lines(program)
+                    self.check_lines(version, program)
 
     def test_an_unknown_version_has_native_stacks_and_says_so(self):
-        unknown = [program for version, program in interpreters().items() if version not in KNOWN]
-        if not unknown:
-            self.skipTest("no interpreter of another version is installed")
-        run, stacks = self.stacks_of(unknown[0], seconds="0.2", script="import sys\nsum(range(20_000_000))")
+        run = sampan.run([sampan.TARGETS / "target_unknown_python"], ["--rate", "250"])
         self.assertEqual(run.report["lost"], {"python_unknown": 1})
-        self.assertTrue(any("PyEval_EvalCode" in frames for frames, _ in stacks))
+        self.assertGreater(run.report["complete_stacks"], 0.9)
+        names = [row["name"] for row in run.report["functions"]]
+        self.assertIn("spin", names)
+
+    def test_exceptions_that_are_thrown_through_generators(self):
+        """`outer` delegates to `inner`, where the exception arrives; the interpreter skips a run of `outer`."""
+        script = """
+import sys, time
+def spin(end):
+    while time.thread_time() < end: pass
+def inner():
+    try:
+        yield
+    except KeyError:
+        spin(time.thread_time() + float(sys.argv[1]))
+        yield
+def outer():
+    yield from inner()
+def main():
+    generator = outer()
+    next(generator)
+    generator.throw(KeyError())
+main()
+"""
+        for version, program in interpreters().items():
+            if version not in KNOWN:
+                continue
+            with self.subTest(version):
+                run, stacks = self.stacks_of(program, seconds="0.3", script=script, rate="1000")
+                spinning = [[name for name in frames if name in ("main", "outer", "inner", "spin")]
+                            for frames, _ in stacks if "spin" in frames]
+                if version == "3.9":  # loses the callers of `outer`: native stacks, which say so
+                    self.assertEqual(spinning, [])
+                    self.assertLess(run.report["complete_stacks"], 0.8)
+                    continue
+                self.assertGreater(len(spinning), 30)
+                for names in spinning:
+                    self.assertEqual(names, ["main", "outer", "inner", "spin"])
+                self.assertGreater(run.report["complete_stacks"], 0.99)
 
     def test_trampolines_for_perf(self):
         """`-X perf` puts code without unwind information between the eval loops."""

@@ -1,0 +1,20 @@
+// What sampan takes for an interpreter, of a version that it does not know. It uses the CPU for a while.
+#include <ctime>
+
+extern "C" {
+[[gnu::visibility("default")]] extern const unsigned long Py_Version = 0x036300f0;  // 3.99
+[[gnu::visibility("default")]] int PyCode_Type[104];
+[[gnu::visibility("default")]] void* PyGILState_GetThisThreadState() {
+  return PyCode_Type;
+}
+[[gnu::visibility("default"), gnu::noinline]] void spin() {
+  const clock_t end = clock() + CLOCKS_PER_SEC / 5;
+  while (clock() < end) {
+  }
+}
+}
+
+int main() {
+  spin();
+  return 0;
+}

@@ -180,10 +180,12 @@ unwind::WalkResult merge_python(PythonState& state, const unwind::WalkResult& re
   PythonMemory memory(stack, *state.pages);
   const Walked walked{memory, state.native.first(result.depth), state.cfas.data(),
                       result.stop == wire::StopReason::kRoot};
+  const bool has_cframes =
+      layout.groups != unwind::PythonGroups::kFrameObjects && layout.thread_cframe != 0;
   uint64_t cframe = 0;
   if (++state.samples % kSamplesOfPages == 0 ||
-      (layout.thread_cframe != 0 && (!memory.read(thread + layout.thread_cframe, cframe) ||
-                                     (result.depth > 0 && cframe < state.cfas[0])))) {
+      (has_cframes && (!memory.read(thread + layout.thread_cframe, cframe) ||
+                       (result.depth > 0 && cframe < state.cfas[0])))) {
     // The last: the eval loop is the leaf. It may have linked its cframe and not written it yet, so
     // the cframe's pointers may be any that were there before.
     state.pages->clear();
@@ -195,7 +197,7 @@ unwind::WalkResult merge_python(PythonState& state, const unwind::WalkResult& re
   } else {
     trust_chunk(memory, layout, thread);
     whole = merge_chain(walked, unwind::PythonChain(memory, layout, thread), merge);
-    if (!whole && layout.thread_cframe != 0) {
+    if (!whole && has_cframes) {
       merge.clear();
       whole = merge_around_beginning(layout, cframe, walked, merge);
     }

@@ -10,7 +10,6 @@
 #include "cli/command.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
-#include "profile/load.h"
 #include "profile/view.h"
 #include "reports/annotate.h"
 #include "symbolizer/function_code.h"
@@ -40,7 +39,7 @@ int annotate(const AnnotateOptions& options) {
   for (const std::string& word : options.source_paths) {
     mappings.push_back(source_mapping(word));
   }
-  profile::Profile profile = profile::load(read_recording(options.recording.path()));
+  profile::Profile profile = load_profile(options.recording);
   const profile::View view = profile::select(profile, options.recording.selection);
   find_names(profile);
   const profile::Annotation annotation = profile::annotate(view, options.function);

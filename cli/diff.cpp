@@ -23,6 +23,7 @@ namespace {
 struct DiffArguments {
   std::string a, b;
   profile::Selection selection;
+  profile::PythonFrames python = profile::PythonFrames::kMixed;
   std::string by = "time";
   std::string of = "self";
   double confidence = 99;
@@ -53,7 +54,7 @@ int compare(DiffArguments arguments) {
     arguments.selection.state = profile::State::kCpu;
     notes.push_back("only one of the recordings has waiting samples: CPU is compared");
   }
-  profile::Profile profile = profile::load_sides(std::move(a), std::move(b));
+  profile::Profile profile = profile::load_sides(std::move(a), std::move(b), arguments.python);
   for (const std::string& problem : find_names(profile)) {
     notes.push_back("no symbols: " + problem);
   }
@@ -86,6 +87,7 @@ void add_diff(CLI::App& app, Commands& commands) {
       ->required();
   command->add_option("B", arguments->b, "The recording to compare with")->required();
   add_selection_options(*command, arguments->selection);
+  add_python_option(*command, arguments->python);
   command->add_option("--by", arguments->by, "Compare shares of time or of samples")
       ->type_name("time|samples")
       ->check(CLI::IsMember({"time", "samples"}).description(""));

@@ -16,7 +16,6 @@
 #include "cli/recording_options.h"
 #include "cli/signals.h"
 #include "exporters/exporter.h"
-#include "profile/load.h"
 #include "profile/view.h"
 
 namespace sampan::cli {
@@ -109,7 +108,7 @@ int export_recording(const ExportOptions& options) {
   // reports impossible combinations before the work begins
   if (!options.bundle) is_one_file(options);
 
-  profile::Profile profile = profile::load(read_recording(options.input.path()));
+  profile::Profile profile = load_profile(options.input);
   const profile::View view = profile::select(profile, options.input.selection);
 
   std::vector<std::string> problems;

@@ -11,7 +11,6 @@
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
 #include "cli/signals.h"
-#include "profile/load.h"
 #include "profile/view.h"
 
 namespace sampan::cli {
@@ -23,7 +22,7 @@ struct MetricsOptions {
 };
 
 int metrics(const MetricsOptions& options) {
-  const profile::Profile profile = profile::load(read_recording(options.recording.path()));
+  const profile::Profile profile = load_profile(options.recording);
   const profile::View view = select(profile, options.recording.selection);
   const std::string directory =
       options.output.empty() ? options.recording.directory() + "/metrics" : options.output;

@@ -52,6 +52,10 @@ recording::Recording read_recording(const std::string& path) {
   return recording;
 }
 
+profile::Profile load_profile(const RecordingOptions& options) {
+  return profile::load(read_recording(options.path()), options.python);
+}
+
 std::vector<std::string> find_names(profile::Profile& profile, Progress& progress,
                                     const std::vector<symbolizer::Substitute>& substitutes) {
   symbolizer::Options options = symbolizer::environment_options();

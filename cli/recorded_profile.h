@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "cli/recording_options.h"
 #include "profile/profile.h"
 #include "recording/reader.h"
 #include "symbolizer/symbolizer.h"
@@ -38,6 +39,9 @@ class Progress {
 
 // `path`: from recording_path(). Reports damage on stderr. Throws Error if nothing can be read.
 recording::Recording read_recording(const std::string& path);
+
+// The recording that the options name, with the frames that they choose.
+profile::Profile load_profile(const RecordingOptions& options);
 
 // Looks up the names of the profile's functions. Returns a sentence for each module with missing
 // names.

@@ -33,6 +33,11 @@ const std::map<std::string, profile::State> kStates = {{"cpu", profile::State::k
                                                        {"waiting", profile::State::kWaiting},
                                                        {"all", profile::State::kAll}};
 
+const std::map<std::string, profile::PythonFrames> kPythonFrames = {
+    {"native", profile::PythonFrames::kNative},
+    {"python", profile::PythonFrames::kPython},
+    {"mixed", profile::PythonFrames::kMixed}};
+
 }  // namespace
 
 std::vector<LabelledPath> labelled_paths(const std::vector<std::string>& words) {
@@ -92,6 +97,17 @@ void add_selection_options(CLI::App& command, profile::Selection& selection) {
       ->type_name("NAME");
 }
 
+void add_python_option(CLI::App& command, profile::PythonFrames& python) {
+  command
+      .add_option_function<std::string>(
+          "--python", [&python](const std::string& word) { python = kPythonFrames.at(word); },
+          "Stacks of Python threads: only their C functions, only their Python functions, which "
+          "then include the C that they call, or both")
+      ->envname("SAMPAN_PYTHON_FRAMES")
+      ->type_name("native|python|mixed")
+      ->check(CLI::IsMember({"native", "python", "mixed"}).description(""));
+}
+
 void add_full_names_option(CLI::App& command, bool& full_names) {
   command
       .add_flag("--full-names", full_names,
@@ -103,6 +119,7 @@ void add_recording_options(CLI::App& command, RecordingOptions& options) {
   command.add_option("RECORDING", options.recording, "A recording.sampan, or its directory")
       ->required();
   add_selection_options(command, options.selection);
+  add_python_option(command, options.python);
 }
 
 }  // namespace sampan::cli

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "profile/load.h"
 #include "profile/view.h"
 
 namespace sampan::cli {
@@ -16,6 +17,7 @@ std::string recording_path(const std::string& recording);
 struct RecordingOptions {
   std::string recording;  // the file, or the directory of a run
   profile::Selection selection;
+  profile::PythonFrames python = profile::PythonFrames::kMixed;
 
   std::string path() const { return recording_path(recording); }
   std::string directory() const;  // that the file is in
@@ -25,7 +27,9 @@ struct RecordingOptions {
 void add_selection_options(CLI::App& command, profile::Selection& selection);
 // --full-names, for commands that show functions in tables.
 void add_full_names_option(CLI::App& command, bool& full_names);
-// RECORDING, and the options of add_selection_options().
+// --python, for commands that show stacks.
+void add_python_option(CLI::App& command, profile::PythonFrames& python);
+// RECORDING, --python, and the options of add_selection_options().
 void add_recording_options(CLI::App& command, RecordingOptions& options);
 
 // Recordings on a command line, each with a label: "LABEL=PATH", or a path, which is labelled with

@@ -65,7 +65,8 @@ int report(const ReportOptions& options) {
   page_options.callers = options.callers;
   page_options.full_names = options.full_names;
 
-  profile::Profile profile = profile::load(recording::read_whole(options.recording.path()));
+  profile::Profile profile =
+      profile::load(recording::read_whole(options.recording.path()), options.recording.python);
   const profile::View view = select(profile, options.recording.selection);
   page_options.notes = find_names(profile);
   fmt::print("{}", options.json ? reports::json(view, page_options.notes)

@@ -1,6 +1,5 @@
 // sampan spans: the durations of the spans that the program marked, and what happened in them.
 #include "reports/spans.h"
-#include "profile/load.h"
 
 #include <fmt/core.h>
 
@@ -41,7 +40,7 @@ reports::SpanReport report_of(const profile::View& view, const SpansOptions& opt
 }
 
 int explain(const SpansOptions& options) {
-  profile::Profile profile = profile::load(read_recording(options.recording.path()));
+  profile::Profile profile = load_profile(options.recording);
   reports::PageOptions page_options = reports::page_options_for(stdout);
   page_options.top = options.top;
   page_options.full_names = options.full_names;
@@ -61,7 +60,7 @@ int spans(const SpansOptions& options) {
       throw UsageError("spans: --explain cannot be combined with --csv or --tree");
     return explain(options);
   }
-  const profile::Profile profile = profile::load(read_recording(options.recording.path()));
+  const profile::Profile profile = load_profile(options.recording);
   const profile::View view = select(profile, options.recording.selection);
   const reports::SpanReport report = report_of(view, options);
   reports::PageOptions page_options = reports::page_options_for(stdout);

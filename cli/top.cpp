@@ -13,6 +13,7 @@
 #include "base/token_file.h"
 #include "cli/command.h"
 #include "cli/record.h"
+#include "cli/recording_options.h"
 #include "cli/run_options.h"
 #include "cli/signals.h"
 #include "exporters/exporter.h"
@@ -39,6 +40,7 @@ struct TopOptions {
   double delay_s = 1;
   double window_s = 5;
   std::string look = "threads";
+  profile::PythonFrames python = profile::PythonFrames::kMixed;
   std::string output = "sampan-profiles";
   bool once = false;
   bool json = false;
@@ -91,11 +93,11 @@ void save(const recording::Recording& recording, const std::string& path) {
 }
 
 // Writes the page beside the recording, as a run does.
-std::string open_page(recording::Recording recording, const std::string& output) {
-  const OutputDirectory directory(output, recording.session.program);
+std::string open_page(recording::Recording recording, const TopOptions& options) {
+  const OutputDirectory directory(options.output, recording.session.program);
   recording = recording::rebased(std::move(recording));
   recording::write(recording, directory.recording());
-  profile::Profile profile = profile::load(std::move(recording));
+  profile::Profile profile = profile::load(std::move(recording), options.python);
   look_up_names(profile);
   const std::string path = directory.path() + "/profile.html";
   const exporters::Format& format = exporters::format("html");
@@ -152,7 +154,7 @@ int print_once(const TopOptions& options, const Target& target) {
   top::Screen screen = first_screen(options, target);
   screen.status.window_ns = nanoseconds(options.delay_s);
   top::History history(screen.status.window_ns);
-  top::Refresher refresher(*source, history, look_up_names);
+  top::Refresher refresher(*source, history, look_up_names, options.python);
   {
     StopSignals stop;
     refresher.refresh();  // samples from before the delay are not shown
@@ -177,7 +179,7 @@ int watch(const TopOptions& options, const Target& target) {
   top::Screen screen = first_screen(options, target);
   screen.status.window_ns = nanoseconds(options.window_s);
   top::History history(screen.status.window_ns);
-  top::Refresher refresher(*source, history, look_up_names);
+  top::Refresher refresher(*source, history, look_up_names, options.python);
   std::string last_words;
   {
     StopSignals stop;
@@ -186,7 +188,7 @@ int watch(const TopOptions& options, const Target& target) {
                              .stop_fd = stop.fd(),
                              .save = save,
                              .open_page = [&](recording::Recording recording) {
-                               return open_page(std::move(recording), options.output);
+                               return open_page(std::move(recording), options);
                              }});
     stop.take();
   }
@@ -239,6 +241,7 @@ void add_options(CLI::App& command, TopOptions& options) {
       ->envname("SAMPAN_LOOK")
       ->type_name("threads|functions|tree")
       ->check(CLI::IsMember(kLooks).description(""));
+  add_python_option(command, options.python);
   command.add_option("--output", options.output, "Directory for the page of the key o")
       ->envname("SAMPAN_OUTPUT")
       ->type_name("DIR")

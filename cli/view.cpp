@@ -24,7 +24,6 @@
 #include "cli/recording_options.h"
 #include "cli/signals.h"
 #include "exporters/exporter.h"
-#include "profile/load.h"
 #include "profile/view.h"
 #include "remote/http/server.h"
 
@@ -103,7 +102,7 @@ void serve(const ViewOptions& options, const std::string& path) {
 
 // Returns the page's path.
 std::string write_page(const ViewOptions& options) {
-  profile::Profile profile = profile::load(read_recording(options.input.path()));
+  profile::Profile profile = load_profile(options.input);
   const profile::View view = profile::select(profile, options.input.selection);
   const std::string path =
       options.output.empty() ? options.input.directory() + "/profile.html" : options.output;

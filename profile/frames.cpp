@@ -27,6 +27,10 @@ std::string_view module_name(const Profile& profile, uint32_t module) {
   return module == kNone ? "" : file_name(profile.modules[module].path);
 }
 
+bool is_python(const Location& location) {
+  return location.module == kNone && wire::is_python_frame(location.address);
+}
+
 bool has_all_names(const Profile& profile, const Location& location) {
   const std::span lines =
       std::span(profile.lines).subspan(location.first_line, location.line_count);

@@ -32,6 +32,9 @@ void for_each_frame(const Profile& profile, uint32_t location, Visit&& visit) {
 void leaf_to_root(const Profile& profile, uint32_t stack, std::vector<Frame>* frames);
 void root_to_leaf(const Profile& profile, uint32_t stack, std::vector<Frame>* frames);
 
+// Whether the location is in a function of a Python interpreter.
+bool is_python(const Location& location);
+
 // Whether each function of the location, its file and its line are known.
 bool has_all_names(const Profile& profile, const Location& location);
 

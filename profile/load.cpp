@@ -91,26 +91,8 @@ void load_samples(const recording::Recording& from, Profile* profile) {
                    [](const Sample& a, const Sample& b) { return a.time_ns < b.time_ns; });
 }
 
-// A frame of the eval loop stands where the Python functions do that it runs, on their root side. It
-// says nothing beyond them and is left out.
-void load_stacks(const recording::Recording& from, Profile* profile) {
-  const auto is_python = [&](uint32_t frame) {
-    const recording::Frame& row = from.frames[frame];
-    return row.module == kNone && wire::is_python_frame(row.address);
-  };
-  std::vector<uint32_t> handles;  // by row
-  Interner<recording::Stack> stacks;
-  handles.reserve(from.stacks.size());
-  for (const recording::Stack& row : from.stacks) {
-    uint32_t prefix = row.prefix;
-    if (prefix != kNone && is_python(row.frame) && !is_python(from.stacks[prefix].frame)) {
-      prefix = from.stacks[prefix].prefix;
-    }
-    const recording::Stack stack{prefix == kNone ? kNone : handles[prefix], row.frame};
-    const auto [handle, is_new] = stacks.intern(stack);
-    if (is_new) profile->stacks.push_back({stack.prefix, stack.frame});
-    handles.push_back(handle);
-  }
+void load_stacks(const recording::Recording& from, PythonFrames python, Profile* profile) {
+  const std::vector<uint32_t> handles = enter_stacks(from, python, profile);
   for (Sample& sample : profile->samples) {
     if (sample.stack != kNone) sample.stack = handles[sample.stack];
   }
@@ -145,7 +127,7 @@ void load_losses(const recording::Recording& from, Profile* profile) {
 
 }  // namespace
 
-Profile load(recording::Recording recording) {
+Profile load(recording::Recording recording, PythonFrames python) {
   Profile profile;
   load_processes(recording, &profile);
   load_origins(recording, &profile);
@@ -157,7 +139,7 @@ Profile load(recording::Recording recording) {
   for (const recording::Frame& row : recording.frames) {
     profile.locations.push_back({.module = row.module, .address = row.address});
   }
-  load_stacks(recording, &profile);
+  load_stacks(recording, python, &profile);
   enter_names(recording.names, &profile);
   load_waits(std::move(recording.waits), &profile);
   enter_jit_names(recording.names, &profile);
@@ -170,13 +152,13 @@ Profile load(recording::Recording recording) {
   return profile;
 }
 
-Profile load_sides(recording::MergeInput a, recording::MergeInput b) {
+Profile load_sides(recording::MergeInput a, recording::MergeInput b, PythonFrames python) {
   std::vector<std::string> sides = {a.label, b.label};
   const auto processes_of_a = a.recording.processes.size();
   std::vector<recording::MergeInput> inputs;
   inputs.push_back(std::move(a));
   inputs.push_back(std::move(b));
-  Profile profile = load(merge(std::move(inputs), recording::Align::kStart));
+  Profile profile = load(merge(std::move(inputs), recording::Align::kStart), python);
   profile.sides = std::move(sides);
   for (Thread& thread : profile.threads) thread.side = thread.process < processes_of_a ? 0 : 1;
   return profile;

@@ -170,7 +170,7 @@ void Refresher::refresh() {
   const bool over = source_.over();
   Slice slice = source_.next();
   const SessionNs from_ns = slice.from_ns, to_ns = slice.to_ns;
-  history_.add(profile::load(std::move(slice.recording)), from_ns, to_ns);
+  history_.add(profile::load(std::move(slice.recording), python_), from_ns, to_ns);
   complete_ = over;
   find_names();
 }

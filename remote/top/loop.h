@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "profile/python_stacks.h"
 #include "recording/reader.h"
 #include "remote/top/history.h"
 #include "remote/top/screen.h"
@@ -17,8 +18,9 @@ namespace sampan::top {
 // Moves what a source has recorded into the history, and looks up names.
 class Refresher {
  public:
-  Refresher(Source& source, History& history, History::Namer namer)
-      : source_(source), history_(history), namer_(std::move(namer)) {}
+  Refresher(Source& source, History& history, History::Namer namer,
+            profile::PythonFrames python = profile::PythonFrames::kMixed)
+      : source_(source), history_(history), namer_(std::move(namer)), python_(python) {}
 
   // Adds what is new. Throws Error.
   void refresh();
@@ -31,6 +33,7 @@ class Refresher {
   Source& source_;
   History& history_;
   History::Namer namer_;
+  profile::PythonFrames python_;
   bool complete_ = false;
   MonotonicNs began_ns_ = 0;  // time of the first refresh
   uint64_t spent_ns_ = 0;     // CPU time spent on names

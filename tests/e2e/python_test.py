@@ -108,16 +108,21 @@ def chain_start(chain):
     return next(i for i, frame in enumerate(chain) if frame.startswith("work:"))
 
 
+def exported(run, *options):
+    """The stacks of the recording as [(frames root first, seconds)], one for each sample."""
+    samples = subprocess.run([sampan.PROGRAM, "export", "--format", "csv-samples", "--output", "-", *options, run.recording],
+                             check=True, capture_output=True, text=True).stdout
+    return [(row["stack"].split(";"), float(row["weight_s"])) for row in csv.DictReader(io.StringIO(samples))]
+
+
 class Python(sampan.Case):
     def stacks_of(self, program, *options, seconds="1", script=SHARES, rate="250"):
-        """The run and its stacks as [(frames root first, seconds)], one for each sample."""
+        """The run and its stacks, as exported() has them."""
         path = self.path / "program.py"
         path.write_text(script)
         run = sampan.run([program, path, seconds], ["--rate", rate, *options], text=True)
         self.assertEqual(run.returncode, 0, run.stderr)
-        samples = subprocess.run([sampan.PROGRAM, "export", "--format", "csv-samples", "--output", "-", run.recording],
-                                 check=True, capture_output=True, text=True).stdout
-        return run, [(row["stack"].split(";"), float(row["weight_s"])) for row in csv.DictReader(io.StringIO(samples))]
+        return run, exported(run)
 
     def check_shares(self, version, program):
         run, stacks = self.stacks_of(program)
@@ -229,6 +234,48 @@ main()
             self.assertGreaterEqual(run.report["complete_stacks"], 0.99)
             functions = {function["name"] for function in run.report["functions"]}
             self.assertLessEqual({"Service.run", "frequent", "rare", "leaf", "spin", "compress"}, functions)
+
+    def test_frames_are_chosen_when_a_recording_is_read(self):
+        run, mixed = self.stacks_of("/usr/bin/python3", script="""
+import sys, zlib
+def compress():
+    zlib.compress(bytes(range(256)) * 4096)
+def nothing(item):
+    return item
+for _ in range(10):
+    compress()
+    sorted(range(100_000), key=nothing)
+""", rate="1000")
+        native, python = (exported(run, "--python", frames) for frames in ("native", "python"))
+        self.assertEqual(exported(run, "--python", "mixed"), mixed)
+        for stacks in (native, python):
+            self.assertEqual([weight for _, weight in stacks], [weight for _, weight in mixed])
+        functions = {"compress", "nothing"}
+        seen = {frame for frames, _ in mixed for frame in frames}
+        self.assertLessEqual(functions, seen)
+        in_zlib = 0
+        for (both, _), (c, _), (own, _) in zip(mixed, native, python):
+            self.assertFalse(functions.intersection(c), c)
+            if not functions.intersection(both):
+                continue
+            self.assertIn("_PyEval_EvalFrameDefault", c)
+            # The C frames of both are those of the native stack, without eval loops; of the Python frames none is lost.
+            self.assertEqual([frame for frame in both if frame in functions], [frame for frame in own if frame in functions])
+            self.assertFalse([frame for frame in own if "Py" in frame or ".so" in frame], own)
+            if both[-1] != "compress" and "compress" in both:
+                self.assertEqual(own[-1], "compress", (both, own))
+                in_zlib += 1
+        self.assertGreater(in_zlib, 20)
+        refused = subprocess.run([sampan.PROGRAM, "report", "--python", "c", run.recording], capture_output=True, text=True,
+                                 check=False)
+        self.assertEqual(refused.returncode, 2, refused.stderr)
+
+    def test_frames_are_chosen_by_the_environment(self):
+        run, _ = self.stacks_of("/usr/bin/python3", seconds="0.2")
+        report = subprocess.run([sampan.PROGRAM, "report", "--top", "0", run.recording], capture_output=True, text=True,
+                                check=True, env={**os.environ, "SAMPAN_PYTHON_FRAMES": "native"}).stdout
+        self.assertNotIn("spin", report)
+        self.assertIn("_PyEval_EvalFrame", report)
 
     def test_off(self):
         _, stacks = self.stacks_of("/usr/bin/python3", "--no-python", seconds="0.2")

@@ -1,0 +1,84 @@
+#include <gtest/gtest.h>
+
+#include "profile/frames.h"
+#include "profile/load.h"
+
+namespace sampan::profile {
+namespace {
+
+using wire::StopReason;
+
+// A program whose thread runs `outer` in an eval loop (0), which calls a C function that calls back
+// into Python: eval, outer, inner; zlib; eval, callback. Another stack has no Python.
+recording::Recording python_example() {
+  recording::Recording from;
+  from.processes = {{100, 1, 5, "/usr/bin/python3"}};
+  from.threads = {{0, 100, 5, "python3"}};
+  from.modules = {{"/usr/bin/python3", {}, 0, 0}};
+  // main, eval loop, a C function; outer, inner, callback
+  from.frames = {{0, 0x10}, {0, 0x20}, {0, 0x30}};
+  for (uint64_t i = 1; i <= 3; ++i) from.frames.push_back({kNone, wire::kPythonFrame | i});
+  from.stacks = {{kNone, 0}, {0, 1}, {1, 3}, {2, 4}, {3, 2}, {4, 1}, {5, 5}, {0, 2}, {7, 2}};
+  for (uint32_t i = 0; i < from.stacks.size(); ++i) {
+    from.samples.push_back({0, i, SessionNs::at(10 * i + 10), 1, StopReason::kRoot});
+  }
+  return from;
+}
+
+// The frames of the sample's stack, one letter each, root first.
+std::string letters_of(const Profile& profile, size_t sample) {
+  constexpr std::string_view kLetters = "mecOIB";
+  std::string text;
+  for (uint32_t stack = profile.samples[sample].stack; stack != kNone;) {
+    text.insert(text.begin(), kLetters[profile.stacks[stack].location]);
+    stack = profile.stacks[stack].prefix;
+  }
+  return text;
+}
+
+std::vector<std::string> letters_of(PythonFrames python) {
+  const Profile profile = load(python_example(), python);
+  std::vector<std::string> stacks;
+  for (size_t i = 0; i < profile.samples.size(); ++i) stacks.push_back(letters_of(profile, i));
+  return stacks;
+}
+
+using Stacks = std::vector<std::string>;
+
+TEST(PythonStacks, MixedHaveNoEvalLoopThatRunsThem) {
+  EXPECT_EQ(letters_of(PythonFrames::kMixed),
+            (Stacks{"m", "me", "mO", "mOI", "mOIc", "mOIce", "mOIcB", "mc", "mcc"}));
+}
+
+TEST(PythonStacks, NativeHaveEvalLoopsAndNoPython) {
+  EXPECT_EQ(letters_of(PythonFrames::kNative),
+            (Stacks{"m", "me", "me", "me", "mec", "mece", "mece", "mc", "mcc"}));
+}
+
+TEST(PythonStacks, OfPythonCountCForItsCallerAndLeaveOtherStacksAlone) {
+  EXPECT_EQ(letters_of(PythonFrames::kPython),
+            (Stacks{"m", "me", "O", "OI", "OI", "OI", "OIB", "mc", "mcc"}));
+}
+
+TEST(PythonStacks, OfPythonAloneAreNothingWhereNativeOnesAreWanted) {
+  recording::Recording from = python_example();
+  from.stacks = {{kNone, 3}, {0, 4}};
+  from.samples = {{0, 1, 10, 1, StopReason::kRoot}};
+  EXPECT_EQ(load(from, PythonFrames::kNative).samples[0].stack, kNone);
+  EXPECT_EQ(letters_of(load(from, PythonFrames::kPython), 0), "OI");
+  EXPECT_EQ(letters_of(load(from), 0), "OI");
+}
+
+TEST(PythonStacks, KeepTheWaitOfACFunctionThatPythonCalls) {
+  recording::Recording from = python_example();
+  from.session.clock = "wall";
+  from.waits = {{"read", "pipe:[7]"}};
+  from.samples = {{0, 4, 10, 1, StopReason::kRoot, 0}};
+  const Profile profile = load(from, PythonFrames::kPython);
+  const Stack& leaf = profile.stacks[profile.samples[0].stack];
+  EXPECT_EQ(profile.locations[leaf.location].wait, 0u);
+  EXPECT_TRUE(is_python(profile.locations[profile.stacks[leaf.prefix].location]));
+}
+
+}  // namespace
+}  // namespace sampan::profile

@@ -8,6 +8,8 @@
 // - A sample's weight is its CPU or its wait in milliseconds (weightType "tracing-ms"), so totals
 //   are those of the report. threadCPUDelta is the CPU since the previous sample: the graph of a
 //   thread is its use of a CPU.
+// - Python's functions are those of the profiler's filter "JavaScript": it has no other language that
+//   is interpreted. The filter is there only if some stacks have such functions.
 // - Waits have a category that the profiler takes for idle.
 // - The site chooses 15 threads to show, unless it is told which. A pid or tid that was used again,
 //   or by another program after exec, becomes "100.1".
@@ -140,14 +142,14 @@ class FirefoxWriter {
         R"({{"version":{},"preprocessedProfileVersion":{},"product":{},"arguments":{},)"
         R"("importedFrom":"sampan","interval":{},"startTime":{},"profilingStartTime":0,)"
         R"("profilingEndTime":{},"processType":0,"stackwalk":1,"platform":"Linux","oscpu":{},)"
-        R"("symbolicated":true,"usesOnlyOneStackType":true,"sourceCodeIsNotOnSearchfox":true,)"
+        R"("symbolicated":true,"usesOnlyOneStackType":{},"sourceCodeIsNotOnSearchfox":true,)"
         R"("keepProfileThreadOrder":true,"markerSchema":{},)"
         R"("sampleUnits":{{"time":"ms","eventDelay":"ms","threadCPUDelta":"ns"}},)"
         R"("initialVisibleThreads":[{}],"initialSelectedThreads":[{}],"categories":{}}})",
         kGeckoVersion, kVersion, json_string(session.program), json_string(command),
         milliseconds(period_ns), milliseconds(session.start_unix_ns), milliseconds(end_ns),
-        json_string("Linux " + session.kernel), FirefoxMarkers::schema_json(),
-        fmt::join(visible, ","),
+        json_string("Linux " + session.kernel), !tables_.has_python(),
+        FirefoxMarkers::schema_json(), fmt::join(visible, ","),
         fmt::join(visible.begin(), visible.begin() + !visible.empty(), ","), categories_.json());
   }
 

@@ -13,15 +13,26 @@ namespace sampan::exporters {
 namespace {
 
 // The first grey category is for all other frames; the profiler takes transparent for idle.
-enum Category : uint32_t { kOther, kProgram, kLibrary, kCpp, kC, kKernel, kWaiting, kRunnable };
+enum Category : uint32_t {
+  kOther,
+  kProgram,
+  kLibrary,
+  kCpp,
+  kC,
+  kKernel,
+  kPython,
+  kWaiting,
+  kRunnable,
+};
 
 struct Look {
   std::string_view name, color;
 };
 constexpr std::array kLooks = {
-    Look{"Other", "grey"},          Look{"Program", "yellow"},
+    Look{"Other", "grey"},          Look{"Program", "purple"},
     Look{"Library", "green"},       Look{"C++ runtime", "lightblue"},
     Look{"C library", "blue"},      Look{"Kernel", "orange"},
+    Look{"Python", "yellow"},  // as the profiler has JavaScript
     Look{"Waiting", "transparent"}, Look{"Waiting for a CPU", "red"},
 };
 
@@ -69,6 +80,7 @@ FirefoxCategory FirefoxCategories::of(const profile::Location& location) const {
   if (location.wait != profile::kNone) {
     return {profile_.is_runnable(location.wait) ? kRunnable : kWaiting, 0};
   }
+  if (profile::is_python(location)) return {kPython, 0};
   return location.module == profile::kNone ? FirefoxCategory{} : by_module_[location.module];
 }
 

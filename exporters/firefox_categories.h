@@ -1,5 +1,5 @@
 // The categories of frames, which the Firefox Profiler colours and sums: code of the program, of
-// groups of libraries, of the kernel, and waits. The module is the subcategory.
+// groups of libraries, of the kernel, of Python, and waits. The module is the subcategory.
 #pragma once
 
 #include <cstdint>

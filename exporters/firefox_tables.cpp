@@ -11,6 +11,7 @@
 namespace sampan::exporters {
 namespace {
 
+using profile::FunctionKind;
 using profile::kNone;
 
 // The id of a file for symbol servers: the first 16 bytes of the build-id as a GUID, whose first
@@ -71,6 +72,7 @@ void FirefoxColumn::add_text(std::string_view json) {
 FirefoxTables::FirefoxTables(const profile::View& view, const FirefoxCategories& categories)
     : profile_(*view.profile),
       categories_(categories),
+      kinds_(profile::function_kinds(profile_)),
       stacks_(profile_.stacks.size(), kNone),
       frames_(profile_.locations.size(), kNone),
       functions_(profile_.functions.size() + 1),
@@ -165,6 +167,9 @@ uint32_t FirefoxTables::function(uint32_t function) {
   function_source_.add(known.file == 0 ? std::nullopt
                                        : std::optional<uint64_t>(source(known.file)));
   function_line_.add(unless(known.line, 0));
+  const bool is_python = function != kNone && kinds_[function] == FunctionKind::kPython;
+  function_is_js_.add_text(is_python ? "true" : "false");
+  has_python_ |= is_python;
   return index;
 }
 
@@ -239,7 +244,7 @@ std::string FirefoxTables::json() const {
          {"column", repeated("null", frame_count_)}});
   table("funcTable", functions_.used().size(),
         {{"name", function_name_.text()},
-         {"isJS", repeated("false", functions_.used().size())},
+         {"isJS", function_is_js_.text()},
          {"relevantForJS", repeated("false", functions_.used().size())},
          {"resource", function_resource_.text()},
          {"source", function_source_.text()},

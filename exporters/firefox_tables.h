@@ -17,6 +17,7 @@
 #include "base/units.h"
 #include "exporters/firefox_categories.h"
 #include "profile/frames.h"
+#include "profile/function_kinds.h"
 #include "profile/view.h"
 
 namespace sampan::exporters {
@@ -41,6 +42,7 @@ class FirefoxTables {
   // The row of the stack table for a stack of the view's samples, or for kNone.
   uint32_t stack(uint32_t stack) const;
   size_t string(std::string_view text);
+  bool has_python() const { return has_python_; }
 
   std::string libs_json() const;
   // The object `shared`. Call it last, because it has all strings.
@@ -58,6 +60,7 @@ class FirefoxTables {
 
   const profile::Profile& profile_;
   const FirefoxCategories& categories_;
+  std::vector<profile::FunctionKind> kinds_;  // by function
 
   std::vector<uint32_t> stacks_;  // by stack of the profile: its innermost frame's
   uint32_t unknown_stack_ = profile::kNone;
@@ -69,10 +72,12 @@ class FirefoxTables {
   Interner<std::string> strings_;
 
   uint32_t stack_count_ = 0, frame_count_ = 0;
+  bool has_python_ = false;
   FirefoxColumn stack_frame_, stack_prefix_;
   FirefoxColumn frame_address_, frame_depth_, frame_category_, frame_subcategory_, frame_function_,
       frame_symbol_, frame_line_;
-  FirefoxColumn function_name_, function_resource_, function_source_, function_line_;
+  FirefoxColumn function_name_, function_resource_, function_source_, function_line_,
+      function_is_js_;
   FirefoxColumn symbol_library_, symbol_address_, symbol_name_;
   FirefoxColumn source_name_, resource_name_, string_text_;
 };

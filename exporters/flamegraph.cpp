@@ -4,7 +4,7 @@
 //   <img>, the picture is the same, but static.
 // - The threads are the frames next to the root, as in folded stacks; heavier frames are further
 //   left.
-// - One hue per module, a shade of it per function; waits are grey.
+// - One hue per module, a shade of it per function; Python's functions are yellow, waits grey.
 // - XML: names are escaped, and characters that XML does not allow become spaces.
 // - Frames narrower than 0.1 pixels, and the frames that they called, are left out and counted. If
 //   the file is still too large, wider ones are left out, too.
@@ -24,11 +24,13 @@
 #include "exporters/output_file.h"
 #include "exporters/stack_nodes.h"
 #include "exporters/thread_names.h"
+#include "profile/function_kinds.h"
 
 namespace sampan::exporters {
 namespace {
 
 using profile::CallTree;
+using profile::FunctionKind;
 using profile::kNone;
 using profile::Weight;
 
@@ -37,6 +39,7 @@ constexpr unsigned kRow = 17;                  // a frame is a pixel less high
 constexpr unsigned kMargin = 8, kFooter = 60;  // the title and the search are next to the root
 constexpr double kCharacter = 7.3;             // as in the script
 constexpr double kNarrowest = 0.1;
+constexpr double kPythonHue = 54, kHueOfItsOwn = 15;  // degrees: yellow
 
 struct Box {
   double x, width;
@@ -80,7 +83,7 @@ std::string hsl(double hue, double saturation, double lightness) {
   return fmt::format("#{:02x}{:02x}{:02x}", channel(0), channel(8), channel(4));
 }
 
-// A hue for each module; those of the busiest modules differ most.
+// A hue for each module, none near that of Python; those of the busiest modules differ most.
 std::vector<double> module_hues(const profile::View& view) {
   constexpr double kFirst = 28, kGoldenAngle = 137.508;
   const profile::Profile& profile = *view.profile;
@@ -98,7 +101,9 @@ std::vector<double> module_hues(const profile::View& view) {
   double hue = kFirst;
   for (const auto& [weight, module] : weights) {
     hues[module] = hue;
-    hue = std::fmod(hue + kGoldenAngle, 360);
+    do {
+      hue = std::fmod(hue + kGoldenAngle, 360);
+    } while (std::abs(hue - kPythonHue) < kHueOfItsOwn);
   }
   return hues;
 }
@@ -111,11 +116,7 @@ class FlamegraphWriter {
         labels_(thread_labels(view)),
         total_(profile::total_weight(view)),
         hues_(module_hues(view)),
-        waits_(profile_.functions.size()) {
-    for (const profile::Location& location : profile_.locations) {
-      if (location.wait == kNone || location.line_count == 0) continue;
-      waits_[profile_.lines[location.first_line].function] = true;
-    }
+        kinds_(profile::function_kinds(profile_)) {
     lay_out();
   }
 
@@ -240,11 +241,16 @@ class FlamegraphWriter {
 
   std::string colour(const Box& box) const {
     if (box.thread != kNoThread) return "#c9c3bb";
-    if (box.function == kNone || waits_[box.function]) return "#b5b5b5";
-    const uint32_t module = profile_.functions[box.function].module;
-    if (module == kNone) return "#d8d2c4";
+    if (box.function == kNone) return "#b5b5b5";
     constexpr uint32_t kShades = 7;
-    return hsl(hues_[module], 0.65, 0.64 + 0.02 * (box.function % kShades));
+    const double shade = 0.02 * (box.function % kShades);
+    switch (kinds_[box.function]) {
+      case FunctionKind::kWait: return "#b5b5b5";
+      case FunctionKind::kPython: return hsl(kPythonHue, 0.9, 0.6 + shade);
+      case FunctionKind::kNative: break;
+    }
+    const uint32_t module = profile_.functions[box.function].module;
+    return module == kNone ? "#d8d2c4" : hsl(hues_[module], 0.65, 0.64 + shade);
   }
 
   std::string frame(const Box& box, unsigned height) const {
@@ -312,9 +318,9 @@ aria-label="search"/></foreignObject>
   const profile::Profile& profile_;
   std::vector<std::string> labels_;
   Weight total_;
-  std::vector<double> hues_;  // by module
-  std::vector<bool> waits_;   // by function
-  std::vector<Box> boxes_;    // parents before children
+  std::vector<double> hues_;         // by module
+  std::vector<FunctionKind> kinds_;  // by function
+  std::vector<Box> boxes_;           // parents before children
   double narrowest_ = kNarrowest;
   size_t left_out_ = 0;
 };

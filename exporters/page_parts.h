@@ -10,6 +10,7 @@
 
 #include "base/interner.h"
 #include "exporters/stack_nodes.h"
+#include "profile/function_kinds.h"
 #include "profile/profile.h"
 #include "profile/view.h"
 
@@ -84,7 +85,7 @@ class PageTables {
  private:
   struct Function {
     uint32_t function;
-    bool wait;
+    profile::FunctionKind kind;
   };
 
   uint32_t function(const profile::CallNode& node);
@@ -94,6 +95,7 @@ class PageTables {
   int64_t module(uint32_t of_profile);
 
   const profile::Profile& profile_;
+  std::vector<profile::FunctionKind> kinds_;  // by function of the profile
   StackNodes nodes_;
   std::vector<Function> functions_;
   std::vector<std::string_view> strings_ = {""};

@@ -8,6 +8,7 @@
 namespace sampan::exporters {
 namespace {
 
+using profile::FunctionKind;
 using profile::kNone;
 using Kind = PageColumn::Kind;
 
@@ -23,6 +24,7 @@ bool is_inlined(const profile::Profile& profile, const profile::CallNode& node) 
 
 PageTables::PageTables(const profile::Profile& profile)
     : profile_(profile),
+      kinds_(profile::function_kinds(profile)),
       nodes_(profile, profile::Granularity::kLine),
       function_handles_(profile.functions.size() + 1),
       module_handles_(profile.modules.size()),
@@ -52,7 +54,8 @@ std::vector<PageColumn> PageTables::stack_columns() {
 
 std::vector<PageColumn> PageTables::function_columns() {
   PageColumn name("functions.name"), file("functions.file"), line("functions.line"),
-      in_module("functions.module"), wait("functions.wait", Kind::kFlags);
+      in_module("functions.module"), wait("functions.wait", Kind::kFlags),
+      python("functions.python", Kind::kFlags);
   for (const Function& row : functions_) {
     const bool known = row.function != kNone;
     const profile::Function function =
@@ -66,16 +69,19 @@ std::vector<PageColumn> PageTables::function_columns() {
     file.add(string(function.file));
     line.add(function.line);
     in_module.add(module(function.module));
-    wait.add(row.wait);
+    wait.add(row.kind == FunctionKind::kWait);
+    python.add(row.kind == FunctionKind::kPython);
   }
-  return {std::move(name), std::move(file), std::move(line), std::move(in_module), std::move(wait)};
+  return {std::move(name),      std::move(file), std::move(line),
+          std::move(in_module), std::move(wait), std::move(python)};
 }
 
 uint32_t PageTables::function(const profile::CallNode& node) {
   const auto unknown = static_cast<uint32_t>(profile_.functions.size());
   const auto [handle, is_new] = function_handles_.number(std::min(node.function, unknown));
   if (is_new) {
-    functions_.push_back({node.function, profile_.locations[node.location].wait != kNone});
+    const bool known = node.function != kNone;
+    functions_.push_back({node.function, known ? kinds_[node.function] : FunctionKind::kNative});
   }
   return handle;
 }

@@ -5,7 +5,8 @@
 // - The array form, an event per line: a file that was cut off still opens.
 // - Complete events (ph X), parents before children, strictly nested: viewers require this and do
 //   not check it.
-// - Waits are grey and have the category "waiting"; code has a colour for each module.
+// - Waits are grey and have the category "waiting"; Python's functions are
+//   yellow, of the category "python"; other code has a colour for each module.
 // - A counter of each process (ph C) shows how many of its threads were on CPU, over time.
 // - Slices have no `args`: speedscope makes them part of the frame's name, and so splits functions.
 // - Viewers open about 100 MB. A longer trace loses its shortest slices, the deepest first: their

@@ -13,9 +13,12 @@
 namespace sampan::exporters {
 namespace {
 
+using profile::FunctionKind;
+
 // Names of colours of chrome://tracing (base/color_scheme.html); it refuses others. They have
 // different hues, none near the grey of waits. Perfetto has its own colours.
 constexpr std::string_view kWaitColour = "grey";
+constexpr std::string_view kPythonColour = "yellow";
 constexpr std::array<std::string_view, 12> kModuleColours = {"rail_response",
                                                              "rail_load",
                                                              "rail_idle",
@@ -29,6 +32,7 @@ constexpr std::array<std::string_view, 12> kModuleColours = {"rail_response",
                                                              "cq_build_running",
                                                              "olive"};
 constexpr std::string_view kWaitCategory = R"("waiting")";
+constexpr std::string_view kPythonCategory = R"("python")";
 
 std::string metadata(std::string_view kind, int32_t pid, int64_t tid, std::string_view key,
                      std::string_view value) {
@@ -67,27 +71,26 @@ size_t digits(uint64_t number) {
 
 TraceEvents::TraceEvents(const profile::View& view)
     : profile_(*view.profile),
-      waits_(profile_.functions.size()),
+      kinds_(profile::function_kinds(profile_)),
       colours_(colours_of_modules(view)),
-      heads_(profile_.functions.size() + 1) {
-  for (const profile::Location& location : profile_.locations) {
-    if (location.wait == profile::kNone || location.line_count == 0) continue;
-    waits_[profile_.lines[location.first_line].function] = true;
-  }
-}
+      heads_(profile_.functions.size() + 1) {}
 
 const std::string& TraceEvents::head(uint32_t function) const {
   const bool known = function != profile::kNone;
   std::string& head = known ? heads_[function] : heads_.back();
   if (!head.empty()) return head;
   const uint32_t module = known ? profile_.functions[function].module : profile::kNone;
-  const bool is_wait = known && waits_[function];
-  const std::string_view colour = is_wait                    ? kWaitColour
-                                  : module != profile::kNone ? colours_[module]
-                                                             : std::string_view();
+  const FunctionKind kind = known ? kinds_[function] : FunctionKind::kNative;
+  const std::string_view colour = kind == FunctionKind::kWait     ? kWaitColour
+                                  : kind == FunctionKind::kPython ? kPythonColour
+                                  : module != profile::kNone      ? colours_[module]
+                                                                  : std::string_view();
+  const std::string category = kind == FunctionKind::kWait ? std::string(kWaitCategory)
+                               : kind == FunctionKind::kPython
+                                   ? std::string(kPythonCategory)
+                                   : json_string(profile::module_name(profile_, module));
   head = fmt::format(R"({{"name":{},"cat":{},"ph":"X"{})",
-                     json_string(profile::function_name(profile_, function)),
-                     is_wait ? kWaitCategory : json_string(profile::module_name(profile_, module)),
+                     json_string(profile::function_name(profile_, function)), category,
                      colour.empty() ? "" : fmt::format(R"(,"cname":"{}")", colour));
   return head;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "profile/function_kinds.h"
 #include "profile/view.h"
 
 namespace sampan::exporters {
@@ -27,8 +28,8 @@ class TraceEvents {
   const std::string& head(uint32_t function) const;
 
   const profile::Profile& profile_;
-  std::vector<bool> waits_;                 // by function
-  std::vector<std::string_view> colours_;   // by module
+  std::vector<profile::FunctionKind> kinds_;  // by function
+  std::vector<std::string_view> colours_;     // by module
   mutable std::vector<std::string> heads_;  // by function; the last is for kNone. "": not made yet
   std::string tail_;
 };

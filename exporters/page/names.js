@@ -9,7 +9,8 @@ export function createNames(profile) {
   const names = {
     /** @param {number} func -1: the root of everything */
     of: (func) => func < 0 ? "all" : strings[functions.name[func]],
-    module: (func) => func < 0 || functions.module[func] < 0 ? "" : modules[functions.module[func]].name,
+    module: (func) => func < 0 ? "" : functions.python[func] ? "Python" :
+      functions.module[func] < 0 ? "" : modules[functions.module[func]].name,
     modulePath: (func) => func < 0 || functions.module[func] < 0 ? "" : modules[functions.module[func]].path,
     /** "file.cpp:12", or "". */
     place(func, {whole = false} = {}) {

@@ -18,6 +18,11 @@ PROFILE = HERE / "consumer_profile.txt"
 PERIOD = 0.004  # seconds of CPU, of each sample in the text
 SKIPPED = 77
 WAITING = "main;work 3\nmain;read;~read pipe:[7] 5\n~runnable 2\n"
+# Functions of Python among those of C.
+PYTHON = ("main;<module>@/srv/w.py:1:9@[python];Service.pack@/srv/w.py:3:5@[python];deflate@@/lib/libz.so.1 6\n"
+          "main;<module>@/srv/w.py:1:9@[python];Service.pack@/srv/w.py:3:7@[python] 3\n"
+          "main;<module>@/srv/w.py:1:8@[python] 1\n")
+PYTHON_TIMES = {"deflate": 6 * PERIOD, "Service.pack": 3 * PERIOD, "<module>": PERIOD}
 WAITING_TIMES = {"work": 3 * PERIOD, "[read pipe:[7]]": 5 * PERIOD,
                  "[waiting for a CPU]": 2 * PERIOD}
 

@@ -8,7 +8,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import npm_viewers
 import viewers
-from known_profile import HERE, PERIOD, WAITING, WAITING_TIMES, Case, labels, main
+from known_profile import HERE, PERIOD, PYTHON, PYTHON_TIMES, WAITING, WAITING_TIMES, Case, labels, main
 
 
 class Speedscope(Case):
@@ -70,6 +70,11 @@ class Firefox(Case):
         self.assert_equal_times(thread["table"].self,
                                 WAITING_TIMES)
         self.assertAlmostEqual(thread["cpuMs"] / 1e3, 3 * PERIOD)
+
+    def test_python(self):
+        path = self.export(PYTHON) / "profile_overall.firefox.json.gz"
+        [thread] = npm_viewers.firefox(path)
+        self.assert_equal_times(thread["table"].self, PYTHON_TIMES)
 
     def test_perf_script(self):
         """The profiler reads that too, and counts samples."""

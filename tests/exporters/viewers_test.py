@@ -10,7 +10,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import otlp_reader
 import viewers
-from known_profile import PERIOD, WAITING, WAITING_TIMES, Case, labels, main
+from known_profile import PERIOD, PYTHON, PYTHON_TIMES, WAITING, WAITING_TIMES, Case, labels, main
 
 
 class Pprof(Case):
@@ -107,6 +107,15 @@ class Pstats(Case):
         self.assertIn(("/lib/libm.so.6", 0, "[libm.so.6+0x1030]"), stats)
 
 
+    def test_python_is_as_cprofile_has_it(self):
+        """By file, line and function; C code has its module in place of the file."""
+        path = self.export(PYTHON) / "profile_overall.prof"
+        self.assert_equal_times(viewers.python_pstats(path).self, PYTHON_TIMES)
+        browser = viewers.run("python3", "-m", "pstats", path, input="strip\nsort time\nstats\ncallees pack\n")
+        self.assertRegex(browser, r" 9 +0\.012 +0\.001 +0\.036 +0\.004 w\.py:3\(Service\.pack\)\n")
+        self.assertRegex(browser, r"w\.py:3\(Service\.pack\) +-> +6 +0\.024 +0\.024 +libz\.so\.1:0\(deflate\)")
+
+
 class Pyprof2calltree(Case):
     def test_everything_together(self):
         table = viewers.pyprof2calltree(self.path / "profile_overall.prof")
@@ -143,6 +152,12 @@ class CallgrindAnnotate(Case):
     def test_wall_time(self):
         table = viewers.callgrind_annotate(self.export(WAITING) / "profile_overall.callgrind")
         self.assert_equal_times(table.self, WAITING_TIMES)
+
+    def test_python(self):
+        path = self.export(PYTHON) / "profile_overall.callgrind"
+        self.assert_equal_times(viewers.callgrind_annotate(path).self, PYTHON_TIMES)
+        table = viewers.run("callgrind_annotate", "--threshold=100", path)
+        self.assertRegex(table, r"(?m)^12,000,000 .* /srv/w\.py:Service\.pack")
 
 
 class Graphviz(Case):

@@ -141,8 +141,9 @@ class Builder {
     const uint32_t in = module_of(nested.front());
     const auto first = static_cast<uint32_t>(profile_.lines.size());
     for (size_t i = nested.size(); i-- > 0;) profile_.lines.push_back(line_of(nested[i], in));
+    const uint64_t address = 0x1000 + 0x10 * uint64_t{place->second};
     profile_.locations.push_back({.module = in,
-                                  .address = 0x1000 + 0x10 * uint64_t{place->second},
+                                  .address = in == kNone ? wire::kPythonFrame | address : address,
                                   .first_line = first,
                                   .line_count = static_cast<uint32_t>(nested.size())});
     return place->second;
@@ -164,6 +165,7 @@ class Builder {
   // "name@file:defined:line@module", all but the name optional.
   uint32_t module_of(std::string_view text) {
     const auto parts = split(text, "@");
+    if (parts.size() > 2 && parts[2] == "[python]") return kNone;
     return parts.size() > 2 ? module(parts[2]) : executable_;
   }
   profile::Line line_of(std::string_view text, uint32_t in) {

@@ -1,12 +1,13 @@
-// Colours: one hue per module, grey for waits; by thread; red and blue for what grew and shrank.
+// Colours: one hue per module, yellow for Python, grey for waits; by thread; red and blue for what grew and shrank.
 //
 // Chosen in OKLCH (B. Ottosson, "A perceptual color space for image processing", 2020), where equal
 // lightness looks equally light: so every hue carries the same text, in either theme.
 
 /** @typedef {import("./profile.js").Profile} Profile */
 
-const kHues = [55, 250, 150, 330, 200, 95, 290, 20, 175, 125];  // far from each other, in this order
+const kHues = [55, 250, 150, 330, 200, 290, 20, 175, 125];  // far from each other, in this order
 const kGoldenAngle = 137.508;
+const kPythonHue = 98, kPythonChroma = 1.4;  // yellow, and stronger than modules are
 
 /** Of the nth busiest module or thread. @param {number} rank */
 export function hueOf(rank) {
@@ -65,7 +66,7 @@ export function moduleRanks(profile) {
 }
 
 /**
- * Of functions, by module; neighbours in one module differ a little in lightness.
+ * Of functions, by module, and one for Python; neighbours in one module differ a little in lightness.
  * @param {Profile} profile
  * @param {boolean} dark
  * @returns {(func: number) => string}
@@ -78,9 +79,19 @@ export function functionColors(profile, dark) {
   return (func) => {
     if (func < 0) return oklch(wait, 0.005, 80);  // all of it, or unknown
     return colors[func] ??= functions.wait[func] ? oklch(wait, 0.005, 80) :
+      functions.python[func] ? pythonColor(dark, func) :
       functions.module[func] < 0 ? oklch(lightness, 0.02, 80) :
-      oklch(lightness + ((func * 7) % 5 - 2) * 0.013, chroma, hueOf(ranks[functions.module[func]]));
+      oklch(lightness + shadeOf(func), chroma, hueOf(ranks[functions.module[func]]));
   };
+}
+
+// So much lighter is a function than others of its colour.
+const shadeOf = (func) => ((func * 7) % 5 - 2) * 0.013;
+
+/** Of Python's functions; for a legend without a function. */
+export function pythonColor(dark, func = 0) {
+  const {box: [lightness, chroma]} = theme(dark);
+  return oklch(lightness + shadeOf(func), kPythonChroma * chroma, kPythonHue);
 }
 
 /** Of the module with this rank, for a legend. */

@@ -8,6 +8,7 @@ const kTypes = {
   "functions.line": Uint32Array,
   "functions.module": Int32Array,
   "functions.wait": Uint8Array,
+  "functions.python": Uint8Array,
   "stacks.prefix": Int32Array,
   "stacks.func": Uint32Array,
   "stacks.line": Uint32Array,

@@ -39,6 +39,7 @@
  * @property {Uint32Array} line of its definition; 0 unknown
  * @property {Int32Array} module -1 none
  * @property {Uint8Array} wait 1: stands for a wait, "[read pipe]"
+ * @property {Uint8Array} python 1: of Python, which an interpreter runs
  */
 
 /**

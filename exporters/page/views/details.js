@@ -70,7 +70,8 @@ export function create(element, profile, state, {derived, names, say}) {
     const here = stack >= 0 && !shown.inverted;
     const inlined = !here ? kInlining[inlining(profile, func)] :
       profile.stacks.inlined[stack] ? kInlining.always : "not inlined here";
-    const noModule = profile.functions.wait[func] ? "none: it stands for a wait" : "unknown";
+    const noModule = profile.functions.wait[func] ? "none: it stands for a wait" :
+      profile.functions.python[func] ? "none: it is Python" : "unknown";
     const error = derived.errorOf(func);
     const noise = row !== undefined && isNoise(error.total, flat.total[row]);
     return h("dl", {class: "facts"},

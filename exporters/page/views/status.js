@@ -1,6 +1,6 @@
 // Below a view: what is selected, what the colours mean, what the picture leaves out.
 
-import {changeColor, moduleColor, moduleRanks, threadColor} from "../data/color.js";
+import {changeColor, moduleColor, moduleRanks, pythonColor, threadColor} from "../data/color.js";
 import {everything} from "../data/selection.js";
 import {h} from "../dom.js";
 import {count, counted, duration} from "../format.js";
@@ -39,6 +39,7 @@ export function create(element, profile, state, {derived, names}) {
     module(dark) {
       const items = byRank.slice(0, kMostLegend)
         .map((module, rank) => swatch(moduleColor(rank, dark), profile.modules[module].name));
+      if (profile.functions.python.includes(1)) items.unshift(swatch(pythonColor(dark), "Python"));
       if (byRank.length > kMostLegend) items.push(h("span", {}, `and ${count(byRank.length - kMostLegend)} more`));
       return items;
     },

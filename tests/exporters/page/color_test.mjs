@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {changeColor, hueOf, moduleRanks, oklch, theme} from "../../../exporters/page/data/color.js";
+import {changeColor, hueOf, moduleRanks, oklch, pythonColor, theme} from "../../../exporters/page/data/color.js";
 import {functionColors} from "../../../exporters/page/data/color.js";
 import {byHand} from "./by_hand.mjs";
 
@@ -32,6 +32,7 @@ test("names can be read on every colour, in both themes", () => {
     for (let rank = 0; rank < 50; ++rank) {
       for (const shade of [-2, 0, 2]) fills.push(oklch(lightness + 0.013 * shade, chroma, hueOf(rank)));
     }
+    for (let func = 0; func < 5; ++func) fills.push(pythonColor(dark, func));
     for (const fill of fills) assert.ok(contrast(fill, text) >= 4.5, `${text} on ${fill}: ${contrast(fill, text)}`);
   }
 });
@@ -48,6 +49,22 @@ test("one hue per module, the busiest first; grey for waits", () => {
   const wait = colorOf(handle("[read]"));
   const [r, g, b] = [1, 3, 5].map((at) => parseInt(wait.slice(at, at + 2), 16));
   assert.ok(Math.max(r, g, b) - Math.min(r, g, b) < 8, wait);
+});
+
+test("Python has a colour of its own, whatever modules there are", () => {
+  const profile = byHand([["main", [[1, 10, "main;work.py"], [2, 90, "main"]]]]);
+  const work = profile.strings.indexOf("work.py");
+  for (const dark of [false, true]) {
+    assert.equal(functionColors(profile, dark)(work), pythonColor(dark, work));
+    const {box: [lightness, chroma]} = theme(dark);
+    const channels = (color) => [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
+    const own = channels(pythonColor(dark));
+    for (let rank = 0; rank < 50; ++rank) {
+      const other = channels(oklch(lightness, chroma, hueOf(rank)));
+      const apart = Math.max(...own.map((value, i) => Math.abs(value - other[i])));
+      assert.ok(apart >= 15, `rank ${rank}: ${other} beside ${own}`);
+    }
+  }
 });
 
 test("what grew is red, what shrank is blue", () => {

@@ -36,7 +36,8 @@ export function synthetic({threads = 8, processes = 1, samples = 4000, stacks = 
   const functionCount = functions + waitNames.length;
   const table = {count: functionCount, name: new Uint32Array(functionCount),
     file: new Uint32Array(functionCount), line: new Uint32Array(functionCount),
-    module: new Int32Array(functionCount).fill(-1), wait: new Uint8Array(functionCount)};
+    module: new Int32Array(functionCount).fill(-1), wait: new Uint8Array(functionCount),
+    python: new Uint8Array(functionCount)};
   for (let i = 0; i < functionCount; ++i) {
     table.name[i] = strings.push(i < functions ? names[i] : waitNames[i - functions]) - 1;
     if (i >= functions) {

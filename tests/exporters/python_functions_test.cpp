@@ -1,0 +1,149 @@
+// Python's functions in each format that has colours, kinds or places for them.
+#include <gtest/gtest.h>
+#include <rapidjson/document.h>
+
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+
+#include "exporters/formats.h"
+#include "exporters/page_parts.h"
+#include "support/scratch_directory.h"
+#include "support/text_profile.h"
+
+namespace sampan::exporters {
+namespace {
+
+using Writer = Outcome (*)(const profile::View&, const std::string&, uint64_t);
+
+// A method, and the C function that it calls; a function of the program that has its name.
+const char* const kText =
+    "# process 100 /usr/bin/python3\n"
+    "main;Service.pack@/srv/w.py:3:5@[python];deflate@@/lib/libz.so.1 2\n"
+    "main;Service.pack@/srv/w.py:3:7@[python] 1\n"
+    "main;Service.pack 1\n";
+
+std::string written(Writer write, const char* text, const std::string& file_name = "x") {
+  const test::ScratchDirectory directory;
+  const profile::Profile profile = test::profile_of(text);
+  write(select(profile), directory.file(file_name), 0);
+  std::ifstream file(directory.file(file_name));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+rapidjson::Document json(Writer write, const char* text) {
+  rapidjson::Document document;
+  document.Parse(written(write, text, "x.json").c_str());
+  EXPECT_FALSE(document.HasParseError());
+  return document;
+}
+
+TEST(PythonFunctions, HaveACategoryAndAreScriptsInFirefox) {
+  const rapidjson::Document profile = json(write_firefox, kText);
+  const auto& shared = profile["shared"];
+  const auto& categories = profile["meta"]["categories"];
+  const auto& frames = shared["frameTable"];
+  std::multimap<std::string, std::string> seen;  // category by name and line
+  for (unsigned i = 0; i < frames["length"].GetUint(); ++i) {
+    const auto& functions = shared["funcTable"];
+    const unsigned function = frames["func"][i].GetUint();
+    const auto& category = categories[frames["category"][i].GetUint()];
+    std::string name = shared["stringArray"][functions["name"][function].GetUint()].GetString();
+    const bool is_python = category["name"] == "Python";
+    EXPECT_EQ(functions["isJS"][function].GetBool(), is_python) << name;
+    if (is_python) {
+      EXPECT_STREQ(category["color"].GetString(), "yellow");
+      const unsigned source = functions["source"][function].GetUint();
+      name +=
+          " " +
+          std::string(
+              shared["stringArray"][shared["sources"]["filename"][source].GetUint()].GetString());
+      name += ":" + std::to_string(functions["lineNumber"][function].GetUint());
+      name += " " + std::to_string(frames["line"][i].GetUint());
+      EXPECT_EQ(functions["resource"][function].GetInt(), -1);
+    }
+    seen.emplace(name, category["name"].GetString());
+  }
+  EXPECT_EQ(seen, (std::multimap<std::string, std::string>{{"main", "Program"},
+                                                           {"Service.pack", "Program"},
+                                                           {"Service.pack /srv/w.py:3 5", "Python"},
+                                                           {"Service.pack /srv/w.py:3 7", "Python"},
+                                                           {"deflate", "Library"}}));
+  std::set<std::string> colours;
+  for (const auto& category : categories.GetArray()) colours.insert(category["color"].GetString());
+  EXPECT_EQ(colours.size(), categories.Size());
+  EXPECT_FALSE(profile["meta"]["usesOnlyOneStackType"].GetBool());
+  EXPECT_TRUE(json(write_firefox, "main;f 1\n")["meta"]["usesOnlyOneStackType"].GetBool());
+}
+
+TEST(PythonFunctions, AreYellowInATrace) {
+  std::set<std::string> colours;
+  const rapidjson::Document trace = json(write_trace, kText);
+  for (const auto& event : trace.GetArray()) {
+    if (event["ph"] != "X") continue;
+    const std::string colour = event.HasMember("cname") ? event["cname"].GetString() : "none";
+    colours.insert(event["name"].GetString() + (" " + colour) + " " + event["cat"].GetString());
+  }
+  EXPECT_EQ(colours,
+            (std::set<std::string>{"Service.pack rail_load python3", "Service.pack yellow python",
+                                   "deflate rail_response libz.so.1", "main rail_load python3"}));
+}
+
+TEST(PythonFunctions, AreYellowInAFlameGraph) {
+  const std::string svg = written(write_flamegraph, kText);
+  const auto colour_of = [&](const std::string& title) {
+    const size_t place = svg.find("<title>" + title);
+    EXPECT_NE(place, std::string::npos) << title;
+    return svg.substr(svg.find("fill=\"", place) + 6, 7);
+  };
+  const auto is_yellow = [](const std::string& colour) {
+    const auto channel = [&](size_t at) { return std::stoi(colour.substr(at, 2), nullptr, 16); };
+    return channel(1) > 200 && channel(3) > 180 && channel(5) < 160;
+  };
+  EXPECT_TRUE(is_yellow(colour_of("Service.pack\n/srv/w.py:3\n")));
+  EXPECT_FALSE(is_yellow(colour_of("Service.pack\npython3\n")));
+  EXPECT_FALSE(is_yellow(colour_of("main\npython3\n")));
+  EXPECT_FALSE(is_yellow(colour_of("deflate\nlibz.so.1\n")));
+}
+
+TEST(PythonFunctions, HaveAHueThatNoModuleHas) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) {
+    text += "main;f" + std::to_string(i) + "@@/lib/lib" + std::to_string(i) + ".so 1\n";
+  }
+  const std::string svg = written(write_flamegraph, text.c_str());
+  size_t colours = 0;
+  for (size_t at = 0; (at = svg.find("fill=\"#", at)) != std::string::npos; ++at) {
+    const auto channel = [&](size_t i) {
+      return std::stoi(svg.substr(at + 7 + i, 2), nullptr, 16);
+    };
+    const int red = channel(0), green = channel(2), blue = channel(4);
+    // Degrees between red (0) and green (120); yellow is 60.
+    const int hue = red == green ? 60 : 60 * (green - blue) / std::max(red - blue, 1);
+    EXPECT_FALSE(red > green && green > blue && hue > 40 && hue < 68) << svg.substr(at, 14);
+    ++colours;
+  }
+  EXPECT_GT(colours, 60u);
+}
+
+TEST(PythonFunctions, HaveTheirFileAndLinesInCallgrind) {
+  const std::string text = written(write_callgrind, kText);
+  EXPECT_NE(text.find(" /srv/w.py\ncfn=(3) Service.pack\ncalls=3 3\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n5 8000000 2\n7 4000000 1\n"), std::string::npos) << text;
+}
+
+TEST(PythonFunctions, AreMarkedOnThePage) {
+  const profile::Profile profile = test::profile_of(kText);
+  PageTables tables(profile);
+  for (const profile::Sample& sample : profile.samples) tables.row(sample.stack);
+  std::map<std::string, std::string> columns;
+  for (const PageColumn& column : tables.columns()) columns[column.name()] = column.bytes();
+  // main, Service.pack, deflate, the other Service.pack
+  EXPECT_EQ(columns["functions.python"], std::string("\0\1\0\0", 4));
+  EXPECT_EQ(columns["functions.wait"], std::string(4, '\0'));
+}
+
+}  // namespace
+}  // namespace sampan::exporters

@@ -25,7 +25,7 @@ USES = {
     "preload/signals": {"base", "preload/support", "preload/process", "preload/clocks"},
     "preload/markers": {"base", "wire", "preload/support", "preload/process", "preload/samples"},
     "preload/threads": {"base", "wire", "unwind", "preload/support", "preload/process",
-                        "preload/clocks", "preload/samples", "preload/signals", "preload/markers"},
+                        "preload/clocks", "preload/python", "preload/samples", "preload/signals", "preload/markers"},
     "preload/modules": {"base", "wire", "preload/support", "preload/process", "preload/python",
                         "preload/samples",
                         "preload/markers", "preload/threads"},

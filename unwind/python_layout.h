@@ -21,6 +21,14 @@ enum class PythonGroups : uint8_t {
   kShimFrames,    // a frame on the C stack, of no code, follows the last one
 };
 
+// Where an object has the values of its attributes, as long as it has no dictionary.
+enum class PythonValues : uint8_t {
+  kNone,           // not known
+  kPointer,        // 32 bytes before it is a pointer to them
+  kMarkedPointer,  // 24 bytes before it; one less than their address, to tell it from a dictionary
+  kInline,         // behind it, if a flag there says so
+};
+
 struct PythonLayout {
   uint32_t version;  // PY_VERSION_HEX >> 16: 0x030b is 3.11
   PythonGroups groups;
@@ -40,11 +48,12 @@ struct PythonLayout {
   uint16_t frame_code;
   uint16_t frame_previous;
   uint16_t frame_instruction;    // of a frame object: an index, in units of `index_bytes`
+  uint16_t frame_locals = 0;     // the arguments first; 0: not known
   uint16_t frame_is_entry = 0;   // a byte, not 0: the eval loop that runs this frame began with it
   uint16_t frame_owner = 0;      // a byte: who has the memory
   uint16_t frame_generator = 0;  // of a frame object: whose frame it is
-  uint16_t frame_stack_depth =
-      0;  // of a frame object, 0: unknown. Less than 0 while an eval loop runs it
+  // Of a frame object. Less than 0 while an eval loop runs it; 0: not known.
+  uint16_t frame_stack_depth = 0;
   uint16_t frame_state = 0;  // of a frame object, a byte. 0: executing
   uint16_t index_bytes = 0;
 
@@ -67,6 +76,10 @@ struct PythonLayout {
   uint16_t debug_thread = 0;
   uint16_t debug_frame = 0;
   uint16_t debug_code = 0;
+
+  // PyHeapTypeObject: the names of its objects' attributes.
+  uint16_t type_keys = 0;
+  PythonValues values = PythonValues::kNone;
 };
 
 inline constexpr PythonLayout kPythonLayouts[] = {
@@ -120,6 +133,7 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .frame_code = 32,
      .frame_previous = 48,
      .frame_instruction = 56,
+     .frame_locals = 72,
      .frame_is_entry = 68,
      .frame_owner = 69,
      .code_constants = 24,
@@ -131,7 +145,9 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .code_line_table = 136,
      .code_instructions = 184,
      .string_ascii = 48,
-     .string_other = 72},
+     .string_other = 72,
+     .type_keys = 872,
+     .values = PythonValues::kPointer},
     {.version = 0x030c,
      .groups = PythonGroups::kShimFrames,
      .line_table = wire::PythonLineTable::kLocations,
@@ -142,6 +158,7 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .frame_code = 0,
      .frame_previous = 8,
      .frame_instruction = 56,
+     .frame_locals = 72,
      .frame_owner = 70,
      .code_constants = 24,
      .code_names = 32,
@@ -152,7 +169,9 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .code_line_table = 136,
      .code_instructions = 192,
      .string_ascii = 40,
-     .string_other = 56},
+     .string_other = 56,
+     .type_keys = 880,
+     .values = PythonValues::kMarkedPointer},
     {.version = 0x030d,
      .groups = PythonGroups::kShimFrames,
      .line_table = wire::PythonLineTable::kLocations,
@@ -161,6 +180,7 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .frame_code = 0,
      .frame_previous = 8,
      .frame_instruction = 56,
+     .frame_locals = 72,
      .code_constants = 24,
      .code_names = 32,
      .code_first_line = 68,
@@ -171,6 +191,8 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .code_instructions = 200,
      .string_ascii = 40,
      .string_other = 56,
+     .type_keys = 880,
+     .values = PythonValues::kInline,
      .debug_thread = 152,
      .debug_frame = 224,
      .debug_code = 272},

@@ -26,7 +26,7 @@
 //   kModuleLoad   u64 time, u64 bias, u64 start, u64 end (AVMAs), u8 build_id_size, build-id,
 //                 then the path up to the end of the payload
 //   kModuleUnload u64 time, u64 bias, u64 start
-//   kThreadName   u64 time, u32 tid, char name[16]
+//   kThreadName   u64 time, u32 tid, char name[64]
 //   kThreadCpu    u64 time, u32 tid, u64 cpu: a thread's CPU clock, read by another thread when the
 //                 process ends
 //   kExec         u64 time, path: this image is about to be replaced
@@ -62,6 +62,8 @@ inline constexpr uint8_t kSampleAfterGap =
 
 // As the kernel's TASK_COMM_LEN: always zero-terminated.
 inline constexpr size_t kThreadNameSize = 16;
+// Names that an interpreter gives are longer: zero-terminated, too.
+inline constexpr size_t kLongNameSize = 64;
 // A frame that stands for no address: the CPU of a thread that ended before it could be sampled. Its
 // caller is the function that the thread was made for.
 inline constexpr uint64_t kShortThread = UINT64_MAX;

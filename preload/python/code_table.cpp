@@ -6,6 +6,7 @@
 
 #include "base/byte_writer.h"
 #include "base/syscall.h"
+#include "preload/python/python_text.h"
 #include "wire/control_block.h"
 #include "wire/record.h"
 
@@ -64,40 +65,11 @@ Entry* find_entry(uint64_t identity) {
   return nullptr;
 }
 
-// A string or a bytes object: where its bytes are, and how many.
-struct Bytes {
-  uint64_t at = 0;
-  uint16_t size = 0;
-  uint8_t width = 1;  // bytes of a character, 0: ASCII; of a line table, its format
-};
-
-// Flags of PyASCIIObject::state, the same in all versions that have a layout.
-constexpr uint64_t kStringLength = 16;
-constexpr uint64_t kStringState = 32;
-
-bool find_text(PythonMemory& memory, const unwind::PythonLayout& layout, uint64_t string,
-               Bytes& text) {
-  uint64_t length = 0;
-  uint32_t state = 0;
-  if (!memory.read(string + kStringLength, length) || !memory.read(string + kStringState, state)) {
-    return false;
-  }
-  const uint8_t kind = state >> 2 & 7;
-  const bool is_compact = (state >> 5 & 1) != 0;
-  const bool is_ascii = (state >> 6 & 1) != 0;
-  if (!is_compact || (kind != 1 && kind != 2 && kind != 4)) return false;
-  const uint64_t most = kMaxText / kind;
-  text.at = string + (is_ascii ? layout.string_ascii : layout.string_other);
-  text.size = static_cast<uint16_t>((length < most ? length : most) * kind);
-  text.width = is_ascii ? 0 : kind;
-  return memory.readable(text.at, text.size);
-}
-
 constexpr uint64_t kBytesSize = 16;
 constexpr uint64_t kBytesData = 32;
 
 bool find_line_table(PythonMemory& memory, const unwind::PythonLayout& layout, uint64_t object,
-                     Bytes& table) {
+                     PythonBytes& table) {
   constexpr uint64_t kMost = wire::kMaxPythonLineTable;
   uint64_t size = 0;
   table.width = static_cast<uint8_t>(layout.line_table);
@@ -107,7 +79,7 @@ bool find_line_table(PythonMemory& memory, const unwind::PythonLayout& layout, u
   return memory.readable(table.at, table.size);
 }
 
-void write(ByteWriter& writer, const Bytes& bytes) {
+void write(ByteWriter& writer, const PythonBytes& bytes) {
   writer.fixed(bytes.width);
   writer.fixed(bytes.size);
   writer.bytes(reinterpret_cast<const void*>(bytes.at), bytes.size);
@@ -116,9 +88,9 @@ void write(ByteWriter& writer, const Bytes& bytes) {
 // False when the ring had no room for it.
 bool announce(PythonMemory& memory, const unwind::PythonLayout& layout, const Code& code,
               uint32_t number, wire::RingWriter& ring) {
-  Bytes name, file, table;
-  if (!find_text(memory, layout, code.qualified_name, name) ||
-      !find_text(memory, layout, code.file, file) ||
+  PythonBytes name, file, table;
+  if (!find_text(memory, layout, code.qualified_name, kMaxText, name) ||
+      !find_text(memory, layout, code.file, kMaxText, file) ||
       !find_line_table(memory, layout, code.line_table, table)) {
     return false;
   }

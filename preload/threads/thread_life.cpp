@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/syscall.h"
 #include "preload/process/process.h"
+#include "preload/python/thread_name.h"
 #include "preload/samples/sampling_switch.h"
 #include "preload/signals/alternate_stack.h"
 #include "preload/support/interpose.h"
@@ -98,6 +99,9 @@ void begin_this_thread(ThreadState& thread, const unwind::StackBounds& stack, ui
 void begin_new_thread(ThreadState& thread) {
   // The CPU time that the kernel spent on making the thread counts as the thread's.
   begin_this_thread(thread, stack_below(pthread_self(), thread.start.stack_size), 0);
+  if (thread.start.name[0] != '\0') {
+    record_thread_name(thread.tid, thread.start.name, sizeof thread.start.name - 1);
+  }
 }
 
 // Both end in a tail call, so that they appear in no stack.
@@ -153,6 +157,7 @@ ThreadState* claim_for(void* entry, void* argument, const pthread_attr_t* attrib
   thread->start.argument = argument;
   thread->start.stack_size = stack_size_of(attributes);
   thread->start.inherited_hidden = hidden_signals_for(attributes);
+  name_of_new_thread(thread->start.name);
   return thread;
 }
 
@@ -189,9 +194,9 @@ void end_this_thread(ThreadState& thread) {
   end_thread(thread, thread.tid, cpu_ns);
 }
 
-void record_thread_name(int32_t tid, const char* name) {
-  char fixed[wire::kThreadNameSize] = {};
-  memcpy(fixed, name, strnlen(name, sizeof fixed - 1));
+void record_thread_name(int32_t tid, const char* name, size_t longest) {
+  char fixed[wire::kLongNameSize] = {};
+  memcpy(fixed, name, strnlen(name, longest));
   uint8_t buffer[sizeof tid + sizeof fixed];
   ByteWriter fields(buffer);
   fields.fixed(tid);

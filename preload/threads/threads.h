@@ -17,6 +17,7 @@
 #include "preload/markers/marker_thread.h"
 #include "preload/samples/sample.h"
 #include "preload/signals/sampling_signal.h"
+#include "wire/record.h"
 
 namespace sampan::preload {
 
@@ -24,8 +25,9 @@ namespace sampan::preload {
 struct ThreadStart {
   void* (*entry)(void*);
   void* argument;
-  size_t stack_size;          // requested; 0: unknown
-  uint64_t inherited_hidden;  // SignalState::hidden of the creator
+  size_t stack_size;               // requested; 0: unknown
+  uint64_t inherited_hidden;       // SignalState::hidden of the creator
+  char name[wire::kLongNameSize];  // that Python gives to the thread; "": none
 };
 
 struct ThreadState {
@@ -98,8 +100,8 @@ bool start_thread_life();
 // For the main thread, in the shim's constructor: pthread_create did not make it.
 void begin_main_thread();
 
-// Records a new name of the thread `tid`, cut to the kernel's limit.
-void record_thread_name(int32_t tid, const char* name);
+// Records a new name of the thread `tid`, cut to the kernel's limit, or to another one.
+void record_thread_name(int32_t tid, const char* name, size_t longest = wire::kThreadNameSize - 1);
 
 // The calling thread has nothing left to do.
 void end_this_thread(ThreadState& thread);

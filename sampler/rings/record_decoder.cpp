@@ -69,7 +69,7 @@ std::optional<ThreadNameRecord> decode_thread_name(Payload payload) {
   ThreadNameRecord record{};
   record.time_ns = MonotonicNs::at(cursor.u64());
   record.tid = cursor.fixed<int32_t>();
-  record.name = text(cursor.take(wire::kThreadNameSize));
+  record.name = text(cursor.take(wire::kLongNameSize));
   return whole(cursor, std::move(record));
 }
 

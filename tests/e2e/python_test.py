@@ -177,6 +177,44 @@ class Python(sampan.Case):
                 with self.subTest(version):
                     self.check_lines(version, program)
 
+    def test_threads_have_the_names_that_python_gives_them(self):
+        script = """
+import concurrent.futures, ctypes, sys, threading, time
+def spin():
+    end = time.thread_time() + 0.05
+    while time.thread_time() < end:
+        pass
+class Worker(threading.Thread):
+    def __init__(self, number):
+        super().__init__(name=f"worker {number}")
+        self.number = number
+    def run(self):
+        spin()
+def rename():
+    ctypes.CDLL(None).prctl(15, b"renamed")
+    spin()
+long = threading.Thread(target=spin, name="x" * 100)
+looked_at = threading.Thread(target=spin, name="looked at")
+vars(looked_at)  # its attributes move into a dictionary
+threads = [threading.Thread(target=spin, name="wörker-π"), Worker(7), threading.Thread(target=spin), long,
+           threading.Thread(target=rename, name="before"), looked_at]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+with concurrent.futures.ThreadPoolExecutor() as pool:
+    pool.submit(spin)
+"""
+        for version, program in interpreters().items():
+            if version not in KNOWN:
+                continue
+            with self.subTest(version):
+                run, _ = self.stacks_of(program, script=script)
+                names = {thread["name"] for thread in run.report["threads"]}
+                self.assertLessEqual({"wörker-π", "worker 7", "Thread-1 (spin)", "x" * 63, "renamed",
+                                      "ThreadPoolExecutor-0_0"}, names)
+                self.assertNotIn("before", names)
+
     def test_an_unknown_version_has_native_stacks_and_says_so(self):
         run = sampan.run([sampan.TARGETS / "target_unknown_python"], ["--rate", "250"])
         self.assertEqual(run.report["lost"], {"python_unknown": 1})

@@ -113,8 +113,8 @@ class Joined {
     const auto bytes = cursor.take(cursor.remaining());
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
-  static std::string name(ByteCursor& cursor) {
-    const auto bytes = cursor.take(wire::kThreadNameSize);
+  static std::string name(ByteCursor& cursor, size_t size) {
+    const auto bytes = cursor.take(size);
     const char* text = reinterpret_cast<const char*>(bytes.data());
     return {text, strnlen(text, bytes.size())};
   }
@@ -167,7 +167,7 @@ class Joined {
       case RecordType::kModuleUnload: ++records.unloads; break;
       case RecordType::kThreadName: {
         const auto tid = static_cast<int32_t>(cursor.u32());
-        records.names.emplace_back(tid, name(cursor));
+        records.names.emplace_back(tid, name(cursor, wire::kLongNameSize));
         break;
       }
       case RecordType::kThreadCpu: {
@@ -189,7 +189,7 @@ class Joined {
       thread.tid = static_cast<int32_t>(cursor.u32());
       cursor.u64();
       thread.start_cpu_ns = cursor.u64();
-      thread.first_name = name(cursor);
+      thread.first_name = name(cursor, wire::kThreadNameSize);
       ring.thread = records.threads.size();
       ring.previous.clear();
       records.threads.push_back(thread);

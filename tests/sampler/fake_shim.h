@@ -24,8 +24,9 @@ Bytes payload(F&& write) {
   return buffer;
 }
 
-inline void write_name(ByteWriter& out, const std::string& name) {
-  char bytes[wire::kThreadNameSize] = {};
+template <size_t kSize = wire::kThreadNameSize>
+void write_name(ByteWriter& out, const std::string& name) {
+  char bytes[kSize] = {};
   name.copy(bytes, sizeof bytes - 1);
   out.bytes(bytes, sizeof bytes);
 }
@@ -87,7 +88,7 @@ inline Bytes thread_name(uint64_t time, int32_t tid, const std::string& name) {
   return payload([&](ByteWriter& out) {
     out.fixed(time);
     out.fixed(tid);
-    write_name(out, name);
+    write_name<wire::kLongNameSize>(out, name);
   });
 }
 

@@ -204,12 +204,12 @@ TEST_F(ShimProcessTest, SharesNoStackAcrossRecordsThatWereCorrupt) {
 }
 
 TEST_F(ShimProcessTest, NamesThreadsThatStartLaterThanTheirName) {
-  shim_->process(RecordType::kThreadName, thread_name(kStart + 3, 200, "early"));
+  shim_->process(RecordType::kThreadName, thread_name(kStart + 3, 200, "an early name"));
   process_->drain();
   shim_->thread(0, RecordType::kThreadStart, thread_start(200, kStart + 2, 0, "prog"));
   const Recording recording = finish();
   ASSERT_EQ(recording.thread_names.size(), 1u);
-  EXPECT_EQ(recording.thread_names[0].name, "early");
+  EXPECT_EQ(recording.thread_names[0].name, "an early name");
   EXPECT_EQ(recording.thread_names[0].thread, 0u);
 }
 

@@ -71,15 +71,15 @@ struct PythonLayout {
   uint16_t string_ascii;
   uint16_t string_other;
 
+  // PyHeapTypeObject: the names of its objects' attributes.
+  uint16_t type_keys = 0;
+  PythonValues values = PythonValues::kNone;
+
   // _Py_DebugOffsets: where the interpreter itself states the offsets of a thread state, of a frame
   // and of a code object. 0: it does not.
   uint16_t debug_thread = 0;
   uint16_t debug_frame = 0;
   uint16_t debug_code = 0;
-
-  // PyHeapTypeObject: the names of its objects' attributes.
-  uint16_t type_keys = 0;
-  PythonValues values = PythonValues::kNone;
 };
 
 inline constexpr PythonLayout kPythonLayouts[] = {

@@ -19,20 +19,13 @@ const unwind::PythonLayout* found;
 std::atomic<GetThread> get_thread;
 EvalLoop eval_loop;  // set before `bound`
 
-// Of PY_VERSION_HEX, without the patch level. 3.11 and later have it in a variable. Older ones tell it
-// as a text, "3.9.2 (...": the function formats it from constants each time.
+// Of PY_VERSION_HEX, without the patch level. 3.11 and later have it in a variable; older ones tell
+// themselves by what they were the first to have.
 uint32_t version_of_interpreter(void* where) {
   const auto* number = static_cast<const unsigned long*>(dlsym(where, "Py_Version"));
   if (number != nullptr) return static_cast<uint32_t>(*number >> 16);
-  auto* function = reinterpret_cast<const char* (*)()>(dlsym(where, "Py_GetVersion"));
-  if (function == nullptr) return 0;
-  uint32_t part[2] = {};  // major, minor
-  const char* text = function();
-  for (uint32_t& value : part) {
-    for (; *text >= '0' && *text <= '9'; ++text) value = value * 10 + (*text - '0');
-    if (*text++ != '.') return 0;
-  }
-  return part[0] << 8 | part[1];
+  if (dlsym(where, "Py_NewRef") != nullptr) return 0x030a;
+  return dlsym(where, "PyObject_CallNoArgs") != nullptr ? 0x0309 : 0;
 }
 
 bool find_eval_loop(void* where) {

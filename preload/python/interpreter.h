@@ -1,9 +1,9 @@
 // The CPython interpreter of this process, if there is one: its layout, and the state of the calling
 // thread in it.
 //
-// The handler calls nothing in the interpreter but PyGILState_GetThisThreadState, which reads a
-// thread's pthread key and takes no lock. The first call may go through the loader (lazy binding), so
-// it is made in ordinary context. So is the call of Py_GetVersion, once, before 3.11.
+// Nothing is called in the interpreter but PyGILState_GetThisThreadState, which reads a thread's
+// pthread key and takes no lock. The first call may go through the loader (lazy binding), so it is
+// made in ordinary context.
 //
 // Freestanding: linked into the target.
 #pragma once

@@ -60,7 +60,7 @@ LineEntry take_range(ByteCursor& cursor) {
   entry.bytes = cursor.u8();
   const auto change = cursor.fixed<int8_t>();
   entry.has_line = change != kNoLine;
-  if (entry.has_line) entry.line_change = change;
+  if (entry.has_line) entry.line_change += change;
   return entry;
 }
 

@@ -53,7 +53,7 @@ struct Stated {
   }
   bool is(const unwind::PythonLayout& layout) {
     const Member* first = members.data();
-    std::memcpy(code_type.data() + 240, &first, sizeof first);
+    std::memcpy(code_type.data() + 240, &first, sizeof(void*));
     return is_layout_of(layout, code_type.data(), runtime.data());
   }
 };

@@ -1,6 +1,7 @@
 // What sampan takes for an interpreter, of a version that it does not know. It uses the CPU for a while.
 #include <ctime>
 
+// NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 [[gnu::visibility("default")]] extern const unsigned long Py_Version = 0x036300f0;  // 3.99
 [[gnu::visibility("default")]] int PyCode_Type[104];
@@ -13,6 +14,7 @@ extern "C" {
   }
 }
 }
+// NOLINTEND(readability-identifier-naming)
 
 int main() {
   spin();

@@ -183,10 +183,11 @@ unwind::WalkResult merge_python(PythonState& state, const unwind::WalkResult& re
   const bool has_cframes =
       layout.groups != unwind::PythonGroups::kFrameObjects && layout.thread_cframe != 0;
   uint64_t cframe = 0;
-  if (++state.samples % kSamplesOfPages == 0 ||
-      (has_cframes && (!memory.read(thread + layout.thread_cframe, cframe) ||
-                       (result.depth > 0 && cframe < state.cfas[0])))) {
-    // The last: the eval loop is the leaf. It may have linked its cframe and not written it yet, so
+  const bool may_be_unwritten =
+      has_cframes && (!memory.read(thread + layout.thread_cframe, cframe) ||
+                      (result.depth > 0 && cframe < state.cfas[0]));
+  if (++state.samples % kSamplesOfPages == 0 || may_be_unwritten) {
+    // The latter: the eval loop is the leaf. It may have linked its cframe and not written it yet, so
     // the cframe's pointers may be any that were there before.
     state.pages->clear();
   }

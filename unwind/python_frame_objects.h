@@ -65,8 +65,8 @@ class PythonFrameObjects {
                      bool frames_outlast_runs)
       : memory_(memory), layout_(layout), runs_(runs) {
     unsigned groups = 0, marks = 0;
-    if (!read(thread + layout.thread_frame, frame_) || !count_groups(groups) ||
-        !count_runs(marks)) {
+    if (!read(thread + layout.thread_frame, frame_) || !count_runs(marks) ||
+        !count_groups(marks + 1, groups)) {
       return;
     }
     if (marks == groups + 1) {
@@ -145,13 +145,15 @@ class PythonFrameObjects {
     return true;
   }
 
-  bool count_groups(unsigned& groups) {
+  // At most `most`, for more are torn in any case.
+  bool count_groups(unsigned most, unsigned& groups) {
     const uint64_t first = frame_;
     bool ended = true;
     for (unsigned frames = 0; frame_ != 0; ++frames) {
       uint64_t previous = 0;
       if (frames == kMaxPythonFrames || !read_link(previous, ended)) return fail();
       groups += ended;
+      if (groups > most) return fail();
       delegates_ |= !ended;
       leaf_delegates_ |= !ended && frames == 0;
       frame_ = previous;

@@ -82,12 +82,15 @@ void Combiner::add_jit_names(const Recording& from, const std::vector<uint32_t>&
   if (!names.jit.empty()) join(renumbered(std::move(names), frames, {}), &combined_.names);
 }
 
-// Frames without a module are left out: another process has other code at that address.
+// Frames of generated code are left out: another process has other code at that address. Those of an
+// interpreter are at addresses that their names make.
 void Combiner::add_names(const Recording& from, std::vector<uint32_t> frames,
                          const std::vector<uint32_t>& modules) {
   named_.resize(frames_.size());
   for (uint32_t& frame : frames) {
-    if (frames_[frame].module == kNone || named_[frame]) frame = kNone;
+    const Frame& row = frames_[frame];
+    const bool is_generated = row.module == kNone && !wire::is_python_frame(row.address);
+    if (is_generated || named_[frame]) frame = kNone;
   }
   const size_t first = combined_.names.frames.size();
   join(renumbered(from.names, frames, modules), &combined_.names);

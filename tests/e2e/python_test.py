@@ -400,6 +400,28 @@ for _ in range(10):
                 torn = (1 - run.report["complete_stacks"]) * len(stacks)
                 self.assertLess(torn, 3 + 0.001 * len(stacks), f"of {len(stacks)}")
 
+
+    def test_merged_segmented_and_live_recordings_have_the_names(self):
+        run, _ = self.stacks_of("/usr/bin/python3", seconds="0.2")
+        merged = self.path / "merged"
+        subprocess.run([sampan.PROGRAM, "merge", f"a={run.recording}", f"b={run.recording}", "-o", merged], check=True,
+                       capture_output=True)
+        diff = subprocess.run([sampan.PROGRAM, "diff", "--html", self.path / "diff.html", run.recording, run.recording],
+                              check=True, capture_output=True, text=True).stdout
+        self.assertNotIn("[jit]", diff)
+        runs = self.path / "runs"
+        subprocess.run([sampan.PROGRAM, "run", "--quiet", "--continuous", "--output", runs, "--", "/usr/bin/python3",
+                        self.path / "program.py", "0.2"], check=True, capture_output=True)
+        [continuous] = runs.iterdir()
+        live = subprocess.run([sampan.PROGRAM, "top", "--once", "--delay", "1.5", "--look", "functions", "--python", "python",
+                               "--", "/usr/bin/python3", self.path / "program.py", "2"], check=True, capture_output=True,
+                              text=True, cwd=self.path).stdout
+        reports = [subprocess.run([sampan.PROGRAM, "report", "--top", "0", recording], check=True, capture_output=True,
+                                  text=True).stdout for recording in (merged, continuous)]
+        for text in (*reports, live):
+            self.assertRegex(text, r"\bspin\b")
+            self.assertNotIn("[jit]", text)
+
     def test_off(self):
         _, stacks = self.stacks_of("/usr/bin/python3", "--no-python", seconds="0.2")
         self.assertFalse(any("leaf" in frames for frames, _ in stacks))

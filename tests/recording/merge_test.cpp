@@ -94,6 +94,30 @@ TEST(Merge, KeepsTheNamesOfFramesOnce) {
   }
 }
 
+// Their address is made of their name, unlike that of code without a file.
+TEST(Merge, KeepsTheNamesOfAnInterpreter) {
+  std::vector<MergeInput> inputs;
+  for (const char* label : {"a", "b"}) {
+    inputs.push_back(input(label));
+    Recording& recording = inputs.back().recording;
+    recording.names = {};
+    recording.names.texts = {"", "work", "w.py", "generated"};
+    recording.names.functions = {{1, 2, 3, kNone}, {3, 0, 0, kNone}};
+    for (const uint64_t address : {wire::kPythonFrame | 7, uint64_t{0x7000}}) {
+      recording.names.frames.push_back({static_cast<uint32_t>(recording.frames.size()), 1});
+      recording.frames.push_back({kNone, address});
+    }
+    recording.names.lines = {{0, 2, 5}, {1, 0, 0}};
+  }
+  const Recording merged = merge(std::move(inputs), Align::kStart);
+  ASSERT_EQ(merged.names.frames.size(), 1u);
+  EXPECT_EQ(merged.frames[merged.names.frames[0].frame].address, wire::kPythonFrame | 7);
+  const NamedFunction& function = merged.names.functions[merged.names.lines[0].function];
+  EXPECT_EQ(merged.names.texts[function.name], "work");
+  EXPECT_EQ(function.module, kNone);
+  EXPECT_EQ(merged.names.lines[0].line, 5u);
+}
+
 // Each keeps what its own processes called code without a file.
 TEST(Merge, CodeThatWasMadeAtRunTimeIsNamedByProcess) {
   std::vector<MergeInput> inputs;

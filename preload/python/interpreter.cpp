@@ -98,7 +98,8 @@ const EvalLoop& interpreter_eval_loop() {
 }
 
 uint64_t interpreter_thread() {
-  return reinterpret_cast<uint64_t>(get_thread.load(std::memory_order_relaxed)());
+  const GetThread function = get_thread.load(std::memory_order_relaxed);
+  return function != nullptr ? reinterpret_cast<uint64_t>(function()) : 0;
 }
 
 }  // namespace sampan::preload

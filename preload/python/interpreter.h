@@ -23,7 +23,7 @@ void forget_unloaded_interpreter();
 // by threads that may have a state: the interpreter is bound by the first one that has.
 void bind_interpreter();
 
-// For the handler. Null: no interpreter, not bound yet, or one that sampan does not know (counted).
+// For the handler, and pthread_create. Null: no interpreter, not bound yet, or one that sampan does not know (counted).
 const unwind::PythonLayout* interpreter_layout();
 // The code of the eval loop; nothing where it is not known (and where the layout does not need it).
 struct EvalLoop {

@@ -61,7 +61,7 @@ std::string_view first_characters(std::string_view text, size_t count) {
 
 // The part of a name that fits into a box.
 std::string label(std::string_view name, double width) {
-  const std::string text = valid_utf8(name);
+  std::string text = valid_utf8(name);
   const auto fits = static_cast<size_t>(std::max(0.0, (width - 4) / kCharacter));
   if (first_characters(text, fits).size() == text.size()) return text;
   return fits < 3 ? "" : std::string(first_characters(text, fits - 2)) + "..";

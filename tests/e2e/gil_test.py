@@ -5,8 +5,8 @@ import os
 import pathlib
 import unittest
 
+import interpreters
 import sampan
-from python_test import interpreters
 from stalls import measures_time
 
 POINTS = 0.01  # error of a share of a thread's life
@@ -116,7 +116,7 @@ class Gil(sampan.Case):
             self.assertLessEqual(by - {run.report["processes"][0]["pid"]}, tids)
 
     def test_each_interpreter(self):
-        for version, program in interpreters().items():
+        for version, program in interpreters.installed().items():
             if version in ("3.9", "3.10", "3.11", "3.12", "3.13"):
                 with self.subTest(version):
                     self.check(program)

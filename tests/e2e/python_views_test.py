@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Recordings of Python programs as people look at them: which frames, merged and live, and the names of threads."""
+import os
+import subprocess
+import unittest
+
+import interpreters
+import sampan
+
+
+class PythonViews(interpreters.Case):
+    def test_threads_have_the_names_that_python_gives_them(self):
+        script = """
+import concurrent.futures, ctypes, sys, threading, time
+def spin():
+    end = time.thread_time() + 0.05
+    while time.thread_time() < end:
+        pass
+class Worker(threading.Thread):
+    def __init__(self, number):
+        super().__init__(name=f"worker {number}")
+        self.number = number
+    def run(self):
+        spin()
+def rename():
+    ctypes.CDLL(None).prctl(15, b"renamed")
+    spin()
+long = threading.Thread(target=spin, name="x" * 100)
+looked_at = threading.Thread(target=spin, name="looked at")
+vars(looked_at)  # its attributes move into a dictionary
+threads = [threading.Thread(target=spin, name="wörker-π"), Worker(7), threading.Thread(target=spin), long,
+           threading.Thread(target=rename, name="before"), looked_at]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+with concurrent.futures.ThreadPoolExecutor() as pool:
+    pool.submit(spin)
+"""
+        for version, program in interpreters.installed().items():
+            if version not in interpreters.KNOWN:
+                continue
+            with self.subTest(version):
+                run, _ = self.stacks_of(program, script=script)
+                names = {thread["name"] for thread in run.report["threads"]}
+                self.assertLessEqual({"wörker-π", "worker 7", "Thread-1 (spin)", "x" * 63, "renamed",
+                                      "ThreadPoolExecutor-0_0"}, names)
+                self.assertNotIn("before", names)
+
+    def test_frames_are_chosen_when_a_recording_is_read(self):
+        run, mixed = self.stacks_of("/usr/bin/python3", script="""
+import sys, zlib
+def compress():
+    zlib.compress(bytes(range(256)) * 4096)
+def nothing(item):
+    return item
+for _ in range(10):
+    compress()
+    sorted(range(100_000), key=nothing)
+""", rate="1000")
+        native, python = (interpreters.exported(run, "--python", frames) for frames in ("native", "python"))
+        self.assertEqual(interpreters.exported(run, "--python", "mixed"), mixed)
+        for stacks in (native, python):
+            self.assertEqual([weight for _, weight in stacks], [weight for _, weight in mixed])
+        functions = {"compress", "nothing"}
+        seen = {frame for frames, _ in mixed for frame in frames}
+        self.assertLessEqual(functions, seen)
+        in_zlib = 0
+        for (both, _), (c, _), (own, _) in zip(mixed, native, python):
+            self.assertFalse(functions.intersection(c), c)
+            if not functions.intersection(both):
+                continue
+            self.assertIn("_PyEval_EvalFrameDefault", c)
+            # The C frames of both are those of the native stack, without eval loops; of the Python frames none is lost.
+            self.assertEqual([frame for frame in both if frame in functions], [frame for frame in own if frame in functions])
+            self.assertFalse([frame for frame in own if "Py" in frame or ".so" in frame], own)
+            if both[-1] != "compress" and "compress" in both:
+                self.assertEqual(own[-1], "compress", (both, own))
+                in_zlib += 1
+        self.assertGreater(in_zlib, 20)
+        refused = subprocess.run([sampan.PROGRAM, "report", "--python", "c", run.recording], capture_output=True, text=True,
+                                 check=False)
+        self.assertEqual(refused.returncode, 2, refused.stderr)
+
+    def test_frames_are_chosen_by_the_environment(self):
+        run, _ = self.stacks_of("/usr/bin/python3", seconds="0.2")
+        report = subprocess.run([sampan.PROGRAM, "report", "--top", "0", run.recording], capture_output=True, text=True,
+                                check=True, env={**os.environ, "SAMPAN_PYTHON_FRAMES": "native"}).stdout
+        self.assertNotIn("spin", report)
+        self.assertIn("_PyEval_EvalFrame", report)
+
+    def test_merged_segmented_and_live_recordings_have_the_names(self):
+        run, _ = self.stacks_of("/usr/bin/python3", seconds="0.2")
+        merged = self.path / "merged"
+        subprocess.run([sampan.PROGRAM, "merge", f"a={run.recording}", f"b={run.recording}", "-o", merged], check=True,
+                       capture_output=True)
+        diff = subprocess.run([sampan.PROGRAM, "diff", "--html", self.path / "diff.html", run.recording, run.recording],
+                              check=True, capture_output=True, text=True).stdout
+        self.assertNotIn("[jit]", diff)
+        runs = self.path / "runs"
+        subprocess.run([sampan.PROGRAM, "run", "--quiet", "--continuous", "--output", runs, "--", "/usr/bin/python3",
+                        self.path / "program.py", "0.2"], check=True, capture_output=True)
+        [continuous] = runs.iterdir()
+        live = subprocess.run([sampan.PROGRAM, "top", "--once", "--delay", "1.5", "--look", "functions", "--python", "python",
+                               "--", "/usr/bin/python3", self.path / "program.py", "2"], check=True, capture_output=True,
+                              text=True, cwd=self.path).stdout
+        reports = [subprocess.run([sampan.PROGRAM, "report", "--top", "0", recording], check=True, capture_output=True,
+                                  text=True).stdout for recording in (merged, continuous)]
+        for text in (*reports, live):
+            self.assertRegex(text, r"\bspin\b")
+            self.assertNotIn("[jit]", text)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <time.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -10,12 +11,14 @@
 #include <cstring>
 #include <filesystem>
 #include <set>
+
 #include "base/error.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
 #include "cli/signals.h"
 #include "profile/load.h"
 #include "profile/view.h"
+#include "recording/segments.h"
 #include "remote/live/dump.h"
 #include "reports/report.h"
 namespace sampan::cli {

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/interner.h"
 #include "recording/block.h"
+#include "recording/columns.h"
 
 namespace sampan::recording {
 namespace {

@@ -49,11 +49,10 @@ def flags_by_source(build):
 
 
 def flags_of_header(header, by_source):
-    """Those of a source in the nearest folder."""
+    """Those of a source in the nearest folder: of the one that uses most, for targets of the tests use little."""
     for folder in header.parents:
-        for source in by_source:
-            if source.is_relative_to(folder):
-                return by_source[source]
+        if flags := [by_source[source] for source in by_source if source.is_relative_to(folder)]:
+            return max(flags, key=len)
     return next(iter(by_source.values()))
 
 

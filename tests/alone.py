@@ -49,10 +49,10 @@ def flags_by_source(build):
 
 
 def flags_of_header(header, by_source):
-    """Those of a source in the nearest folder: of the one that uses most, for targets of the tests use little."""
+    """Those of a source in the nearest folder: of the one that includes most, for targets of the tests include little."""
     for folder in header.parents:
         if flags := [by_source[source] for source in by_source if source.is_relative_to(folder)]:
-            return max(flags, key=len)
+            return max(flags, key=lambda words: sum(word.startswith("-I") for word in words))
     return next(iter(by_source.values()))
 
 

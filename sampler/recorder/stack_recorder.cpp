@@ -29,15 +29,18 @@ uint32_t StackRecorder::row(Previous& previous, std::span<const uint64_t> stack,
   }
   // A sample from before the latest change may see other modules than later ones.
   const bool settled = time_ns >= modules_.last_change_ns();
-  if (!settled || previous.changes != modules_.changes() || previous.generation != generation_) {
+  if (!settled || !previous.all_known || previous.changes != modules_.changes() ||
+      previous.generation != generation_) {
     shared = 0;
   }
   shared = std::min({shared, previous.rows.size(), stack.size()});
   previous.rows.resize(shared);
   previous.changes = settled ? modules_.changes() : 0;
   previous.generation = generation_;
+  previous.all_known = true;
   uint32_t row = shared > 0 ? previous.rows.back() : recording::kNone;
   for (const uint64_t frame : stack.subspan(shared)) {
+    if (wire::is_python_frame(frame) && !python_.knows(frame)) previous.all_known = false;
     row = writer_.stack(row, wire::is_python_frame(frame) ? python_row(frame)
                                                           : frame_row(Avma::at(frame), time_ns));
     previous.rows.push_back(row);

@@ -22,6 +22,7 @@ class StackRecorder {
     std::vector<uint32_t> rows;
     uint64_t changes = 0;     // of the modules, when `rows` was made
     uint64_t generation = 0;  // of the recording's files
+    bool all_known = true;    // no frame waits for the announcement of its code object
   };
 
   explicit StackRecorder(recording::Writer& writer) : writer_(writer) {}

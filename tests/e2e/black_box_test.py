@@ -11,7 +11,8 @@ import unittest
 
 import sampan
 import stalls
-from continuous_test import Clockwork, STEP_S, steps_of
+from continuous_test import Clockwork, STEP_S, samples_of_steps, steps_of
+from tolerances import unseen
 
 BOX_S = 3
 DEATH_S = 4.2
@@ -30,9 +31,11 @@ class BlackBox(sampan.Case):
         self.assertGreaterEqual(len(must), BOX_S / STEP_S - 1)
         report = sampan.report(box)
         for pid, tid, _ in program.threads:
-            steps = set(steps_of(box, tid))
-            self.assertLessEqual(must, steps, (pid, tid, first, last))
-            self.assertLessEqual(steps, may, (pid, tid, first, last))
+            samples = samples_of_steps(box, tid)
+            # 30 samples a step; few on a busy machine.
+            allowed = unseen(len(must), sum(samples.values()) * STEP_S / BOX_S)
+            self.assertLessEqual(len(must - set(samples)), allowed, (samples, pid, tid, first, last))
+            self.assertLessEqual(set(samples), may, (pid, tid, first, last))
         # Up to the death, and until sampan notices it.
         self.assertGreater(report["duration_s"], BOX_S - STEP_S)
         self.assertLess(report["duration_s"], BOX_S + 2)

@@ -53,13 +53,18 @@ class Clockwork:
         return self.process.returncode
 
 
-def steps_of(recording, tid=None):
+def samples_of_steps(recording, tid=None):
+    """{step: samples} of the steps that have any."""
     report = sampan.report(recording, *(["--thread", str(tid)] if tid else []))
     found = collections.Counter()
     for function in report["functions"]:
         if match := re.match(r"(?:.*::)?step<(\d+)>", function["name"]):
-            found[int(match[1])] += function["samples"] if "samples" in function else 1
-    return sorted(found)
+            found[int(match[1])] += function["total_samples"]
+    return found
+
+
+def steps_of(recording, tid=None):
+    return sorted(samples_of_steps(recording, tid))
 
 
 class Continuous(sampan.Case):

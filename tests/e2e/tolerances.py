@@ -23,6 +23,17 @@ def share_noise(share, samples):
     return DEVIATIONS * math.sqrt(share * (1 - share) / max(samples, 1))
 
 
+def unseen(things, samples_each):
+    """How many of so many things, with so many samples each in the mean, may have none (Poisson)."""
+    none = math.exp(-samples_each)
+    at_least = 1.0
+    for count in range(things + 1):
+        at_least -= math.comb(things, count) * none ** count * (1 - none) ** (things - count)
+        if at_least < CHANCE:
+            return count
+    return things
+
+
 def in_turns(samples):
     """How many samples count as independent of functions that take turns in half a millisecond of CPU: a timer
     as exact as perf's is in step with them now and then, for a quarter of the samples at most."""

@@ -9,13 +9,13 @@ import interpreters
 import sampan
 from stalls import measures_time
 
-POINTS = 0.02  # error of a share of a thread's life, on a busy machine: a hundredth on a quiet one
+POINTS = 0.01  # error of a share of a thread's life
 SECONDS = 1.5
 SOURCES = pathlib.Path(os.environ.get("SAMPAN_EXAMPLE_SOURCES", "examples"))
 
 # Two threads compute with the GIL and one without it; one sleeps and waits for a lock. Each prints how long its section
-# was, its CPU and its time in the queue for a CPU meanwhile. Nothing between the accounts and the section's ends lets
-# go of the GIL.
+# was, its CPU, its time in the queue for a CPU and its turns there meanwhile. Nothing between the accounts and the
+# section's ends lets go of the GIL.
 TURNS = """
 import ctypes, os, sys, threading, time, zlib
 import sampan_markers as markers
@@ -53,8 +53,9 @@ def live(name, work):
     work()
     end, after = accounts(file, texts[1])
     markers.section_stop(name, True)
-    cpu, queued = ((int(b) - int(a)) / 1e9 for a, b in zip(before.split()[:2], after.split()[:2]))
-    lines.append((name, threading.get_native_id(), end - begin, cpu, queued))
+    before, after = (text.split(b"\\n")[0].split() for text in (before, after))
+    cpu, queued, turns = (int(b) - int(a) for a, b in zip(before, after))
+    lines.append((name, threading.get_native_id(), end - begin, cpu / 1e9, queued / 1e9, turns))
 
 threads = [threading.Thread(target=live, args=work) for work in (("spin-1", spinning), ("spin-2", spinning),
                                                                  ("compress", compressing), ("locked", locked))]
@@ -80,21 +81,24 @@ class Gil(sampan.Case):
         self.assertEqual(run.returncode, 0, run.stderr)
         truths, waits, objects = {}, {}, set()
         for line in run.stdout.splitlines():
-            name, tid, life, cpu, queued = line.split()
-            truths[name] = (int(tid), float(life), float(life) - float(cpu) - float(queued))
+            name, tid, life, cpu, queued, turns = line.split()
+            life = float(life)
+            # A wait at an end of the section is seen when sampan gets a CPU: as late as the thread does in the mean.
+            bound = POINTS * life + 2 * float(queued) / max(int(turns), 1)
+            truths[name] = (int(tid), life, life - float(cpu) - float(queued), bound)
             for wait in sampan.report(run.recording, "--section", name)["waits"]:
                 key = wait["tid"], wait["call"]
                 waits[key] = waits.get(key, 0) + wait["waiting_s"]
                 if wait["call"] == "GIL":
                     objects.add(wait["object"])
         for name in ("spin-1", "spin-2"):
-            tid, life, waited = truths[name]
+            tid, life, waited, bound = truths[name]
             self.assertGreater(waited, 0.1 * life)  # one spins at a time
-            self.assertLessEqual(abs(waits[tid, "GIL"] - waited), POINTS * life, (name, waits))
+            self.assertLessEqual(abs(waits[tid, "GIL"] - waited), bound, (name, waits))
             self.assertLessEqual(waits.get((tid, "futex"), 0), POINTS * life)
         # It takes the GIL between two calls, and allocates memory, for which it may wait, too.
-        tid, life, waited = truths["compress"]
-        self.assertLessEqual(waits.get((tid, "GIL"), 0), waited + POINTS * life, waits)
+        tid, life, waited, bound = truths["compress"]
+        self.assertLessEqual(waits.get((tid, "GIL"), 0), waited + bound, waits)
         self.assertGreater(waits.get((tid, "GIL"), 0), 0.5 * waited, waits)
         # The lock and the sleep are what they are. The lock is released when the main thread has got the GIL.
         tid = truths["locked"][0]
@@ -106,7 +110,7 @@ class Gil(sampan.Case):
         self.assertGreater(min(of_locked["futex"], of_sleep), 0.4 * SECONDS, of_locked)
         self.assertLess(of_locked.get("GIL", 0), 0.2 * SECONDS, of_locked)
         # The thread that holds it is named from 3.11 on.
-        tids = {tid for tid, _, _ in truths.values()}
+        tids = {tid for tid, *_ in truths.values()}
         for held in objects - {""}:
             self.assertRegex(held, r"^held by thread \d+ ")
         if objects - {""}:

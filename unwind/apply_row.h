@@ -22,6 +22,7 @@ enum class Step : uint8_t {
   kNoProgress,    // the caller's frame is not above this one
   kLostRegister,  // a register is needed that was not followed so far
   kUnloading,     // modules must not be read now
+  kTooMuchWork,   // the walk has searched as many tables as it may
 };
 
 constexpr Step step_of(ExpressionResult result) {

@@ -9,7 +9,8 @@
 // where p = 0 (b = 0) means that bp (bx) is not saved: the caller's is the frame's. The same holds
 // when the slot is below sp: it is dead, because the function has already popped the register.
 //
-// What does not fit (an unusual CFA, realigned stacks, signal frames) takes the full row.
+// What does not fit (an unusual CFA, realigned stacks, signal frames) takes the full row. kUncovered is no
+// row: it says that the module's table covers neither this pc nor the one after it.
 //
 // Freestanding: linked into the target.
 #pragma once
@@ -22,7 +23,7 @@ namespace sampan::unwind {
 
 class PackedRow {
  public:
-  enum Kind : uint8_t { kNone, kRoot, kFromSp, kFromBp, kFromBx };
+  enum Kind : uint8_t { kNone, kUncovered, kRoot, kFromSp, kFromBp, kFromBx };
 
   constexpr PackedRow() = default;
   constexpr explicit PackedRow(uint64_t bits) : bits_(bits) {}
@@ -34,6 +35,7 @@ class PackedRow {
 
   constexpr uint64_t bits() const { return bits_; }
   constexpr Kind kind() const { return static_cast<Kind>(bits_ & 7); }
+  constexpr bool is_row() const { return kind() >= kRoot; }
   // In bytes.
   constexpr uint64_t cfa_offset() const { return ((bits_ >> kCfaShift) & kMaxCfa) * 8; }
   // How far below the CFA the slot is, in bytes; 0: not saved.

@@ -12,6 +12,9 @@
 // alone. Any other takes the slow path: the module, its FDE, the row. When a row needs a register
 // that the fast path has not followed (r12, say), the walk begins again and follows all of them.
 //
+// The work is bounded: by the room for frames, and by kMostSearches searches of a module's table. A pc that
+// no table covers is remembered as such, for code without tables may recurse as deep as any other.
+//
 // Freestanding: linked into the target; async-signal-safe. It lives on the walking thread's stack.
 #pragma once
 
@@ -58,7 +61,7 @@ class StackWalk {
       Step step = Step::kCaller;
       result.depth = walk(frames, step);
       result.stop = reason(step);
-      if (step != Step::kLostRegister) break;
+      if (step != Step::kLostRegister || !dropped_) break;
     }
     return result;
   }
@@ -73,10 +76,12 @@ class StackWalk {
   };
 
   static constexpr size_t kPrefetched = 64;
+  // A search takes up to some microseconds, while the tables are not in the processor's caches.
+  static constexpr uint16_t kMostSearches = 512;
 
   uint32_t walk(std::span<uint64_t> frames, Step& step);
   Step follow(PackedRow row, Frame& frame);
-  [[gnu::noinline]] Step slow_step(Frame& frame, uint64_t pc);
+  [[gnu::noinline]] Step slow_step(Frame& frame, uint64_t pc, bool is_covered);
   Step step_by_cfi(Frame& frame, uint64_t pc);
   bool find_module(uint64_t pc);
   [[gnu::noinline]] CfiResult find_row_of(uint64_t pc, CfiRow& row);
@@ -86,6 +91,7 @@ class StackWalk {
   // The same registers in both forms.
   void to_file(const Frame& frame) {
     if (fast_frames_) file_.known &= kPackedRegisters;
+    dropped_ |= fast_frames_;
     fast_frames_ = false;
     file_.registers.value[kRip] = frame.pc;
     file_.registers.value[kRsp] = frame.sp;
@@ -100,7 +106,8 @@ class StackWalk {
   static wire::StopReason reason(Step step) {
     switch (step) {
       case Step::kRoot: return wire::StopReason::kRoot;
-      case Step::kCaller: return wire::StopReason::kDepthLimit;
+      case Step::kCaller:
+      case Step::kTooMuchWork: return wire::StopReason::kDepthLimit;
       case Step::kBadAddress: return wire::StopReason::kBadAddress;
       case Step::kDamaged: return wire::StopReason::kBadCfi;
       case Step::kNoProgress: return wire::StopReason::kNoProgress;
@@ -119,9 +126,11 @@ class StackWalk {
   const bool may_read_modules_;
   bool follow_all_ = false;
   bool fast_frames_ = false;  // a packed row was followed since `file_` was up to date
+  bool dropped_ = false;      // registers that `follow_all_` would have followed
   // The frame did not make a call: the leaf, or one that a signal has interrupted.
   bool interrupted_ = true;
   bool leaf_ = true;
+  uint16_t searches_ = 0;
   Module module_{};  // of the last slow step
   RegisterFile file_{};
 };
@@ -130,7 +139,7 @@ class StackWalk {
 template <typename Memory, typename Modules>
 uint32_t StackWalk<Memory, Modules>::walk(std::span<uint64_t> frames, Step& step) {
   Frame frame = from_file();
-  fast_frames_ = false;
+  fast_frames_ = dropped_ = false;
   interrupted_ = true;
   leaf_ = true;
   // The frames of an earlier walk are likely to come again. Their rows lie far apart; fetching them
@@ -140,11 +149,11 @@ uint32_t StackWalk<Memory, Modules>::walk(std::span<uint64_t> frames, Step& step
   uint64_t pc = frame.pc;  // a lookup AVMA
   while (depth < frames.size()) {
     frames[depth++] = pc;
-    const PackedRow row = follow_all_ ? PackedRow() : cache_.rows.find(pc, generation_);
-    if (row.kind() != PackedRow::kNone) [[likely]] {
+    const PackedRow row = cache_.rows.find(pc, generation_);
+    if (row.is_row() && !follow_all_) [[likely]] {
       step = follow(row, frame);
     } else {
-      step = slow_step(frame, pc);
+      step = slow_step(frame, pc, row.kind() != PackedRow::kUncovered);
     }
     if (cfas_ != nullptr) cfas_[depth - 1] = frame.sp;
     if (step == Step::kRoot && interrupted_) frames[depth - 1] = frame.pc;  // it was planted
@@ -191,13 +200,14 @@ inline Step StackWalk<Memory, Modules>::follow(PackedRow row, Frame& frame) {
 }
 
 template <typename Memory, typename Modules>
-Step StackWalk<Memory, Modules>::slow_step(Frame& frame, uint64_t pc) {
+Step StackWalk<Memory, Modules>::slow_step(Frame& frame, uint64_t pc, bool is_covered) {
   if (!may_read_modules_) return Step::kUnloading;
   if (!module_.contains_code(pc) && !find_module(pc)) {
     module_ = {};
     return step_without_cfi(frame, pc, false);
   }
-  return step_by_cfi(frame, pc);
+  if (!is_covered) return step_without_cfi(frame, pc, true);
+  return searches_ < kMostSearches ? step_by_cfi(frame, pc) : Step::kTooMuchWork;
 }
 
 template <typename Memory, typename Modules>
@@ -215,16 +225,20 @@ Step StackWalk<Memory, Modules>::step_by_cfi(Frame& frame, uint64_t pc) {
   if (result != CfiResult::kFound) {
     // A return address on the first byte of a function was not pushed by a call: makecontext puts
     // __start_context there. The fiber's stack ends here.
-    if (result == CfiResult::kNotCovered && !interrupted_ &&
-        find_row_of(pc + 1, row) == CfiResult::kFound) {
-      interrupted_ = true;
-      return Step::kRoot;
+    if (result == CfiResult::kNotCovered) {
+      const CfiResult next = find_row_of(pc + 1, row);
+      if (next == CfiResult::kFound && !interrupted_) {
+        interrupted_ = true;
+        return Step::kRoot;
+      }
+      if (next == CfiResult::kNotCovered) {
+        cache_.rows.insert(pc, generation_, PackedRow(PackedRow::kUncovered, 0, 0, 0));
+      }
     }
     const Step step = step_without_cfi(frame, pc, true);
     return step == Step::kNoRule && result == CfiResult::kDamaged ? Step::kDamaged : step;
   }
-  if (const PackedRow packed = PackedRow::pack(row);
-      !follow_all_ && packed.kind() != PackedRow::kNone) {
+  if (const PackedRow packed = PackedRow::pack(row); !follow_all_ && packed.is_row()) {
     cache_.rows.insert(pc, generation_, packed);
     return follow(packed, frame);
   }
@@ -245,6 +259,7 @@ Step StackWalk<Memory, Modules>::step_by_cfi(Frame& frame, uint64_t pc) {
 
 template <typename Memory, typename Modules>
 CfiResult StackWalk<Memory, Modules>::find_row_of(uint64_t pc, CfiRow& row) {
+  ++searches_;
   uint64_t fde = 0;
   const CfiResult result = find_fde(module_, pc, fde);
   return result == CfiResult::kFound
@@ -284,7 +299,10 @@ Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, [[maybe_unused]]
     step = Step::kCaller;
   } else {
     if (!interrupted_) step = follow_epilogue(memory_, file_);
-    if (step == Step::kNoRule) step = follow_frame_pointer(memory_, interrupted_, file_);
+    if (step == Step::kNoRule) {
+      step = follow_frame_pointer(memory_, interrupted_, file_);
+      if (step == Step::kCaller) dropped_ = false;  // nothing is known of them from here on
+    }
     if (step == Step::kLostRegister || step == Step::kNoRule) step = recover(step, nullptr, pc);
   }
   if (step != Step::kCaller) return step;

@@ -44,30 +44,26 @@ class StackMemory {
     return true;
   }
 
-  // Whether the page of `avma` can be read. The kernel is asked once for each page, as long as the
-  // walk stays in one run of pages.
+  // Whether the page of `avma` can be read. The kernel is asked about the same few pages once: those of a
+  // stack that is not the thread's, and of code that recurses.
   bool readable(uint64_t avma) {
-    if (avma - probed_low_ < probed_high_ - probed_low_) return true;
     if (avma < kPageSize || avma > kMaxAddress)
       return false;  // the kernel does not read a null set
     const uint64_t page = avma & ~(kPageSize - 1);
+    uint64_t& known = readable_pages_[avma / kPageSize % kKnownPages];
+    if (known == page) return true;
     if (!bounds_.may_probe || !is_mapped(page)) return false;
-    if (page == probed_high_) {
-      probed_high_ += kPageSize;
-    } else {
-      probed_low_ = page;
-      probed_high_ = page + kPageSize;
-    }
+    known = page;
     return true;
   }
 
  private:
   static constexpr uint64_t kPageSize = 4096;
   static constexpr uint64_t kMaxAddress = (uint64_t{1} << 47) - kPageSize;
+  static constexpr size_t kKnownPages = 3;
 
   StackBounds bounds_;
-  uint64_t probed_low_ = 0;  // [probed_low_, probed_high_) is known to be readable
-  uint64_t probed_high_ = 0;
+  uint64_t readable_pages_[kKnownPages] = {};
 };
 
 bool Walker::start() {

@@ -26,6 +26,8 @@ class StackWalkTest : public testing::Test {
     frame.fde(cie, 0x1500, 0x100, {kRegisterOp, kRip, kRdi, kDefCfaOffset, 0});  // ra in rdi
     frame.fde(cie, 0x1600, 0x100, {kDefCfa, kRbp, 16, offset(kRbp), 2});
     frame.fde(cie, 0x1800, 0x100, {kDefCfaOffset, 16});  // after code without
+    frame.fde(cie, 0x1900, 0x100,
+              {kDefCfaExpression, 2, breg(kRsp), 0x10});  // no packed row says that
     modules.module.eh_frame_hdr = frame.header();
     modules.module.image = frame.image();
     modules.module.code_start = 0x1000;
@@ -33,8 +35,8 @@ class StackWalkTest : public testing::Test {
     registers.value[kRsp] = kStack;
   }
 
-  WalkResult walk(bool may_read_modules = true) {
-    frames.assign(64, 0);
+  WalkResult walk(bool may_read_modules = true, size_t room = 64) {
+    frames.assign(room, 0);
     StackWalk<FakeMemory, FakeModules> walk(memory, modules, cache, may_read_modules);
     const WalkResult result = walk.run(registers, frames);
     frames.resize(result.depth);
@@ -118,6 +120,37 @@ TEST_F(StackWalkTest, NoRoomIsADepthLimit) {
   for (uint64_t i = 0; i < 100; ++i) memory.words[kStack + 8 + 16 * i] = 0x1010;
   EXPECT_EQ(walk().stop, wire::StopReason::kDepthLimit);
   EXPECT_EQ(frames.size(), 64u);
+}
+
+// A walk may search 512 tables.
+TEST_F(StackWalkTest, TheWorkOfAWalkIsBounded) {
+  registers.value[kRip] = 0x1910;
+  for (uint64_t i = 0; i < 1000; ++i) memory.words[kStack + 8 + 16 * i] = 0x1910;
+  EXPECT_EQ(walk(true, 2000).stop, wire::StopReason::kDepthLimit);
+  EXPECT_EQ(frames.size(), 513u);
+}
+
+TEST_F(StackWalkTest, CodeThatNoTableCoversIsSearchedOnce) {
+  registers.value[kRip] = 0x1710;
+  registers.value[kRbp] = kStack;
+  constexpr uint64_t kDepth = 1000;
+  for (uint64_t i = 0; i < kDepth; ++i) {
+    memory.words[kStack + 16 * i] = kStack + 16 * (i + 1);
+    memory.words[kStack + 16 * i + 8] = i + 1 < kDepth ? 0x1720 : 0x1110;
+  }
+  EXPECT_EQ(walk(true, 2000).stop, wire::StopReason::kRoot);
+  EXPECT_EQ(frames.size(), kDepth + 1);
+}
+
+// The leaf has no unwind information, and may be the byte before a function. A return address there is planted.
+TEST_F(StackWalkTest, AnUncoveredLeafDoesNotHideAPlantedRoot) {
+  registers.value[kRip] = 0x17ff;
+  registers.value[kRbp] = kStack;
+  memory.words = {{kStack, 0}, {kStack + 8, 0x1800}};
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
+    EXPECT_EQ(frames, (Frames{0x17ff, 0x1800}));
+  }
 }
 
 TEST_F(StackWalkTest, CodeWithoutUnwindInformationHasAFramePointer) {

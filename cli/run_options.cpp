@@ -15,15 +15,18 @@
 namespace sampan::cli {
 namespace {
 
-double parse_share(const std::string& text) {
+std::optional<sampler::CostLimit> parse_limit(const std::string& text) {
+  if (text.empty()) return sampler::kCostCeiling;
+  if (text == "none") return std::nullopt;
   double percent = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, percent, std::chars_format::fixed);
   if (error != std::errc() || rest + 1 != end || *rest != '%' || !(percent > 0 && percent <= 100)) {
-    throw UsageError("--max-overhead {}: must be a share of the program's CPU, such as 1% or 0.5%",
-                     text);
+    throw UsageError(
+        "--max-overhead {}: must be a share of the program's CPU, such as 1% or 0.5%, or none",
+        text);
   }
-  return percent / 100;
+  return sampler::CostLimit{percent / 100};
 }
 
 const std::vector<std::string> kUsualFormats = {"html", "trace", "pprof"};
@@ -53,9 +56,11 @@ void add_sampling_options(CLI::App& command, SamplingOptions& options) {
       .add_option(
           "--max-overhead", options.max_overhead,
           "Lower the rate if sampling costs more than this share of the program's CPU, such "
-          "as 1%")
+          "as 1%; none: whatever it costs. Without this option the rate is lowered if samples take "
+          "more "
+          "than 10% inside the program")
       ->envname("SAMPAN_MAX_OVERHEAD")
-      ->type_name("PERCENT");
+      ->type_name("PERCENT|none");
 }
 
 void add_engine_option(CLI::App& command, std::string& engine, const std::string& description) {
@@ -72,7 +77,7 @@ void add_engine_option(CLI::App& command, std::string& engine, const std::string
 sampler::RateOptions rate_options(const SamplingOptions& options, bool quiet) {
   sampler::RateOptions rate;
   rate.asked_hz = options.rate_hz;
-  if (!options.max_overhead.empty()) rate.max_overhead = parse_share(options.max_overhead);
+  rate.limit = parse_limit(options.max_overhead);
   if (!quiet) rate.say = [](const std::string& what) { fmt::print(stderr, "sampan: {}\n", what); };
   return rate;
 }

@@ -18,7 +18,7 @@ namespace sampan::cli {
 struct SamplingOptions {
   unsigned rate_hz = 250;
   std::string clock = "cpu";      // or "wall"
-  std::string max_overhead = {};  // "1%"; "": no limit
+  std::string max_overhead = {};  // "1%", "none"; "": samples take 10 % of the program at most
 };
 
 // --rate, --clock, --max-overhead. The values in `options` are the defaults.

@@ -17,7 +17,7 @@ struct RecorderConfig {
   pid_t pid = 0;
   uint32_t rate_hz = 100;
   std::string clock = "cpu";      // or "wall"
-  std::string max_overhead = {};  // "1%"; "": no limit
+  std::string max_overhead = {};  // "1%", "none"; "": the ceiling
   std::string engine = "auto";    // for attaching
   bool follow = true;             // children too
   // The length of a file of the recording, and how much is kept: durations or sizes. "": the

@@ -48,10 +48,10 @@ Usage operator-(const Usage& now, const Usage& before) {
           difference(now.recorder_ns, before.recorder_ns)};
 }
 
-Governor::Governor(double limit, uint32_t asked_hz)
+Governor::Governor(CostLimit limit, uint32_t asked_hz)
     : limit_(limit),
       asked_hz_(asked_hz),
-      rate_hz_(std::min(asked_hz, kFirstHz)),
+      rate_hz_(limit.whole ? std::min(asked_hz, kFirstHz) : asked_hz),
       window_ns_(kFirstWindow),
       ceiling_ns_(kShortestCeiling) {}
 
@@ -59,9 +59,16 @@ uint32_t Governor::floor_hz() const {
   return std::min(kFloorHz, asked_hz_);
 }
 
+double Governor::share_of(const Usage& used) const {
+  if (used.own_ns() == 0) return std::numeric_limits<double>::infinity();
+  const double cost = limit_.whole ? static_cast<double>(used.cost_ns()) / kSeen
+                                   : static_cast<double>(used.in_target_ns);
+  return cost / static_cast<double>(used.own_ns());
+}
+
 void Governor::ask(uint32_t asked_hz) {
   asked_hz_ = asked_hz;
-  rate_hz_ = std::clamp(rate_hz_, floor_hz(), asked_hz_);
+  rate_hz_ = limit_.whole ? std::clamp(rate_hz_, floor_hz(), asked_hz_) : asked_hz_;
 }
 
 bool Governor::observe(const Usage& so_far) {
@@ -71,12 +78,12 @@ bool Governor::observe(const Usage& so_far) {
     return false;
   }
   const Usage used = so_far - begin_;
-  const bool judged = used.time_ns >= kLongestWindow || used.own_ns() >= kLeastCpu;
+  // With the samples: where they take nearly all of it, the target hardly gets on.
+  const bool judged = used.time_ns >= kLongestWindow || used.target_ns >= kLeastCpu;
   if (!judged) return false;
-  const auto cost = static_cast<double>(used.cost_ns()), own = static_cast<double>(used.own_ns());
-  share_ = own > 0 ? cost / kSeen / own : std::numeric_limits<double>::infinity();
+  share_ = share_of(used);
   const bool is_short = used.time_ns < std::min(window_ns_, kShortWindow);
-  if (share_ > (is_short ? kFarMore : 1) * limit_) return lower(so_far);
+  if (share_ > (is_short ? kFarMore : 1) * limit_.share) return lower(so_far);
   if (is_short) return false;
   floor_costs_more_ = false;
   if (used.time_ns < window_ns_) return false;
@@ -91,7 +98,7 @@ bool Governor::lower(const Usage& so_far) {
     raised_ = false;
   }
   floor_costs_more_ = rate_hz_ <= floor_hz();
-  const double step = std::max(kAim * limit_ / share_, 1 / kLargestStep);
+  const double step = std::max(kAim * limit_.share / share_, 1 / kLargestStep);
   return set(rate_hz_ * step, so_far);
 }
 
@@ -100,11 +107,12 @@ bool Governor::raise(const Usage& so_far) {
   if (ceiling_hz_ != 0 && so_far.time_ns < ceiling_end_ns_) {
     highest = std::min(highest, kBelowCeiling * ceiling_hz_);
   }
-  const double step = share_ > 0 ? std::min(kAim * limit_ / share_, kLargestStep) : kLargestStep;
+  const double step =
+      share_ > 0 ? std::min(kAim * limit_.share / share_, kLargestStep) : kLargestStep;
   const double wanted = std::min(rate_hz_ * step, highest);
   const bool worth_it =
       wanted >= kSmallestRaise * rate_hz_ || (wanted == asked_hz_ && wanted > rate_hz_);
-  if (share_ >= kRoom * limit_ || !worth_it) {
+  if (share_ >= kRoom * limit_.share || !worth_it) {
     window_ns_ = std::min(2 * window_ns_, kLongWindow);
     begin_ = so_far;
     return false;

@@ -2,12 +2,15 @@
 // arithmetic: it is told what was used, and says the rate.
 //
 // The cost is the CPU of the recording sampan and the CPU that samples take inside the target; both
-// are nearly proportional to the rate. The same amount again is reserved for what cannot be
-// measured from within: the caches that a sample leaves cold (bench/governor.py measures it). The
-// cost is judged over windows of a second and more; the first begins with the first report, so the
-// cost of starting is in none. The rate begins low, and rises as far as the limit permits. It is
-// lowered after a window that cost more than the limit, and raised after one that cost much less. A
-// rate that was too high is not tried again for a while, longer each time.
+// are nearly proportional to the rate. It is judged over windows of a second and more; the first
+// begins with the first report, so the cost of starting is in none. The rate is lowered after a window
+// that cost more than the limit, and raised after one that cost much less. A rate that was too high is
+// not tried again for a while, longer each time.
+//
+// A limit that the user asks for is kept from the beginning on: the rate begins low, and as much as was
+// measured is reserved for what cannot be measured from within, the caches that a sample leaves cold
+// (bench/governor.py measures it). The ceiling that always holds is a guard against harm: only what
+// samples take inside the target counts, and the rate begins as asked.
 #pragma once
 
 #include <cstdint>
@@ -29,16 +32,23 @@ struct Usage {
 };
 Usage operator-(const Usage& now, const Usage& before);
 
+// How much sampling may cost, as a share of the CPU that the target uses itself.
+struct CostLimit {
+  double share;       // 0.01: one percent
+  bool whole = true;  // of all that sampling costs; else of what samples take inside the target
+};
+inline constexpr CostLimit kCostCeiling{0.1, false};
+
 class Governor {
  public:
   static constexpr uint32_t kFloorHz = 10;   // never below, unless asked for less
-  static constexpr uint32_t kFirstHz = 100;  // until the cost is known
+  static constexpr uint32_t kFirstHz = 100;  // until the whole cost is known
 
-  // `limit`: 0.01 for one percent.
-  Governor(double limit, uint32_t asked_hz);
+  Governor(CostLimit limit, uint32_t asked_hz);
 
   uint32_t rate_hz() const { return rate_hz_; }
-  // The user asks for another rate; the governor goes no higher.
+  // The user asks for another rate; the governor goes no higher. Where only the ceiling holds, it goes there
+  // at once.
   void ask(uint32_t asked_hz);
 
   // The rate could not be changed; it is this one.
@@ -47,8 +57,8 @@ class Governor {
   // Call it a few times a second. Returns whether the rate has changed.
   bool observe(const Usage& so_far);
 
-  double limit() const { return limit_; }
-  // Cost of the latest window by the target's own CPU, with what cannot be measured. Infinite for a
+  const CostLimit& limit() const { return limit_; }
+  // Cost of the latest window by the target's own CPU, as the limit counts it. Infinite for a
   // target that used no CPU.
   double latest_share() const { return share_; }
   // The lowest rate costs more than the limit.
@@ -56,11 +66,12 @@ class Governor {
 
  private:
   uint32_t floor_hz() const;
+  double share_of(const Usage& used) const;
   bool lower(const Usage& so_far);
   bool raise(const Usage& so_far);
   bool set(double rate_hz, const Usage& so_far);
 
-  const double limit_;
+  const CostLimit limit_;
   uint32_t asked_hz_;
   uint32_t rate_hz_;
   bool begun_ = false;

@@ -41,9 +41,9 @@ RateControl::RateControl(recording::Writer& writer, SessionClock clock, RateOpti
       recorder_start_ns_(read_clock_ns(CLOCK_PROCESS_CPUTIME_ID)),
       said_hz_(rate_hz_) {
   writer_.add(recording::Cost{});
-  if (!options_.max_overhead) return;
-  governor_.emplace(*options_.max_overhead, rate_hz_);
-  follow(clock_.start_ns);
+  if (!options_.limit) return;
+  governor_.emplace(*options_.limit, rate_hz_);
+  if (governor_->rate_hz() != rate_hz_) follow(clock_.start_ns);
 }
 
 void RateControl::follow(MonotonicNs time_ns) {
@@ -65,12 +65,12 @@ void RateControl::ask(uint32_t rate_hz) {
 }
 
 void RateControl::stay(uint32_t rate_hz, const std::string& why) {
-  if (governor_) {
-    governor_->stay(rate_hz);
+  if (governor_ && governor_->limit().whole) {
+    governor_->stay(rate_hz);  // what was asked for may be had later, below the limit
+    follow(monotonic_ns());
   } else {
-    rate_hz_ = options_.asked_hz = rate_hz;
+    ask(rate_hz);
   }
-  follow(monotonic_ns());
   if (options_.say && monotonic_ns() >= say_again_ns_) {
     say_again_ns_ = monotonic_ns() + kSayInterval;
     options_.say(why);
@@ -100,7 +100,8 @@ void RateControl::write_cost() {
 
 void RateControl::say_what_changed() {
   if (!options_.say) return;
-  const std::string limit = fmt::format("{:.3g} % of the program's CPU", 100 * governor_->limit());
+  const std::string limit =
+      fmt::format("{:.3g} % of the program's CPU", 100 * governor_->limit().share);
   if (governor_->floor_costs_more() != said_floor_) {
     said_floor_ = governor_->floor_costs_more();
     if (said_floor_) {
@@ -127,7 +128,7 @@ std::string RateControl::status() const {
   std::string text = fmt::format("sampling at {} Hz", rate_hz_);
   if (rate_hz_ < options_.asked_hz) {
     text += fmt::format(" of the {} that were asked for, to cost no more than {:.3g} %",
-                        options_.asked_hz, 100 * governor_->limit());
+                        options_.asked_hz, 100 * governor_->limit().share);
   }
   const uint64_t own_ns = used_.own_ns();
   if (own_ns == 0) return text + "; the program has used no CPU yet";

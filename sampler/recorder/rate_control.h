@@ -19,7 +19,7 @@ namespace sampan::sampler {
 
 struct RateOptions {
   uint32_t asked_hz = 250;
-  std::optional<double> max_overhead = {};           // share of the target's CPU; absent: no limit
+  std::optional<CostLimit> limit = kCostCeiling;     // absent: none
   std::function<void(const std::string&)> say = {};  // tells the user of changes that matter
 };
 

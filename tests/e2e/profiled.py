@@ -59,6 +59,6 @@ def bare(name, *arguments):
 
 
 def profiled(name, *arguments, rate=None, env=None, timeout=180):
-    options = [] if rate is None else ["--rate", str(rate)]
+    options = [] if rate is None else ["--rate", str(rate), "--max-overhead", "none"]
     run = sampan.run(command(name, *arguments), options, env, timeout, text=True)
     return Outcome(run.returncode, run.stdout, run.stderr, run)

@@ -137,6 +137,22 @@ class Governor(sampan.Case):
         self.assertEqual(run.stderr, "")
         self.check_totals(run.report)
 
+    def test_without_the_option_samples_take_a_tenth_at_most(self):
+        def in_target(run):
+            cost = run.report["cost"]
+            return cost["in_target_s"] / (cost["target_cpu_s"] - cost["in_target_s"])
+
+        command, rate = [sampan.TARGETS / "target_depths", "3"], ["--rate", "10000"]
+        free = sampan.run(command, [*rate, "--max-overhead", "none"])
+        self.assertEqual(free.report["rates"], [])
+        if in_target(free) < 0.15:
+            raise unittest.SkipTest(f"10,000 Hz take only {in_target(free):.1%} of a program here")
+        run = sampan.run(command, rate)
+        self.assertTrue(run.report["rates"][-1]["governed"])
+        self.assertLess(run.report["rates"][-1]["rate_hz"], 10000)
+        # The first quarter of a second, and another if it has to be lowered twice, are as expensive as they are.
+        self.assertLess(in_target(run), 0.1 + in_target(free) * 0.6 / 3)
+
     def test_from_outside_and_by_the_environment(self):
         for engine in "perf", "ptrace":
             with self.subTest(engine):

@@ -24,7 +24,8 @@ struct World {
 
 class Simulation {
  public:
-  Simulation(double limit, uint32_t asked_hz) : governor(limit, asked_hz) {
+  Simulation(double share, uint32_t asked_hz) : Simulation(CostLimit{share}, asked_hz) {}
+  Simulation(CostLimit limit, uint32_t asked_hz) : governor(limit, asked_hz) {
     governor.observe(usage);
   }
 
@@ -165,6 +166,37 @@ TEST(Governor, FollowsWhatThePersonAsksFor) {
   simulation.governor.ask(4000);
   simulation.run({}, 60);
   EXPECT_GE(simulation.governor.rate_hz(), 0.7 * before);
+}
+
+TEST(CostCeiling, DoesNotTouchARateThatCostsLess) {
+  Simulation simulation(kCostCeiling, 4000);
+  EXPECT_EQ(simulation.governor.rate_hz(), 4000u) << "before anything is known";
+  // 8 % in the target; what sampan uses itself does not count.
+  simulation.run({.in_target_us = 20, .recorder_us = 100}, 60);
+  EXPECT_TRUE(simulation.changes.empty());
+  simulation.governor.ask(2000);
+  simulation.governor.ask(3000);
+  EXPECT_EQ(simulation.governor.rate_hz(), 3000u);
+}
+
+TEST(CostCeiling, LowersARateThatCostsMore) {
+  Simulation simulation(kCostCeiling, 4000);
+  simulation.run({.in_target_us = 100}, 2);  // 40 %
+  EXPECT_LE(simulation.governor.rate_hz(), 1000u);
+  simulation.run({.in_target_us = 100}, 60);
+  EXPECT_GE(simulation.governor.rate_hz(), 600u);
+}
+
+// Samples take all of the target's CPU: it hardly gets on, and is helped all the same.
+TEST(CostCeiling, EndsALivelock) {
+  Governor governor(kCostCeiling, 4000);
+  Usage usage{.time_ns = 100 * kNsPerSecond};
+  governor.observe(usage);
+  for (int i = 0; i < 2; ++i) {
+    usage.time_ns += kStep, usage.target_ns += kStep, usage.in_target_ns += kStep;
+    EXPECT_TRUE(governor.observe(usage));
+  }
+  EXPECT_EQ(governor.rate_hz(), 250u);
 }
 
 }  // namespace

@@ -143,6 +143,20 @@ class Bench:
             self.judge(f"CPU at 1000 Hz to an empty handler, {name}", ours["ratio"], 1.04,
                        f"{ours['ratio']:.3f} [{ours['low']:.3f} {ours['high']:.3f}]")
 
+    def recursion(self):
+        """Stacks of unlimited depth without unwind entries, at 4000 Hz."""
+        if not shutil.which("node"):
+            return self.table.row("recursion: node is not installed", "skipped")
+        script = self.folder / "overflows.js"
+        script.write_text(workloads.OVERFLOWS)
+        command = ["node", str(script)]
+        ours = [*self.capture("--rate", "4000"), *command]
+        self.table.note(pairs.shown(ours))
+        measured = pairs.pairs(lambda: pairs.Cost(ours), lambda: pairs.Cost(command), PAIRS,
+                               measure=lambda run: run().wall)
+        self.judge("node: workers that overflow, wall at 4000 Hz", measured["ratio"], 1.3,
+                   f"{measured['ratio']:.2f} [{measured['low']:.2f} {measured['high']:.2f}]")
+
     def start(self):
         """A run of /bin/true, with exports and report."""
         ours = [SAMPAN, "run", "--output", str(self.folder / "true"), "--", "/bin/true"]
@@ -202,7 +216,7 @@ class Bench:
         self.judge("target memory added, each thread, KB", (many - few) / 32, 64, f"{(many - few) / 32:.1f}")
 
 
-ROWS = ("sample", "walk", "start", "size", "finish", "memory", "overhead", "kilohertz",
+ROWS = ("sample", "walk", "start", "size", "finish", "memory", "overhead", "kilohertz", "recursion",
         *outside.ROWS, *exports.ROWS, *page.ROWS, *markers.ROWS, *spans.ROWS,
         *symbols.ROWS, *same_names.ROWS, *serve.ROWS, *top.ROWS, *continuous.ROWS, *governor.ROWS)
 

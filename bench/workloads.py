@@ -20,6 +20,13 @@ for i in range(600000):
     total += sum(int(c, 16) for c in hashlib.sha256(str(i).encode()).hexdigest())
 print(total)
 """
+# V8's builtins have no unwind entries, and each of these stacks is as deep as its thread permits.
+OVERFLOWS = """
+const { Worker, isMainThread } = require('worker_threads');
+const overflow = depth => overflow(depth + 1) + 1;
+if (isMainThread) for (let i = 0; i < 2; ++i) new Worker(process.argv[1]);
+else for (let i = 0; i < 200; ++i) try { overflow(0); } catch {}
+"""
 
 
 def heavy_source(functions):

@@ -20,6 +20,7 @@ TARGET = [str(sampan.TARGETS / "target_steady")]
 MAKER = [str(sampan.TARGETS / "target_threads"), "short", "20000"]  # of 1 ms each: it is killed before it has made them all
 IGNORED_BY_DEFAULT = {signal.SIGURG, signal.SIGWINCH, signal.SIGCHLD, signal.SIGCONT}
 SEED = random.randrange(1 << 32)
+RANDOM = random.Random(SEED)
 
 
 def statuses(pid):
@@ -88,14 +89,24 @@ class Leaving(sampan.Case):
              "none", "--output", output, str(pid)], stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
 
+    def interrupt(self, tracer):
+        """As Ctrl-C does, some time after sampan has begun to expect it."""
+        blocked = 0  # from then on it is read from a descriptor
+        while not blocked & 1 << (signal.SIGINT - 1):
+            self.assertIsNone(tracer.poll())
+            status = pathlib.Path(f"/proc/{tracer.pid}/status").read_text()
+            blocked = int(re.search(r"SigBlk:\s*(\w+)", status)[1], 16)
+            time.sleep(0.002)
+        time.sleep(RANDOM.uniform(0.1, 0.25))
+        tracer.send_signal(signal.SIGINT)
+
     def check_kills(self, engine):
-        rng = random.Random(SEED)
         for _ in range((COUNT + len(ENGINES) - 1) // len(ENGINES)):
             with tempfile.TemporaryDirectory(prefix="sampan-e2e-") as output, \
                     subprocess.Popen(TARGET, stdout=subprocess.PIPE) as target:
                 time.sleep(0.02)
                 tracer = self.attach(target.pid, engine, output)
-                time.sleep(rng.uniform(0, 0.4))
+                time.sleep(RANDOM.uniform(0, 0.4))
                 tracer.send_signal(signal.SIGKILL)
                 tracer.wait()
                 if target.poll() is None:
@@ -124,8 +135,7 @@ class Leaving(sampan.Case):
             with tempfile.TemporaryDirectory(prefix="sampan-e2e-") as output, \
                     subprocess.Popen(TARGET, stdout=subprocess.PIPE) as target:
                 tracer = self.attach(target.pid, engine, output)
-                time.sleep(0.25)
-                tracer.send_signal(signal.SIGINT)
+                self.interrupt(tracer)
                 self.assertEqual(tracer.wait(timeout=30), 0)
                 if target.poll() is None:
                     self.assert_untouched(target.pid)
@@ -136,13 +146,11 @@ class Leaving(sampan.Case):
 
     def test_detached_while_threads_are_made(self):
         """And timers for them: sampan deletes one that it was making, too. Without that one detach in ten left one."""
-        rng = random.Random(SEED)
         for _ in range(max(10, COUNT // 2)):
             with tempfile.TemporaryDirectory(prefix="sampan-e2e-") as output, \
                     subprocess.Popen(MAKER, stdout=subprocess.DEVNULL) as target:
                 tracer = self.attach(target.pid, "ptrace", output)
-                time.sleep(rng.uniform(0.1, 0.2))
-                tracer.send_signal(signal.SIGINT)
+                self.interrupt(tracer)
                 status = tracer.wait(timeout=30)
                 left = timers(target.pid)
                 self.assertIsNone(target.poll())

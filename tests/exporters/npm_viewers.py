@@ -56,12 +56,12 @@ def firefox_client(path):
             return viewers.run("node", client, *words, env=environment, stderr=subprocess.STDOUT)
 
         try:
-            for attempt in range(3):  # on a busy machine the daemon takes longer than it is waited for
+            for attempt in range(10):  # on a busy machine the daemon takes longer than it is waited for
                 try:
                     ask("load", pathlib.Path(path).resolve())
                     break
                 except subprocess.CalledProcessError as error:
-                    if attempt == 2 or "still starting" not in error.stdout:
+                    if attempt == 9 or "still starting" not in error.stdout:
                         raise
             yield ask
         finally:

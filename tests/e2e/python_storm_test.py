@@ -1,73 +1,47 @@
 #!/usr/bin/env python3
 """Programs that call, throw, delegate, fork and drop functions: no stack has a call that the program does not make."""
+import os
+import sys
 import unittest
 
 import interpreters
+from python_programs import KINDS, KINDS_CALLS, KINDS_NATIVES, STORM, STORM_CALLS, STORM_NATIVES
 
-
-# Little else than calls, in every way that has a path of its own through the interpreter.
-STORM = """
-import sys, threading, time, zlib
-
-class Dropped:
-    def __del__(self): finalize()
-def finalize(): return [None for _ in (1, 2, 3)]
-def dropper():
-    for _ in range(100): Dropped()
-
-def sorter():
-    for _ in range(20): sorted(range(30), key=key)
-def key(value): return negative(value)
-def negative(value): return -value
-
-def catcher():
-    for _ in range(50):
-        try: deep(12)
-        except ValueError: handle()
-def deep(n): return deep(n - 1) if n else bottom()
-def bottom(): raise ValueError
-def handle(): return 1
-
-def summer():
-    for _ in range(20): sum(outer(20))
-def outer(n): yield from inner(n)
-def inner(n):
-    for i in range(n): yield element(i)
-def element(i): return i
-
-def runner():
-    for _ in range(50):
-        try: coroutine().send(None)
-        except StopIteration: pass
-async def coroutine(): return await awaited()
-async def awaited(): return element(1)
-
-def presser():
-    for _ in range(5): zlib.compress(DATA, 1)
-DATA = bytes(range(256)) * 40
-
-TURNS = [dropper, sorter, catcher, summer, runner, presser]
-def work(first):
-    end = time.thread_time() + float(sys.argv[1])
-    while time.thread_time() < end:
-        TURNS[first % len(TURNS)]()
-        first += 1
-threads = [threading.Thread(target=work, args=(2 * i,)) for i in range(3)]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
-"""
-# Who calls whom there; what a list comprehension has of its own depends on the version.
-STORM_CALLS = {
-    "work": {"dropper", "sorter", "catcher", "summer", "runner", "presser"},
-    "dropper": {"__del__"}, "__del__": {"finalize"}, "sorter": {"key"}, "key": {"negative"}, "catcher": {"deep", "handle"},
-    "deep": {"deep", "bottom"}, "summer": {"outer"}, "outer": {"inner"}, "inner": {"element"}, "runner": {"coroutine"},
-    "coroutine": {"awaited"}, "awaited": {"element"},
-}
-# The function that runs while C code of this name does.
-STORM_NATIVES = {"list_sort": "sorter", "builtin_sum": "summer", "deflate": "presser"}
+SECONDS = os.environ.get("PYTHON_STORM_SECONDS", "0.4")  # of CPU in each thread
+RATES = os.environ.get("PYTHON_STORM_RATES", "8000").split()
 
 
 class PythonStorm(interpreters.Case):
+    def check_calls(self, version, program, script, calls, natives):
+        """No stack has a call that `calls` does not have; how many samples there were, and how many are torn."""
+        functions = calls.keys() | set().union(*calls.values())
+        samples = torn = 0
+        for rate in RATES:
+            run, stacks = self.stacks_of(program, seconds=SECONDS, script=script, rate=rate)
+            for frames, _ in stacks:
+                frames = [frame.split(".")[-1] for frame in frames]
+                if "[python]" in frames:
+                    continue
+                known = [name for name in frames if name in functions]
+                self.assertTrue(not known or known[0] == "work", frames)
+                for caller, callee in zip(known, known[1:]):
+                    self.assertIn(callee, calls.get(caller, ()), f"{caller}: {frames}")
+                for i, frame in enumerate(frames):
+                    if frame in natives and known:
+                        nearest = [name for name in frames[:i] if name in functions][-1]
+                        self.assertEqual(nearest, natives[frame], frames)
+            samples += len(stacks)
+            torn += round((1 - run.report["complete_stacks"]) * len(stacks))
+        print(f"  {version}, {' and '.join(RATES)} Hz: {samples} samples, {torn} torn", file=sys.stderr)
+        self.assertGreater(samples, 200)
+        self.assertLess(torn, 3 + 0.001 * samples, f"of {samples}")
+
+    def check_everywhere(self, script, calls, natives):
+        for version, program in interpreters.installed().items():
+            if version in interpreters.KNOWN:
+                with self.subTest(version):
+                    self.check_calls(version, program, script, calls, natives)
+
     def test_exceptions_that_are_thrown_through_generators(self):
         """`outer` delegates to `inner`, where the exception arrives; the interpreter skips a run of `outer`."""
         script = """
@@ -106,26 +80,10 @@ main()
 
     def test_a_storm_of_calls(self):
         """No sample has a call that the program does not make, and hardly any meets the interpreter in between."""
-        functions = STORM_CALLS.keys() | set().union(*STORM_CALLS.values())
-        for version, program in interpreters.installed().items():
-            if version not in interpreters.KNOWN:
-                continue
-            with self.subTest(version):
-                run, stacks = self.stacks_of(program, seconds="0.4", script=STORM, rate="8000")
-                for frames, _ in stacks:
-                    frames = [frame.split(".")[-1] for frame in frames]
-                    if "work" not in frames or "[python]" in frames:
-                        continue
-                    known = [name for name in frames if name in functions]
-                    for caller, callee in zip(known, known[1:]):
-                        self.assertIn(callee, STORM_CALLS.get(caller, ()), f"{caller}: {frames}")
-                    for i, frame in enumerate(frames):
-                        if frame in STORM_NATIVES:
-                            nearest = [name for name in frames[:i] if name in functions][-1]
-                            self.assertEqual(nearest, STORM_NATIVES[frame], frames)
-                self.assertGreater(len(stacks), 200)
-                torn = (1 - run.report["complete_stacks"]) * len(stacks)
-                self.assertLess(torn, 3 + 0.001 * len(stacks), f"of {len(stacks)}")
+        self.check_everywhere(STORM, STORM_CALLS, STORM_NATIVES)
+
+    def test_programs_of_many_kinds(self):
+        self.check_everywhere(KINDS, KINDS_CALLS, KINDS_NATIVES)
 
     def test_forked_children_and_functions_that_come_and_go(self):
         script = """

@@ -21,6 +21,7 @@ import markers
 import outside
 import page
 import pairs
+import python_frames
 import same_names
 import serve
 import spans
@@ -218,7 +219,8 @@ class Bench:
 
 ROWS = ("sample", "walk", "start", "size", "finish", "memory", "overhead", "kilohertz", "recursion",
         *outside.ROWS, *exports.ROWS, *page.ROWS, *markers.ROWS, *spans.ROWS,
-        *symbols.ROWS, *same_names.ROWS, *serve.ROWS, *top.ROWS, *continuous.ROWS, *governor.ROWS)
+        *symbols.ROWS, *same_names.ROWS, *serve.ROWS, *top.ROWS, *continuous.ROWS, *governor.ROWS,
+        *python_frames.ROWS)
 
 
 def main():
@@ -228,7 +230,7 @@ def main():
         for row in wanted:
             elsewhere = {**outside.ROWS, **exports.ROWS, **page.ROWS, **markers.ROWS, **spans.ROWS,
                          **symbols.ROWS, **same_names.ROWS, **serve.ROWS, **top.ROWS,
-                         **continuous.ROWS, **governor.ROWS}
+                         **continuous.ROWS, **governor.ROWS, **python_frames.ROWS}
             elsewhere[row](bench) if row in elsewhere else getattr(bench, row)()
         bench.table.finish()
     return 1 if bench.missed else 0

@@ -6,6 +6,8 @@
 // profiler installed for SIGPROF. `sampan` sends the signals that sampan's own timers send. They
 // are sent DEPTH calls deep, in batches that fit into a ring, with pauses in which the collector
 // empties it. Prints the nanoseconds per signal: the median of the batches.
+//
+// It is also a library: bench/python_frames.py calls signal_cost() below Python functions.
 #include <fmt/core.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -49,14 +51,11 @@ void send_batch(bool with_info) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  if (argc != 4) {
-    fmt::print(stderr, "usage: self_signal empty|raise|sampan DEPTH SAMPLES\n");
-    return 2;
-  }
-  const std::string_view mode = argv[1];
-  const int depth = std::atoi(argv[2]);
-  const int batches = std::max(1, std::atoi(argv[3]) / kBatch);
+// NOLINTNEXTLINE(readability-identifier-naming)
+extern "C" [[gnu::visibility("default")]] double signal_cost(const char* mode_name, int depth,
+                                                             int samples) {
+  const std::string_view mode = mode_name;
+  const int batches = std::max(1, samples / kBatch);
   if (mode == "empty") {
     struct sigaction action {};
     action.sa_handler = [](int) {};
@@ -77,6 +76,14 @@ int main(int argc, char** argv) {
     usleep(20'000);
   }
   std::nth_element(costs.begin(), costs.begin() + costs.size() / 2, costs.end());
-  fmt::print("{:.0f}\n", costs[costs.size() / 2]);
+  return costs[costs.size() / 2];
+}
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    fmt::print(stderr, "usage: self_signal empty|raise|sampan DEPTH SAMPLES\n");
+    return 2;
+  }
+  fmt::print("{:.0f}\n", signal_cost(argv[1], std::atoi(argv[2]), std::atoi(argv[3])));
   return 0;
 }

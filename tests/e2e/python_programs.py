@@ -1,5 +1,17 @@
 """Python programs whose calls are known, for tests that judge stacks."""
 
+
+def known_calls(frames, calls, roots):
+    """The functions of a stack that are in `calls` ({caller: callees}); an AssertionError if it has a call that is not
+    there, or begins elsewhere than in one of the `roots`."""
+    functions = calls.keys() | set().union(*calls.values()) | set(roots)
+    known = [name for name in (frame.split(".")[-1] for frame in frames) if name in functions]
+    assert not known or known[0] in roots, frames
+    for caller, callee in zip(known, known[1:]):
+        assert callee in calls.get(caller, ()), f"{caller} calls {callee}: {frames}"
+    return known
+
+
 # Little else than calls, in every way that has a path of its own through the interpreter.
 STORM = """
 import sys, threading, time, zlib

@@ -5,7 +5,7 @@ import sys
 import unittest
 
 import interpreters
-from python_programs import KINDS, KINDS_CALLS, KINDS_NATIVES, STORM, STORM_CALLS, STORM_NATIVES
+from python_programs import KINDS, KINDS_CALLS, KINDS_NATIVES, STORM, STORM_CALLS, STORM_NATIVES, known_calls
 
 SECONDS = os.environ.get("PYTHON_STORM_SECONDS", "0.4")  # of CPU in each thread
 RATES = os.environ.get("PYTHON_STORM_RATES", "8000").split()
@@ -22,10 +22,7 @@ class PythonStorm(interpreters.Case):
                 frames = [frame.split(".")[-1] for frame in frames]
                 if "[python]" in frames:
                     continue
-                known = [name for name in frames if name in functions]
-                self.assertTrue(not known or known[0] == "work", frames)
-                for caller, callee in zip(known, known[1:]):
-                    self.assertIn(callee, calls.get(caller, ()), f"{caller}: {frames}")
+                known = known_calls(frames, calls, ["work"])
                 for i, frame in enumerate(frames):
                     if frame in natives and known:
                         nearest = [name for name in frames[:i] if name in functions][-1]

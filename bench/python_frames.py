@@ -1,0 +1,100 @@
+"""What Python's frames cost: rows of bench/run.py. The interpreter is the system's."""
+import statistics
+import subprocess
+
+import pairs
+
+PYTHON = "/usr/bin/python3"
+SHALLOW, DEEP = 10, 110
+
+# Signals that a C function sends itself, below so many Python functions.
+SIGNALS = """
+import ctypes, sys
+library, mode, depth, samples = sys.argv[1:]
+cost = ctypes.CDLL(library).signal_cost
+cost.restype = ctypes.c_double
+def below(depth): return below(depth - 1) if depth else cost(mode.encode(), 0, int(samples))
+print(below(int(depth)))
+"""
+
+# Ten functions that call each other, and a leaf that reads more memory than the caches hold, so that all that a walk
+# reads is cold.
+COLD = """
+import random, sys
+sys.setrecursionlimit(10000)
+block = bytearray(64 << 20)
+places = [random.Random(7).randrange(len(block)) for _ in range(200000)]
+def leaf():
+    total = 0
+    for place in places: total += block[place]
+    return total
+for number in range(9):
+    exec(f"def level_{number}(): return {'leaf' if number == 0 else f'level_{number - 1}'}()")
+for _ in range(int(sys.argv[1])): level_8()
+"""
+
+# Every thread has the same work, in turns of some milliseconds, with a short sleep between.
+THREADS = """
+import threading, time
+def part(number): return sum(number * i for i in range(3000))
+def work():
+    for number in range(40):
+        part(number)
+        time.sleep(0.001)
+threads = [threading.Thread(target=work) for _ in range(160)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+
+
+def frame(bench):
+    """A warm Python frame: what a sample costs more below a hundred more of them, beside as many native frames."""
+    library = str(bench.build / "bench" / "libself_signal.so")
+    native = str(bench.build / "bench" / "self_signal")
+
+    def run(command):
+        bench.table.note(pairs.shown(command)[:160])
+        return float(subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.split()[-1])
+
+    def python(mode, depth):
+        prefix = bench.capture() if mode == "sampan" else []
+        return run([*prefix, PYTHON, "-c", SIGNALS, library, mode, str(depth), "15000"])
+
+    rounds = []
+    for _ in range(3):
+        each = {"empty": python("empty", SHALLOW), "shallow": python("sampan", SHALLOW), "deep": python("sampan", DEEP)}
+        each["frame"] = (each["deep"] - each["shallow"]) / (DEEP - SHALLOW)
+        each["native"] = (run([*bench.capture(), native, "sampan", str(DEEP), "15000"]) -
+                          run([*bench.capture(), native, "sampan", str(SHALLOW), "15000"])) / (DEEP - SHALLOW)
+        rounds.append(each)
+    of = {name: statistics.median(each[name] for each in rounds) for name in rounds[0]}
+    bench.judge("a Python frame, warm, ns", of["frame"], 100, f"{of['frame']:.0f}")
+    bench.table.row("  a native frame", f"{of['native']:.0f}")
+    bench.table.row(f"  a sample with {SHALLOW} Python frames", f"{of['shallow']:.0f} ns")
+    bench.table.row("  an empty handler", f"{of['empty']:.0f} ns")
+
+
+def cpu(bench):
+    """A program with ten Python functions on its stack whose data are never in a cache."""
+    command = [PYTHON, "-c", COLD, "120"]
+    for rate, bound in ((250, 1.005), (1000, 1.01)):
+        ours = [*bench.capture("--rate", str(rate)), *command]
+        bench.table.note(pairs.shown(ours)[:160])
+        measured = pairs.pairs(lambda: pairs.Cost(ours), lambda: pairs.Cost(command), 2 * bench.pairs)
+        bench.judge(f"Python, 10 cold frames: CPU at {rate} Hz", measured["ratio"], bound,
+                    f"{measured['ratio']:.3f} [{measured['low']:.3f} {measured['high']:.3f}]")
+
+
+def threads(bench):
+    """A program of 160 Python threads."""
+    command = [PYTHON, "-c", THREADS]
+    for rate in (100, 200):
+        ours = [*bench.capture("--rate", str(rate)), *command]
+        bench.table.note(pairs.shown(ours)[:160])
+        measured = pairs.pairs(lambda: pairs.Cost(ours), lambda: pairs.Cost(command), bench.pairs,
+                               measure=lambda run: run().wall)
+        bench.judge(f"160 Python threads: wall at {rate} Hz", measured["ratio"], 1.02,
+                    f"{measured['ratio']:.3f} [{measured['low']:.3f} {measured['high']:.3f}]")
+
+
+ROWS = {"python_frame": frame, "python_cpu": cpu, "python_threads": threads}

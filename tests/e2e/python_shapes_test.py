@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""Interpreters that are embedded, several in a process, in children of all kinds, at their end, and with stacks that
+move: Python's functions have the callers that they have, or the stack is native; and the program ends as it would."""
+import pathlib
+import re
+import subprocess
+import unittest
+
+import interpreters
+import sampan
+from python_programs import known_calls
+
+# A spin that is told by its callers.
+SPIN = """
+import sys, time
+def spin(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end: pass
+"""
+
+
+def library_of(program):
+    """The interpreter as a library, if there is one; else None."""
+    shared, folder = subprocess.run(
+        [program, "-c", "import sysconfig; v = sysconfig.get_config_var; print(v('INSTSONAME')); print(v('LIBDIR'))"],
+        check=True, capture_output=True, text=True).stdout.split("\n")[:2]
+    places = [pathlib.Path(folder) / shared, pathlib.Path(folder) / "x86_64-linux-gnu" / shared]
+    return next((place for place in places if ".so" in shared and place.exists()), None)
+
+
+def everywhere(check):
+    """A test by every interpreter."""
+    def test(self):
+        for version, program in interpreters.installed().items():
+            if version in interpreters.KNOWN:
+                with self.subTest(version):
+                    check(self, version, program)
+    return test
+
+
+class Shapes(interpreters.Case):
+    def seen(self, stacks, calls, roots):
+        """How many samples each function is the innermost known one of, after the check that all calls are right."""
+        seen = {}
+        for frames, _ in stacks:
+            known = known_calls(frames, calls, roots)
+            if known:
+                seen[known[-1]] = seen.get(known[-1], 0) + 1
+        return seen
+
+    def check_embedded(self, program, *options):
+        library = library_of(program)
+        if library is None:
+            return
+        script = self.path / "embedded.py"
+        script.write_text(SPIN + "def outer(): inner()\ndef inner(): spin(0.1)\nouter()\n")
+        run = sampan.run([sampan.TARGETS / "target_embedding", library, script, *options], ["--rate", "1000"], text=True)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(run.report["lost"], {})
+        stacks = interpreters.exported(run)
+        calls = {"outer": {"inner"}, "inner": {"spin"}}
+        seen = self.seen(stacks, calls, ["outer"])
+        self.assertGreater(seen.get("spin", 0), 200, f"{seen}: 0.1 s in two threads and two lives at 1000 Hz")
+        in_thread = sum("run_in_thread" in frames and "spin" in frames for frames, _ in stacks)
+        self.assertGreater(in_thread, 100)
+        natives = [frames for frames, _ in stacks if frames[-1] == "native_spin" or "native_spin" in frames]
+        self.assertGreater(len(natives), 200)
+        self.assertGreater(run.report["complete_stacks"], 0.99)
+
+    @everywhere
+    def test_embedded_and_loaded_late(self, _, program):
+        self.check_embedded(program)
+
+    @everywhere
+    def test_embedded_without_signal_handlers(self, _, program):
+        self.check_embedded(program, "0")
+
+    @everywhere
+    def test_subinterpreters(self, version, program):
+        script = SPIN + """
+INNER = '''
+import time
+def sub_outer(): sub_inner()
+def sub_inner():
+    end = time.thread_time() + 0.3
+    while time.thread_time() < end: pass
+sub_outer()
+'''
+try: import _interpreters as interpreters
+except ImportError: import _xxsubinterpreters as interpreters
+def main_outer():
+    main_inner()
+    interpreters.run_string(interpreters.create(), INNER)
+    main_inner()
+def main_inner(): spin(0.2)
+main_outer()
+"""
+        calls = {"main_outer": {"main_inner", "sub_outer"}, "main_inner": {"spin"}, "sub_outer": {"sub_inner"}}
+        run, stacks = self.stacks_of(program, script=script, rate="1000")
+        seen = self.seen(stacks, calls, ["main_outer", "sub_outer"])
+        print(version, seen, run.report["lost"], run.report["complete_stacks"])
+        self.assertGreater(seen.get("spin", 0), 200)
+
+    @everywhere
+    def test_children_of_all_kinds(self, _, program):
+        script = SPIN + """
+import multiprocessing, concurrent.futures
+def task(number): return part(number)
+def part(number): spin(0.1); return number
+def main():
+    for method in ("fork", "spawn", "forkserver"):
+        context = multiprocessing.get_context(method)
+        with context.Pool(2) as pool: assert pool.map(task, range(4), 1) == [0, 1, 2, 3]
+        process = context.Process(target=task, args=(1,))
+        process.start()
+        process.join()
+        assert process.exitcode == 0
+        with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as pool: pool.submit(task, 1).result()
+if __name__ == "__main__": main()
+"""
+        run, stacks = self.stacks_of(program, script=script, rate="1000")
+        seen = self.seen(stacks, {"task": {"part"}, "part": {"spin"}}, ["task"])
+        # 18 tasks of a tenth of a second.
+        self.assertGreater(seen.get("spin", 0), 1200, seen)
+
+    @everywhere
+    def test_threads_that_outlive_the_interpreter(self, _, program):
+        script = SPIN + """
+import hashlib, threading, zlib
+def burner():
+    while True: spin(0.01)
+def presser():
+    data = bytes(range(256)) * 40000
+    while True: zlib.compress(data, 9)
+def hasher():
+    while True: hashlib.pbkdf2_hmac("sha256", b"password", b"salt", 200000)
+class Kept:
+    def __init__(self): self.other = [self]
+    def __del__(self): dropped()
+def dropped(): return [None for _ in (1, 2)]
+kept = [Kept() for _ in range(100000)]
+for target in (burner, presser, hasher):
+    threading.Thread(target=target, daemon=True).start()
+spin(float(sys.argv[1]))
+"""
+        for _ in range(2):
+            run, stacks = self.stacks_of(program, script=script, seconds="0.1", rate="8000")
+            self.assertEqual(run.stderr, "")
+            self.seen(stacks, {"burner": {"spin"}}, ["burner", "spin"])
+
+    def check_greenlets(self, script, calls, roots):
+        run, stacks = self.stacks_of("/usr/bin/python3", script=script, rate="1000", seconds="0.5")
+        seen = self.seen(stacks, calls, roots)
+        self.assertGreater(run.report["complete_stacks"], 0.98, run.report["lost"])
+        return seen
+
+    def test_greenlets(self):
+        if subprocess.run(["/usr/bin/python3", "-c", "import greenlet"], capture_output=True, check=False).returncode:
+            self.skipTest("greenlet is not installed")
+        seen = self.check_greenlets(SPIN + """
+import greenlet
+def ping():
+    for _ in range(50): ping_part()
+def ping_part():
+    spin(0.005)
+    pongs.switch()
+def pong():
+    while True: sum(map(pong_part, (1, 2)))
+def pong_part(value):
+    spin(0.0025)
+    pings.switch()
+    return value
+def main():
+    pings.switch()
+pings, pongs = greenlet.greenlet(ping), greenlet.greenlet(pong)
+main()
+""", {"main": {"ping", "pong"}, "ping": {"ping_part"}, "ping_part": {"spin"}, "pong": {"pong_part"}, "pong_part": {"spin"}},
+            ["main", "ping", "pong"])
+        self.assertGreater(seen["spin"], 250)
+
+    def test_gevent(self):
+        if subprocess.run(["/usr/bin/python3", "-c", "import gevent"], capture_output=True, check=False).returncode:
+            self.skipTest("gevent is not installed")
+        seen = self.check_greenlets(SPIN + """
+import gevent, gevent.pool
+def handle(number):
+    first(number)
+    gevent.sleep(0)
+    second(number)
+def first(number): spin(0.01)
+def second(number): sorted(range(3), key=by)
+def by(value): spin(0.003); gevent.sleep(0); return value
+def main():
+    pool = gevent.pool.Pool(5)
+    for number in range(25): pool.spawn(handle, number)
+    pool.join()
+main()
+""", {"main": set(), "handle": {"first", "second"}, "first": {"spin"}, "second": {"by"}, "by": {"spin"}}, ["main", "handle"])
+        self.assertGreater(seen["spin"], 250)
+
+
+if __name__ == "__main__":
+    unittest.main()

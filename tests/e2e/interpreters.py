@@ -87,7 +87,11 @@ def name_in(version, name):
 
 @functools.cache
 def installed():
-    """{version: program}, all that are installed; Debian's first. pyenv's are not in the path."""
+    """{version: program}, all that are installed; Debian's first. pyenv's are not in the path. SAMPAN_TEST_PYTHONS
+    ("3.13=PROGRAM 3.14=PROGRAM") has others in their place."""
+    chosen = os.environ.get("SAMPAN_TEST_PYTHONS")
+    if chosen is not None:
+        return dict(word.split("=", 1) for word in chosen.split())
     found = {}
     others = pathlib.Path(os.environ.get("PYENV_ROOT") or pathlib.Path.home() / ".pyenv").glob("versions/*/bin/python3")
     for name in ["/usr/bin/python3", sys.executable, *(f"python3.{minor}" for minor in range(9, 15)), *sorted(others)]:

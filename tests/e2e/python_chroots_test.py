@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""The storms and the steps with the interpreters of Debian's other suites, in chroots that debootstrap makes. Needs root and
+a network; PYTHON_CHROOTS names a folder that keeps the chroots."""
+import contextlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import interpreters
+import sampan
+
+HERE = pathlib.Path(__file__).resolve().parent
+MIRROR = "http://deb.debian.org/debian"
+SUITES = ("trixie", "sid")  # the shim is built for a C library that is newer than bullseye's, whose Python is 3.9
+COMMAND_S = 1200
+
+
+def made(suite, folder):
+    """The chroot, with an interpreter, made unless it is there."""
+    root = folder / suite
+    if not (root / "usr/bin/python3").exists():
+        shutil.rmtree(root, ignore_errors=True)
+        done = subprocess.run(["debootstrap", "--variant=minbase", "--include=python3", suite, root, MIRROR],
+                              capture_output=True, text=True, timeout=COMMAND_S, check=False)
+        if done.returncode != 0:
+            raise unittest.SkipTest(f"no chroot of {suite}: {done.stdout.strip().splitlines()[-1:]}")
+    return root
+
+
+@contextlib.contextmanager
+def mounted(root, folders):
+    """The folders at the same place in the chroot."""
+    places = []
+    try:
+        for folder in folders:
+            place = root / str(folder).lstrip("/")
+            place.mkdir(parents=True, exist_ok=True)
+            subprocess.run(["mount", "--rbind" if str(folder) == "/dev" else "--bind", folder, place], check=True)
+            subprocess.run(["mount", "--make-rprivate", place], check=True)
+            places.append(place)
+        yield
+    finally:
+        for place in reversed(places):
+            subprocess.run(["umount", "--recursive", "--lazy", place], check=False)
+
+
+class Chroots(sampan.Case):
+    def check(self, suite):
+        if os.geteuid() != 0 or shutil.which("debootstrap") is None:
+            self.skipTest("needs root and debootstrap")
+        folder = pathlib.Path(os.environ.get("PYTHON_CHROOTS") or self.path)
+        root = made(suite, folder)
+        build = pathlib.Path(sampan.PROGRAM).resolve().parent
+        with tempfile.TemporaryDirectory(prefix="sampan-chroot-", dir="/var/tmp") as shared, \
+                mounted(root, ["/proc", "/dev", build, pathlib.Path(shared)]):
+            program = pathlib.Path(shared) / "python3"
+            program.write_text(f'#!/bin/sh\nexec chroot {root} /usr/bin/python3 "$@"\n')
+            program.chmod(0o755)
+            version = interpreters.version_of(program)
+            self.assertIn(version, interpreters.KNOWN)
+            # The scripts and the programs under test, where the chroot has them, too.
+            shutil.copytree(sampan.TARGETS, pathlib.Path(shared) / "targets", ignore=shutil.ignore_patterns("*.p"))
+            env = {**os.environ, "SAMPAN_TEST_PYTHONS": f"{version}={program}", "TMPDIR": shared,
+                   "SAMPAN_PROGRAM": sampan.PROGRAM, "SAMPAN_TARGETS": f"{shared}/targets"}
+            for test in ("python_storm_test.py", "python_step_test.py"):
+                tests = ["PythonStorm.test_a_storm_of_calls", "PythonStorm.test_programs_of_many_kinds"]
+                done = subprocess.run([sys.executable, HERE / test, *(tests if "storm" in test else [])], env=env,
+                                      capture_output=True, text=True, timeout=COMMAND_S, check=False)
+                print(f"{suite}, {test}:\n{done.stderr}", file=sys.stderr)
+                self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_suites(self):
+        for suite in SUITES:
+            with self.subTest(suite):
+                self.check(suite)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""CPython's own tests have the results that they have without sampan (Debian's package libpython3.11-testsuite)."""
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+import xml.etree.ElementTree as xml
+
+import sampan
+
+PYTHON = "/usr/bin/python3.11"
+TESTS = pathlib.Path("/usr/lib/python3.11/test")
+# What comes near to signals, stacks, threads and processes.
+MODULES = """test_threading test_threadsignals test_thread test_asyncio test_signal test_subprocess test_gc test_generators
+test_exceptions test_coroutines test_asyncgen test_contextlib test_fork1 test_wait3 test_wait4 test_os test_posix
+test_select test_faulthandler test_sys test_sys_setprofile test_sys_settrace test_frame test_weakref test_queue test_time
+test_eintr test_capi test_embed test_atexit test_yield_from test_multiprocessing_fork test_multiprocessing_spawn
+test_concurrent_futures test_interpreters test_ctypes test_zlib test_tracemalloc test_traceback""".split()
+LONGEST_S = 2400
+
+
+def outcomes(file):
+    """{(class, test): outcome} of a regrtest's JUnit file."""
+    found = {}
+    for case in xml.parse(file).getroot().iter("testcase"):
+        name = case.get("name")
+        kinds = [child.tag for child in case if child.tag in ("failure", "error", "skipped")]
+        found[name] = found.get(name, ()) + (kinds[0] if kinds else case.get("result", "passed"),)
+    return found
+
+
+class Suite(sampan.Case):
+    def outcomes_of(self, modules, sampled, number):
+        file = self.path / f"{number}-{'sampled' if sampled else 'bare'}.xml"
+        command = [PYTHON, "-m", "test", "--junit-xml", file, "--timeout", "600", *modules]
+        env = {"LANG": "C.UTF-8"}
+        if sampled:
+            run = sampan.run(command, ["--rate", "1000"], env=env, timeout=LONGEST_S, text=True)
+            report = run.report
+            print(f"  {report['samples']} samples, complete {report['complete_stacks']:.4f}, lost {report['lost']}, "
+                  f"{len(report['processes'])} processes", file=sys.stderr)
+        else:
+            run = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=LONGEST_S,
+                                 env={**os.environ, **env}, check=False)
+        self.assertTrue(file.exists(), run.stdout[-2000:] + run.stderr[-2000:])
+        return outcomes(file)
+
+    def test_modules(self):
+        modules = [name for name in MODULES if (TESTS / name).exists() or (TESTS / f"{name}.py").exists()]
+        if not modules:
+            self.skipTest("libpython3.11-testsuite is not installed")
+        differ = {}
+        compared = 0
+        for module in modules:
+            bare, sampled = (self.outcomes_of([module], kind, module) for kind in (False, True))
+            compared += len(bare)
+            if bare != sampled:
+                print(f"  {module} differs: {sorted(set(bare.items()) ^ set(sampled.items()))}", file=sys.stderr)
+                # A test that depends on the time may fail by chance, with sampan and without.
+                bare, sampled = (self.outcomes_of([module], kind, module) for kind in (False, True))
+                if bare != sampled:
+                    differ[module] = sorted(set(bare.items()) ^ set(sampled.items()))
+        print(f"  {len(modules)} modules, {compared} tests", file=sys.stderr)
+        self.assertEqual(differ, {})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -34,7 +34,11 @@ struct PythonLayout {
   PythonGroups groups;
   wire::PythonLineTable line_table;
 
+  // _PyRuntimeState: the state of the thread that has the GIL. 0: not known.
+  uint16_t runtime_thread = 0;
+
   // PyThreadState
+  uint16_t thread_id = 0;      // pthread_self()
   uint16_t thread_frame = 0;   // the innermost frame; 0: the innermost cframe has it
   uint16_t thread_cframe = 0;  // the innermost cframe; 0: there are none
   // The newest chunk of frames: { previous, size, top }. 0: frames are objects of the heap.
@@ -86,6 +90,8 @@ inline constexpr PythonLayout kPythonLayouts[] = {
     {.version = 0x0309,
      .groups = PythonGroups::kFrameObjects,
      .line_table = wire::PythonLineTable::kLnotab,
+     .runtime_thread = 568,
+     .thread_id = 176,
      .thread_frame = 24,
      .frame_code = 32,
      .frame_previous = 24,
@@ -104,6 +110,8 @@ inline constexpr PythonLayout kPythonLayouts[] = {
     {.version = 0x030a,
      .groups = PythonGroups::kFrameObjects,
      .line_table = wire::PythonLineTable::kRanges,
+     .runtime_thread = 568,
+     .thread_id = 176,
      .thread_frame = 24,
      .thread_cframe = 48,
      .cframe_previous = 8,
@@ -126,6 +134,8 @@ inline constexpr PythonLayout kPythonLayouts[] = {
     {.version = 0x030b,
      .groups = PythonGroups::kEntryFrames,
      .line_table = wire::PythonLineTable::kLocations,
+     .runtime_thread = 576,
+     .thread_id = 152,
      .thread_cframe = 56,
      .thread_datastack = 296,
      .cframe_frame = 8,

@@ -17,7 +17,8 @@ using GetThread = void* (*)();
 constinit std::atomic<const unwind::PythonLayout*> bound;  // what the handler uses
 const unwind::PythonLayout* found;
 std::atomic<GetThread> get_thread;
-EvalLoop eval_loop;  // set before `bound`
+EvalLoop eval_loop;  // set before `bound`, as is the next one
+uint64_t runtime;    // 0: not known
 
 // Of PY_VERSION_HEX, without the patch level. 3.11 and later have it in a variable; older ones tell
 // themselves by what they were the first to have.
@@ -45,10 +46,11 @@ bool find_eval_loop(void* where) {
 const unwind::PythonLayout* known_layout(void* where) {
   const unwind::PythonLayout* layout = unwind::python_layout(version_of_interpreter(where));
   const void* code_type = dlsym(where, "PyCode_Type");
-  if (layout == nullptr || code_type == nullptr ||
-      !is_layout_of(*layout, code_type, dlsym(where, "_PyRuntime"))) {
+  const void* const state = dlsym(where, "_PyRuntime");
+  if (layout == nullptr || code_type == nullptr || !is_layout_of(*layout, code_type, state)) {
     return nullptr;
   }
+  runtime = reinterpret_cast<uint64_t>(state);
   const bool has_marks =
       layout->groups != unwind::PythonGroups::kFrameObjects || layout->thread_cframe != 0;
   return find_eval_loop(where) || has_marks ? layout : nullptr;
@@ -95,6 +97,10 @@ const unwind::PythonLayout* interpreter_layout() {
 
 const EvalLoop& interpreter_eval_loop() {
   return eval_loop;
+}
+
+uint64_t interpreter_runtime() {
+  return runtime;
 }
 
 uint64_t interpreter_thread() {

@@ -32,6 +32,8 @@ struct EvalLoop {
   bool contains(uint64_t avma) const { return avma - start < end - start; }
 };
 const EvalLoop& interpreter_eval_loop();
+// The AVMA of _PyRuntime; 0: not known.
+uint64_t interpreter_runtime();
 // The PyThreadState of the calling thread; 0: none. Only where there is a layout.
 uint64_t interpreter_thread();
 

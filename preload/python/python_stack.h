@@ -19,6 +19,7 @@ struct PythonState {
   std::span<uint64_t> cfas;    // of its frames: frame i lies between cfas[i - 1] and cfas[i]
   ReadablePages* pages;
   uint32_t samples;
+  uint64_t chunk_low, chunk_high;  // the newest chunk of frames that was found to be readable
 };
 
 // Merges the stack that was walked into `state` with the Python frames of `thread`, a PyThreadState.

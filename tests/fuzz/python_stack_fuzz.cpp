@@ -154,6 +154,9 @@ const unwind::PythonLayout* interpreter_layout() {
 const EvalLoop& interpreter_eval_loop() {
   return kEvalLoopCode;
 }
+uint64_t interpreter_runtime() {
+  return kThread + 0xc00;
+}
 }  // namespace sampan::preload
 
 // The first byte chooses the version, the second the room for frames; then changes of five bytes each.
@@ -175,7 +178,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     cfas[i] = cfa(i);
   }
   preload::ReadablePages pages{};
-  preload::PythonState state{native, cfas, &pages, 0};
+  preload::PythonState state{native, cfas, &pages, 0, 0, 0};
   const unwind::StackBounds stack{kStackLow, kEnd, true};
   wire::RingPositions positions{};
   std::vector<uint8_t> buffer(wire::kThreadRingSize);

@@ -96,8 +96,8 @@ def layers():
 
 def logged(function):
     @functools.wraps(function)
-    def wrapper(*args, **more): return function(*args, **more)
-    return wrapper
+    def logging(*args, **more): return function(*args, **more)
+    return logging
 @logged
 def decorated(n): return helped(n)
 def helped(n): return n * n
@@ -200,7 +200,7 @@ KINDS_CALLS = {
     "work": {"recursions", "trees", "layers", "decorations", "objects", "tables", "pipelines", "managers", "errors",
              "functional", "texts", "documents", "tasks"},
     "recursions": {"even"}, "even": {"odd"}, "odd": {"even"}, "trees": {"fib"}, "fib": {"fib"}, "layers": {"layer_1"},
-    "layer_1": {"layer_2"}, "layer_2": {"layer_3"}, "decorations": {"wrapper"}, "wrapper": {"decorated"},
+    "layer_1": {"layer_2"}, "layer_2": {"layer_3"}, "decorations": {"logging"}, "logging": {"decorated"},
     "decorated": {"helped"}, "objects": {"set_side", "compared", "doubled"}, "doubled": {"area"},
     "tables": {"mixed", "same"}, "pipelines": {"source", "doubles"}, "doubles": {"source", "times_two"},
     "managers": {"managed", "body"}, "managed": {"closed"}, "errors": {"level_one"},

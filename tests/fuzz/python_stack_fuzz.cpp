@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/byte_cursor.h"
@@ -16,13 +18,14 @@
 #include "preload/python/python_stack.h"
 #include "unwind/python_chain.h"
 #include "unwind/python_layout.h"
+#include "wire/control_block.h"
 #include "wire/record.h"
 
 using namespace sampan;
 
 namespace {
 
-constexpr uint64_t kBase = 0x10'0000'0000, kPage = 4096;
+constexpr uint64_t kBase = 0x2000'0000'0000, kPage = 4096;
 constexpr uint64_t kThread = kBase, kChunk = kBase + 0x1000, kHeap = kBase + 0x2000,
                    kTexts = kBase + 0x3000, kStackLow = kBase + 0x8000, kEnd = kBase + 0x10000;
 constexpr uint64_t kEvalLoop = 0x500000, kOtherCode = 0x600000;
@@ -162,7 +165,8 @@ uint64_t interpreter_runtime() {
 // The first byte chooses the version, the second the room for frames; then changes of five bytes each.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const bool started = start();
-  if (!started || size < 2 || size > 4096) return 0;
+  if (!started) __builtin_trap();
+  if (size < 2 || size > 4096) return 0;
   ByteCursor input(std::span(data, size));
   layout = &unwind::kPythonLayouts[input.u8() % std::size(unwind::kPythonLayouts)];
   const uint8_t shape = input.u8();

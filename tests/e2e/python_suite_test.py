@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """CPython's own tests have the results that they have without sampan (Debian's package libpython3.11-testsuite)."""
+import concurrent.futures
 import os
 import pathlib
 import subprocess
@@ -18,6 +19,7 @@ test_select test_faulthandler test_sys test_sys_setprofile test_sys_settrace tes
 test_eintr test_capi test_embed test_atexit test_yield_from test_multiprocessing_fork test_multiprocessing_spawn
 test_concurrent_futures test_interpreters test_ctypes test_zlib test_tracemalloc test_traceback""".split()
 LONGEST_S = 2400
+AT_ONCE = 3  # modules; most of them wait
 
 
 def outcomes(file):
@@ -31,14 +33,20 @@ def outcomes(file):
 
 
 class Suite(sampan.Case):
-    def outcomes_of(self, modules, sampled, number):
-        file = self.path / f"{number}-{'sampled' if sampled else 'bare'}.xml"
-        command = [PYTHON, "-m", "test", "--junit-xml", file, "--timeout", "600", *modules]
+    def compare(self, module):
+        """How many tests the module has, and those whose outcomes differ."""
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            bare, sampled = pool.map(lambda sampled: self.outcomes_of(module, sampled), (False, True))
+        return len(bare), sorted(set(bare.items()) ^ set(sampled.items()))
+
+    def outcomes_of(self, module, sampled):
+        file = self.path / f"{module}-{'sampled' if sampled else 'bare'}.xml"
+        command = [PYTHON, "-m", "test", "--junit-xml", file, "--timeout", "900", module]
         env = {"LANG": "C.UTF-8"}
         if sampled:
             run = sampan.run(command, ["--rate", "1000"], env=env, timeout=LONGEST_S, text=True)
             report = run.report
-            print(f"  {report['samples']} samples, complete {report['complete_stacks']:.4f}, lost {report['lost']}, "
+            print(f"  {module}: {report['samples']} samples, complete {report['complete_stacks']:.4f}, lost {report['lost']}, "
                   f"{len(report['processes'])} processes", file=sys.stderr)
         else:
             run = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=LONGEST_S,
@@ -50,18 +58,14 @@ class Suite(sampan.Case):
         modules = [name for name in MODULES if (TESTS / name).exists() or (TESTS / f"{name}.py").exists()]
         if not modules:
             self.skipTest("libpython3.11-testsuite is not installed")
-        differ = {}
-        compared = 0
-        for module in modules:
-            bare, sampled = (self.outcomes_of([module], kind, module) for kind in (False, True))
-            compared += len(bare)
-            if bare != sampled:
-                print(f"  {module} differs: {sorted(set(bare.items()) ^ set(sampled.items()))}", file=sys.stderr)
-                # A test that depends on the time may fail by chance, with sampan and without.
-                bare, sampled = (self.outcomes_of([module], kind, module) for kind in (False, True))
-                if bare != sampled:
-                    differ[module] = sorted(set(bare.items()) ^ set(sampled.items()))
-        print(f"  {len(modules)} modules, {compared} tests", file=sys.stderr)
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            compared = dict(zip(modules, pool.map(self.compare, modules)))
+        # A test that depends on the time may fail by chance, with sampan and without: those run once more.
+        differ = {module: difference for module, (_, difference) in compared.items() if difference}
+        print(f"  once more: {differ}", file=sys.stderr)
+        differ = {module: difference for module in differ if (difference := self.compare(module)[1])}
+        tests = sum(count for count, _ in compared.values())
+        print(f"  {len(modules)} modules, {tests} tests, {len(differ)} modules differ", file=sys.stderr)
         self.assertEqual(differ, {})
 
 

@@ -1,9 +1,9 @@
 // Where CPython keeps what a stack walk needs, by version: offsets in bytes. The structures are
 // internal to the interpreter, so each layout is compared with the running one before it is used
-// (preload/python/interpreter.cpp).
+// (python_layout_check.h).
 //
-// Sources: Include/internal/pycore_frame.h, Include/cpython/{code,pystate,unicodeobject}.h of each
-// version, builds for x86-64 with the GIL.
+// Sources: Include/internal/pycore_{frame,runtime,interp,gil,ceval_state}.h and
+// Include/cpython/{code,pystate,unicodeobject}.h of each version, builds for x86-64 with the GIL.
 //
 // Freestanding: linked into the target.
 #pragma once
@@ -29,16 +29,31 @@ enum class PythonValues : uint8_t {
   kInline,         // behind it, if a flag there says so
 };
 
+// Where the threads of an interpreter are, and its lock: above all for those who read it from another
+// process.
+struct PythonRuntimeLayout {
+  // _PyRuntimeState
+  uint16_t first_interpreter = 0;
+  uint16_t gil = 0;             // the only one, itself; 0: each interpreter points to one
+  uint16_t current_thread = 0;  // the state of the thread that has the GIL; 0: not known
+
+  // PyInterpreterState
+  uint16_t next_interpreter = 0;
+  uint16_t first_thread = 0;
+  uint16_t gil_pointer = 0;  // 0: see `gil`; both 0: not known
+
+  // PyThreadState
+  uint16_t next_thread = 8;
+  uint16_t thread_id = 0;         // of pthread_self()
+  uint16_t native_thread_id = 0;  // of the kernel; 0: there is none
+};
+
 struct PythonLayout {
   uint32_t version;  // PY_VERSION_HEX >> 16: 0x030b is 3.11
   PythonGroups groups;
   wire::PythonLineTable line_table;
 
-  // _PyRuntimeState: the state of the thread that has the GIL. 0: not known.
-  uint16_t runtime_thread = 0;
-
   // PyThreadState
-  uint16_t thread_id = 0;      // pthread_self()
   uint16_t thread_frame = 0;   // the innermost frame; 0: the innermost cframe has it
   uint16_t thread_cframe = 0;  // the innermost cframe; 0: there are none
   // The newest chunk of frames: { previous, size, top }. 0: frames are objects of the heap.
@@ -79,8 +94,12 @@ struct PythonLayout {
   uint16_t type_keys = 0;
   PythonValues values = PythonValues::kNone;
 
-  // _Py_DebugOffsets: where the interpreter itself states the offsets of a thread state, of a frame
-  // and of a code object. 0: it does not.
+  // Zeroes where the interpreter itself states them: see runtime_layout().
+  PythonRuntimeLayout runtime = {};
+
+  // _Py_DebugOffsets: where the interpreter itself states the offsets of its lock, of a thread state,
+  // of a frame and of a code object. 0: it does not.
+  uint16_t debug_gil = 0;
   uint16_t debug_thread = 0;
   uint16_t debug_frame = 0;
   uint16_t debug_code = 0;
@@ -90,8 +109,6 @@ inline constexpr PythonLayout kPythonLayouts[] = {
     {.version = 0x0309,
      .groups = PythonGroups::kFrameObjects,
      .line_table = wire::PythonLineTable::kLnotab,
-     .runtime_thread = 568,
-     .thread_id = 176,
      .thread_frame = 24,
      .frame_code = 32,
      .frame_previous = 24,
@@ -106,12 +123,15 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .code_qualified_name = 112,
      .code_line_table = 120,
      .string_ascii = 48,
-     .string_other = 72},
+     .string_other = 72,
+     .runtime = {.first_interpreter = 32,
+                 .gil = 352,
+                 .current_thread = 568,
+                 .first_thread = 8,
+                 .thread_id = 176}},
     {.version = 0x030a,
      .groups = PythonGroups::kFrameObjects,
      .line_table = wire::PythonLineTable::kRanges,
-     .runtime_thread = 568,
-     .thread_id = 176,
      .thread_frame = 24,
      .thread_cframe = 48,
      .cframe_previous = 8,
@@ -130,12 +150,15 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .code_qualified_name = 112,
      .code_line_table = 120,
      .string_ascii = 48,
-     .string_other = 72},
+     .string_other = 72,
+     .runtime = {.first_interpreter = 32,
+                 .gil = 352,
+                 .current_thread = 568,
+                 .first_thread = 8,
+                 .thread_id = 176}},
     {.version = 0x030b,
      .groups = PythonGroups::kEntryFrames,
      .line_table = wire::PythonLineTable::kLocations,
-     .runtime_thread = 576,
-     .thread_id = 152,
      .thread_cframe = 56,
      .thread_datastack = 296,
      .cframe_frame = 8,
@@ -157,7 +180,13 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .string_ascii = 48,
      .string_other = 72,
      .type_keys = 872,
-     .values = PythonValues::kPointer},
+     .values = PythonValues::kPointer,
+     .runtime = {.first_interpreter = 40,
+                 .gil = 360,
+                 .current_thread = 576,
+                 .first_thread = 16,
+                 .thread_id = 152,
+                 .native_thread_id = 160}},
     {.version = 0x030c,
      .groups = PythonGroups::kShimFrames,
      .line_table = wire::PythonLineTable::kLocations,
@@ -181,7 +210,12 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .string_ascii = 40,
      .string_other = 56,
      .type_keys = 880,
-     .values = PythonValues::kMarkedPointer},
+     .values = PythonValues::kMarkedPointer,
+     .runtime = {.first_interpreter = 40,
+                 .first_thread = 72,
+                 .gil_pointer = 384,
+                 .thread_id = 136,
+                 .native_thread_id = 144}},
     {.version = 0x030d,
      .groups = PythonGroups::kShimFrames,
      .line_table = wire::PythonLineTable::kLocations,
@@ -203,6 +237,7 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .string_other = 56,
      .type_keys = 880,
      .values = PythonValues::kInline,
+     .debug_gil = 112,
      .debug_thread = 152,
      .debug_frame = 224,
      .debug_code = 272},
@@ -224,6 +259,7 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .code_instructions = 208,
      .string_ascii = 40,
      .string_other = 56,
+     .debug_gil = 120,
      .debug_thread = 176,
      .debug_frame = 248,
      .debug_code = 312},

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "unwind/python_layout.h"
+#include "unwind/python_merge.h"
 
 namespace sampan::preload {
 
@@ -25,12 +26,8 @@ void bind_interpreter();
 
 // For the handler, and pthread_create. Null: no interpreter, not bound yet, or one that sampan does not know (counted).
 const unwind::PythonLayout* interpreter_layout();
-// The code of the eval loop; nothing where it is not known (and where the layout does not need it).
-struct EvalLoop {
-  uint64_t start, end;  // AVMAs
-
-  bool contains(uint64_t avma) const { return avma - start < end - start; }
-};
+// Nothing where it is not known (and where the layout does not need it).
+using unwind::EvalLoop;
 const EvalLoop& interpreter_eval_loop();
 // The AVMA of _PyRuntime; 0: not known.
 uint64_t interpreter_runtime();

@@ -37,12 +37,11 @@ SHIM = """
     unwind::follow_frame_pointer unwind::follow_epilogue unwind::registers_of
 
     unwind::is_mapped unwind::PythonChain::* unwind::PythonFrameObjects::* unwind::CframeRuns::*
-    preload::EvalLoop::* preload::EvalLoopRuns::* preload::interpreter_eval_loop preload::merge_chain
-    preload::merge_frame_objects
-    preload::merge_around_beginning preload::leaves_generator preload::ReadablePages::* preload::PythonMemory::*
+    unwind::EvalLoop::* unwind::EvalLoopRuns::* unwind::PythonMerge::* unwind::CodeObject::* unwind::read_code
+    unwind::identity_of unwind::find_texts unwind::find_text unwind::find_line_table
+    preload::interpreter_eval_loop preload::ReadablePages::* preload::PythonMemory::*
     preload::interpreter_layout preload::interpreter_thread preload::merge_python preload::trust_chunk
-    preload::Merge::* preload::find_code preload::read_code preload::identity_of preload::find_entry
-    preload::find_text preload::find_line_table preload::write preload::announce
+    preload::may_be_unwritten preload::Codes::* preload::find_code preload::find_entry preload::write preload::announce
 
     preload::SpinLock::* preload::SignalsBlocked::* preload::signal_bit* preload::set_signal_bits preload::count_loss
 

@@ -1,0 +1,210 @@
+// Puts the frames of a thread's interpreter into its native stack: where the eval loop's own frame is,
+// the Python functions that it runs come before it (leaf first).
+//
+//   Memory   as in python_chain.h
+//   Codes    CodeKind find(uint64_t code, uint32_t& number): the number of a code object
+//
+// Freestanding: linked into the target; async-signal-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "unwind/python_chain.h"
+#include "unwind/python_frame_objects.h"
+#include "wire/record.h"
+
+namespace sampan::unwind {
+
+// The code of the eval loop; nothing where it is not known (and where the layout does not need it).
+struct EvalLoop {
+  uint64_t start, end;  // AVMAs
+
+  bool contains(uint64_t avma) const { return avma - start < end - start; }
+};
+
+// The native stack, leaf first. Frame i lies between cfas[i - 1] and cfas[i].
+struct NativeStack {
+  std::span<const uint64_t> frames;
+  const uint64_t* cfas;
+  bool has_root;
+};
+
+enum class CodeKind : uint8_t {
+  kFunction,
+  kInternal,    // a frame of the interpreter's own, which no program has written
+  kUnreadable,  // no code object
+};
+
+// The runs of the eval loop by its frames in the native stack, where nothing else marks them (3.9).
+class EvalLoopRuns {
+ public:
+  EvalLoopRuns(const NativeStack& native, const EvalLoop& eval_loop)
+      : native_(&native), eval_loop_(&eval_loop) {}
+
+  bool torn() const { return false; }
+  bool next(uint64_t& mark) {
+    while (i_ < native_->frames.size()) {
+      const size_t i = i_++;
+      if (!eval_loop_->contains(native_->frames[i])) continue;
+      mark = native_->cfas[i] - 1;
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  const NativeStack* native_;
+  const EvalLoop* eval_loop_;
+  size_t i_ = 0;
+};
+
+template <typename Memory, typename Codes>
+class PythonMerge {
+ public:
+  // `frames`: the room for the result.
+  PythonMerge(Memory& memory, const PythonLayout& layout, const EvalLoop& eval_loop,
+              const NativeStack& native, Codes& codes, std::span<uint64_t> frames)
+      : memory_(memory),
+        layout_(layout),
+        eval_loop_(eval_loop),
+        native_(native),
+        codes_(codes),
+        frames_(frames) {}
+
+  // `thread`: the PyThreadState. `outer_thread`: the one whose chain goes on where that of `thread` ends, for
+  // a thread that runs a subinterpreter; 0: none. False: the interpreter's chain of frames is torn, or does
+  // not fit the native stack.
+  bool run(uint64_t thread, uint64_t outer_thread = 0) {
+    if (layout_.groups == PythonGroups::kFrameObjects) {
+      return merge_frame_objects(thread, outer_thread);
+    }
+    using Chain = PythonChain<Memory>;
+    if (outer_thread != 0) {
+      Chain outer(memory_, layout_, outer_thread);
+      return merge_chain(Chain(memory_, layout_, thread), &outer);
+    }
+    if (merge_chain(Chain(memory_, layout_, thread))) return true;
+    depth_ = 0;
+    is_full_ = false;
+    return merge_around_beginning(thread);
+  }
+
+  uint32_t depth() const { return depth_; }
+  // There was no room for more.
+  bool is_full() const { return is_full_; }
+
+ private:
+  // How far the eval loop may be into its code while its cframe is linked and not written yet.
+  static constexpr uint64_t kBeginning = 256;  // bytes
+
+  void add(uint64_t frame) {
+    if (depth_ < frames_.size()) {
+      frames_[depth_++] = frame;
+    } else {
+      is_full_ = true;
+    }
+  }
+
+  // False: the chain is torn.
+  template <typename Chain>
+  bool merge_group(Chain& chain) {
+    PythonFrame frame{};
+    while (chain.next(frame)) {
+      if (is_full_) continue;
+      uint32_t number = 0;
+      switch (codes_.find(frame.code, number)) {
+        case CodeKind::kUnreadable: return false;
+        case CodeKind::kInternal: continue;
+        case CodeKind::kFunction: break;
+      }
+      add(wire::python_frame(number, frame.unit));
+    }
+    return !chain.torn();
+  }
+
+  // `outer`: the chain that goes on where the first one ends, if there is one.
+  template <typename Chain>
+  bool merge_chain(Chain&& chain, std::remove_reference_t<Chain>* outer = nullptr) {
+    auto* current = &chain;
+    if (current->torn()) return false;
+    for (size_t i = 0; i < native_.frames.size(); ++i) {
+      if (outer != nullptr && !current->has_group()) {
+        current = std::exchange(outer, nullptr);
+        if (current->torn() ||
+            (i > 0 && current->has_group() && current->mark() < native_.cfas[i - 1])) {
+          return false;
+        }
+      }
+      // A mark is in the frame of the eval loop that made it. Below the leaf's stack pointer is the
+      // leaf's, too. A signal handler's frames may be on another stack, which has no marks.
+      const bool has_marks = memory_.on_stack(native_.cfas[i] - 1);
+      if (has_marks && current->has_group() && current->mark() < native_.cfas[i] &&
+          !merge_group(*current)) {
+        return false;
+      }
+      add(native_.frames[i]);
+    }
+    return !native_.has_root || (!current->has_group() && outer == nullptr);
+  }
+
+  // A generator that is being left: still the current frame, but linked to none any more.
+  bool leaves_generator(uint64_t cframe) {
+    constexpr uint8_t kOwnedByGenerator = 1;
+    uint64_t frame = 0, previous = 0;
+    uint8_t owner = 0;
+    return memory_.read(cframe + layout_.cframe_frame, frame) &&
+           memory_.read(frame + layout_.frame_previous, previous) && previous == 0 &&
+           memory_.read(frame + layout_.frame_owner, owner) && owner == kOwnedByGenerator;
+  }
+
+  // A run of the eval loop that has linked its cframe, the innermost, and not written it yet, has no
+  // frame yet, and the cframe of the run around it is behind it, unknown. But in all frames of the
+  // eval loop the cframe is at the same distance from the CFA. False where the chain is torn
+  // otherwise.
+  bool merge_around_beginning(uint64_t thread) {
+    uint64_t cframe = 0;
+    if (layout_.thread_cframe == 0 || !memory_.read(thread + layout_.thread_cframe, cframe) ||
+        !native_.has_root || native_.frames.empty() ||
+        native_.frames[0] - eval_loop_.start >= kBeginning || !memory_.on_stack(cframe) ||
+        cframe >= native_.cfas[0] || leaves_generator(cframe)) {
+      return false;
+    }
+    const uint64_t distance = native_.cfas[0] - cframe;
+    for (size_t i = 1; i < native_.frames.size(); ++i) {
+      if (!eval_loop_.contains(native_.frames[i])) continue;
+      return merge_chain(
+          PythonChain<Memory>::from_cframe(memory_, layout_, native_.cfas[i] - distance));
+    }
+    return false;
+  }
+
+  bool merge_frame_objects(uint64_t thread, uint64_t outer_thread) {
+    if (layout_.thread_cframe != 0) {
+      const auto chain_of = [&](uint64_t of) {
+        return PythonFrameObjects(memory_, layout_, of, CframeRuns(memory_, layout_, of), true);
+      };
+      if (outer_thread == 0) return merge_chain(chain_of(thread));
+      auto outer = chain_of(outer_thread);
+      return merge_chain(chain_of(thread), &outer);
+    }
+    // Runs can be counted only where the whole stack is known.
+    const EvalLoopRuns runs(native_, eval_loop_);
+    return native_.has_root &&
+           merge_chain(PythonFrameObjects(memory_, layout_, thread, runs, false));
+  }
+
+  Memory& memory_;
+  const PythonLayout& layout_;
+  const EvalLoop& eval_loop_;
+  const NativeStack& native_;
+  Codes& codes_;
+  std::span<uint64_t> frames_;
+  uint32_t depth_ = 0;
+  bool is_full_ = false;
+};
+
+}  // namespace sampan::unwind

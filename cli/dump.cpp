@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/recorded_profile.h"
+#include "cli/recording_options.h"
 #include "remote/live/dump.h"
 #include "sampler/inspect/permission.h"
 
@@ -14,6 +15,7 @@ namespace {
 struct DumpOptions {
   std::string process;
   std::vector<std::string> threads;  // names or tids; empty: all
+  profile::PythonFrames python = profile::PythonFrames::kMixed;
   bool json = false;
 };
 
@@ -21,7 +23,7 @@ int dump(const DumpOptions& options) {
   const pid_t pid = sampler::find_process(options.process);
   const auto take = [&] {
     Progress progress;
-    return live::take_dump(pid, options.threads, [&](size_t done, size_t all) {
+    return live::take_dump(pid, options.threads, options.python, [&](size_t done, size_t all) {
       progress.show("Finding function names", done, all);
     });
   };
@@ -42,6 +44,7 @@ void add_dump(CLI::App& app, Commands& commands) {
       ->add_option("--thread", options->threads, "Only threads with this name or tid (repeatable)")
       ->type_name("NAME|TID")
       ->allow_extra_args(false);
+  add_python_option(*command, options->python);
   command->add_flag("--json", options->json, "Print JSON, see docs/dump-json.md");
   commands.actions[command] = [options] { return dump(*options); };
 }

@@ -250,7 +250,7 @@ recording::Session describe(const std::vector<std::string>& command, const RunOp
 sampler::RecordOptions record_options(const RunOptions& options,
                                       const recording::Session& description, RunFiles& files) {
   return {{files.recording(), description, rate_options(options.sampling, options.quiet),
-           starts_paused(options), files.segments()},
+           starts_paused(options), options.python, files.segments()},
           options.follow};
 }
 

@@ -131,6 +131,18 @@ Names renumbered(Names names, std::span<const uint32_t> frames, std::span<const 
   return names;
 }
 
+void add_name(uint32_t frame, const FrameName& name, Names* names) {
+  const auto text = [names](const std::string& its) {
+    names->texts.push_back(its);
+    return static_cast<uint32_t>(names->texts.size() - 1);
+  };
+  const auto function = static_cast<uint32_t>(names->functions.size());
+  const uint32_t file = name.file.empty() ? 0 : text(name.file);
+  names->functions.push_back({text(name.function), file, name.first_line, kNone});
+  names->lines.push_back({function, file, name.line});
+  names->frames.push_back({frame, 1});
+}
+
 void join(Names more, Names* names) {
   const auto texts = static_cast<uint32_t>(names->texts.size());
   const auto functions = static_cast<uint32_t>(names->functions.size());

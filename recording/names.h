@@ -52,6 +52,9 @@ Names renumbered(Names names, std::span<const uint32_t> frames, std::span<const 
 // Appends `more` to `names`. For frames that both name, `more` counts.
 void join(Names more, Names* names);
 
+// Names a frame that no name is known of yet.
+void add_name(uint32_t frame, const FrameName& name, Names* names);
+
 // Appends names to a complete recording, with the functions and texts that they need. For a frame
 // that is named twice, the last name counts. Throws Error, and leaves the recording as it was, when
 // the names cannot be written or the recording has another version.

@@ -56,7 +56,7 @@ USES = {
     "sampler": {"base", "recording", "sampler/process", "sampler/recorder", "sampler/rings",
                 "sampler/perf", "sampler/ptrace", "sampler/waits", "sampler/inspect"},
     "remote/live": {"base", "wire", "recording", "profile", "symbolizer",
-                    "sampler/process", "sampler/control", "sampler/inspect"},
+                    "sampler/process", "sampler/control", "sampler/recorder", "sampler/inspect"},
     "remote/http": {"base"},
     "remote/serve": {"base", "wire", "recording", "profile", "symbolizer", "exporters", "reports",
                      "remote/live", "remote/http"},

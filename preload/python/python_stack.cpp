@@ -57,6 +57,22 @@ bool may_be_unwritten(PythonMemory& memory, const unwind::PythonLayout& layout, 
           (!native.frames.empty() && cframe < native.cfas[0]));
 }
 
+// Until 3.11, a thread that runs a subinterpreter has a state of its own for that, and what
+// PyGILState_GetThisThreadState tells is still the first one: `thread`. The current one is known while
+// the thread has the GIL.
+uint64_t innermost_state(PythonMemory& memory, const unwind::PythonLayout& layout,
+                         uint64_t thread) {
+  const unwind::PythonRuntimeLayout& runtime = layout.runtime;
+  uint64_t current = 0, id = 0, current_id = 0;
+  const bool is_other = runtime.current_thread != 0 && interpreter_runtime() != 0 &&
+                        memory.read(interpreter_runtime() + runtime.current_thread, current) &&
+                        current != 0 && current != thread;
+  return is_other && memory.read(thread + runtime.thread_id, id) &&
+                 memory.read(current + runtime.thread_id, current_id) && current_id == id
+             ? current
+             : thread;
+}
+
 }  // namespace
 
 unwind::WalkResult merge_python(PythonState& state, const unwind::WalkResult& result,

@@ -14,11 +14,14 @@
 #include "base/text/readable.h"
 #include "profile/frames.h"
 #include "profile/load.h"
+#include "recording/names.h"
 #include "recording/reader.h"
 #include "sampler/inspect/permission.h"
 #include "sampler/process/module_map.h"
 #include "sampler/process/proc_task.h"
+#include "sampler/recorder/python_code.h"
 #include "symbolizer/symbolizer.h"
+#include "wire/record.h"
 
 namespace sampan::live {
 namespace {
@@ -47,27 +50,69 @@ std::string now_in_words() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(ms / 1000), ms % 1000);
 }
 
-// A recording without samples, for its frames.
-recording::Recording record_frames(const sampler::Snapshot& snapshot,
-                                   std::vector<std::vector<uint32_t>>& locations) {
-  recording::Recording recording;
-  sampler::ModuleMap modules;
-  for (const sampler::ModuleLoadRecord& load : snapshot.modules) {
-    modules.load(load, static_cast<uint32_t>(recording.modules.size()));
-    recording.modules.push_back({load.path, load.build_id, svma_of(load.start_avma, load.bias),
-                                 svma_of(load.end_avma, load.bias)});
+// A recording with one sample of each thread.
+class SnapshotRecording {
+ public:
+  explicit SnapshotRecording(const sampler::Snapshot& snapshot) : python_(snapshot.python) {
+    for (const sampler::ModuleLoadRecord& load : snapshot.modules) {
+      modules_.load(load, static_cast<uint32_t>(recording_.modules.size()));
+      recording_.modules.push_back({load.path, load.build_id, svma_of(load.start_avma, load.bias),
+                                    svma_of(load.end_avma, load.bias)});
+    }
+    recording_.processes.emplace_back();
+    for (const sampler::ThreadSnapshot& thread : snapshot.threads) add(thread);
   }
-  std::unordered_map<uint64_t, uint32_t> rows;  // by AVMA
-  for (const sampler::ThreadSnapshot& thread : snapshot.threads) {
-    std::vector<uint32_t>& of_thread = locations.emplace_back();
-    for (const uint64_t avma : thread.frames) {
-      const auto next = static_cast<uint32_t>(recording.frames.size());
-      const auto [row, is_new] = rows.try_emplace(avma, next);
-      if (is_new) recording.frames.push_back(modules.lookup(Avma::at(avma), 0));
-      of_thread.push_back(row->second);
+
+  recording::Recording take() { return std::move(recording_); }
+  // By row of a frame.
+  std::vector<uint64_t> take_avmas() { return std::move(avmas_); }
+
+ private:
+  void add(const sampler::ThreadSnapshot& thread) {
+    recording::Sample sample;
+    sample.thread = static_cast<uint32_t>(recording_.threads.size());
+    for (size_t i = thread.frames.size(); i-- > 0;) {
+      recording_.stacks.push_back({sample.stack, frame_row(thread.frames[i])});
+      sample.stack = static_cast<uint32_t>(recording_.stacks.size() - 1);
+    }
+    recording_.threads.push_back({0, thread.tid, 0, thread.name});
+    recording_.samples.push_back(sample);
+  }
+
+  uint32_t frame_row(uint64_t frame) {
+    const auto next = static_cast<uint32_t>(recording_.frames.size());
+    const auto [row, is_new] = rows_.try_emplace(frame, next);
+    if (!is_new) return row->second;
+    const bool is_python = wire::is_python_frame(frame);
+    avmas_.push_back(is_python ? 0 : frame);
+    if (is_python) {
+      const recording::FrameName name =
+          python_.knows(frame) ? python_.name(frame) : recording::FrameName{"[python]", "", 0, 0};
+      recording_.frames.push_back(sampler::python_frame_row(name));
+      recording::add_name(next, name, &recording_.names);
+    } else {
+      recording_.frames.push_back(modules_.lookup(Avma::at(frame), 0));
+    }
+    return next;
+  }
+
+  const sampler::PythonCodes& python_;
+  sampler::ModuleMap modules_;
+  recording::Recording recording_;
+  std::vector<uint64_t> avmas_;
+  std::unordered_map<uint64_t, uint32_t> rows_;  // by frame
+};
+
+// The locations of each thread's stack, leaf first.
+std::vector<std::vector<uint32_t>> locations_of(const profile::Profile& profile, size_t threads) {
+  std::vector<std::vector<uint32_t>> locations(threads);
+  for (const profile::Sample& sample : profile.samples) {
+    for (uint32_t stack = sample.stack; stack != profile::kNone;
+         stack = profile.stacks[stack].prefix) {
+      locations[sample.thread].push_back(profile.stacks[stack].location);
     }
   }
-  return recording;
+  return locations;
 }
 
 std::string state_in_words(const sampler::ThreadSnapshot& thread) {
@@ -91,7 +136,8 @@ std::string state_in_words(const sampler::ThreadSnapshot& thread) {
 // unknown.
 std::string frame_line(const profile::Profile& profile, const profile::Frame& frame, size_t number,
                        uint64_t avma) {
-  std::string line = fmt::format("#{:<2} 0x{:016x} in {}", number, avma,
+  const std::string place = avma != 0 ? fmt::format("0x{:016x}", avma) : "Python";
+  std::string line = fmt::format("#{:<2} {:18} in {}", number, place,
                                  printable(function_name(profile, frame.function)));
   if (frame.inlined) line += " (inlined)";
   const std::string& file = profile.strings[frame.file];
@@ -128,7 +174,8 @@ void write_frame(Json& json, const profile::Profile& profile, const profile::Fra
   json.member("line", frame.line);
   json.member("inlined", frame.inlined);
   json.member("module", module != profile::kNone ? profile.modules[module].path : "");
-  json.member("address", fmt::format("0x{:x}", avma));
+  json.member("address", avma != 0 ? fmt::format("0x{:x}", avma) : "");
+  json.member("python", is_python(profile.locations[frame.location]));
 }
 
 void write_thread(Json& json, const Dump& dump, size_t index) {
@@ -159,7 +206,7 @@ std::vector<symbolizer::Substitute> substitutes(const std::vector<sampler::Hidde
   return result;
 }
 
-Dump take_dump(pid_t pid, const std::vector<std::string>& threads,
+Dump take_dump(pid_t pid, const std::vector<std::string>& threads, profile::PythonFrames python,
                const std::function<void(size_t done, size_t all)>& progress) {
   if (const std::string why = sampler::why_not_profilable(pid); !why.empty()) {
     throw Error("{}", why);
@@ -177,12 +224,19 @@ Dump take_dump(pid_t pid, const std::vector<std::string>& threads,
   check_threads(threads, snapshot);
   std::erase_if(snapshot.threads,
                 [](const sampler::ThreadSnapshot& thread) { return !thread.wanted; });
-  result.profile = profile::load(record_frames(snapshot, result.locations));
+  SnapshotRecording recording(snapshot);
+  result.profile = profile::load(recording.take(), python);
+  result.avmas = recording.take_avmas();
+  result.locations = locations_of(result.profile, snapshot.threads.size());
+  result.profile.samples.clear();  // they weigh nothing, and the symbolizer would give up soon
   symbolizer::Options symbolizing;
   symbolizing.progress = progress;
   symbolizing.substitutes = substitutes(snapshot.hidden);
   result.notes = symbolizer::symbolize(result.profile, symbolizing).problems;
   result.notes.insert(result.notes.end(), snapshot.problems.begin(), snapshot.problems.end());
+  if (snapshot.has_unknown_python) {
+    result.notes.push_back("the stacks are native: sampan does not know this version of Python");
+  }
   result.threads = std::move(snapshot.threads);
   result.stopped_ns = snapshot.stopped_ns;
   return result;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "profile/frames.h"
+#include "profile/python_stacks.h"
 #include "sampler/inspect/snapshot.h"
 #include "symbolizer/symbolizer.h"
 
@@ -20,21 +21,26 @@ struct Dump {
   std::vector<std::string> command;
   std::string time;  // ISO 8601 in UTC, to the millisecond
   std::vector<sampler::ThreadSnapshot> threads;
-  // For each thread the locations of its frames in `profile`, leaf first.
+  // For each thread the locations of its frames in `profile`, leaf first, as they are shown.
   std::vector<std::vector<uint32_t>> locations;
+  std::vector<uint64_t> avmas;  // lookup AVMAs, by location; 0: of an interpreter
   profile::Profile profile;
   std::vector<std::string> notes;
   uint64_t stopped_ns;
 };
 
 // Calls visit(const profile::Frame&, uint64_t avma) for the frames of a thread, innermost first.
-// Locations are addresses inside of calls; `avma` is the return address, which users expect.
+// Locations are addresses inside of calls; `avma` is the return address, which users expect; 0 for a
+// function of an interpreter.
 template <typename Visit>
 void for_each_frame_of(const Dump& dump, size_t thread, Visit&& visit) {
-  const std::vector<uint64_t>& avmas = dump.threads[thread].frames;
-  for (size_t i = 0; i < avmas.size(); ++i) {
-    for_each_frame(dump.profile, dump.locations[thread][i],
-                   [&](const profile::Frame& frame) { visit(frame, avmas[i] + (i == 0 ? 0 : 1)); });
+  bool is_leaf = true;
+  for (const uint32_t location : dump.locations[thread]) {
+    const uint64_t lookup = dump.avmas[location];
+    const uint64_t avma = is_leaf || lookup == 0 ? lookup : lookup + 1;
+    for_each_frame(dump.profile, location,
+                   [&](const profile::Frame& frame) { visit(frame, avma); });
+    is_leaf = false;
   }
 }
 
@@ -42,9 +48,11 @@ void for_each_frame_of(const Dump& dump, size_t thread, Visit&& visit) {
 // while `hidden` lives.
 std::vector<symbolizer::Substitute> substitutes(const std::vector<sampler::HiddenFile>& hidden);
 
-// Takes a dump. `threads`: names or tids; empty: all. `progress`: called during the lookup of
-// names, with the number of finished and of all locations. Throws Error.
+// Takes a dump. `threads`: names or tids; empty: all. `python`: which frames of an interpreter's
+// threads are shown. `progress`: called during the lookup of names, with the number of finished and
+// of all locations. Throws Error.
 Dump take_dump(pid_t pid, const std::vector<std::string>& threads,
+               profile::PythonFrames python = profile::PythonFrames::kMixed,
                const std::function<void(size_t done, size_t all)>& progress = {});
 
 std::string dump_as_text(const Dump& dump);

@@ -18,6 +18,7 @@
 #include "sampler/process/process_modules.h"
 #include "sampler/process/remote_walker.h"
 #include "sampler/ptrace/stopped_thread.h"
+#include "sampler/recorder/python_reader.h"
 #include "sampler/recorder/source.h"
 #include "wire/record.h"
 
@@ -38,7 +39,11 @@ class SnapshotTaker {
         modules_(pid),
         map_(read_memory_map(pid)),
         reasons_(pid),
-        frames_(wire::kMaxFrames) {}
+        python_(pid),
+        frames_(wire::kMaxFrames) {
+    native_.frames.resize(wire::kMaxFrames);
+    native_.cfas.resize(wire::kMaxFrames);
+  }
 
   Snapshot take(const std::function<bool(pid_t, const std::string&)>& wanted);
 
@@ -50,7 +55,10 @@ class SnapshotTaker {
   bool look_at_waiting(ThreadSnapshot& thread);
   bool look_at_running(ThreadSnapshot& thread);
   std::string why_not_stopped(int error) const;
-  void keep(ThreadSnapshot& thread, const unwind::WalkResult& result) const;
+  void capture_python(pid_t tid) {
+    python_.capture(tid, memory_.low(), memory_.bytes(), captured_);
+  }
+  void keep(ThreadSnapshot& thread);
   size_t stack_size(Avma sp, size_t most) const;
 
   pid_t pid_;
@@ -58,6 +66,9 @@ class SnapshotTaker {
   std::vector<MappedRange> map_;
   WaitReasons reasons_;
   RemoteMemory memory_;
+  PythonReader python_;
+  CapturedPython captured_;
+  NativeWalk native_;
   std::vector<uint64_t> frames_;
   std::optional<RemoteWalker> walker_;
   uint64_t stopped_ns_ = 0;
@@ -67,6 +78,8 @@ Snapshot SnapshotTaker::take(const std::function<bool(pid_t, const std::string&)
   check_permission();
   Snapshot snapshot;
   find_modules(snapshot);
+  python_.look();
+  snapshot.has_unknown_python = python_.is_unknown();
   walker_.emplace(modules_);
   for (const pid_t tid : thread_ids(pid_)) {
     const auto name = thread_name(pid_, tid);
@@ -91,6 +104,7 @@ Snapshot SnapshotTaker::take(const std::function<bool(pid_t, const std::string&)
   });
   looker.join();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  for (PythonCodeRecord& code : python_.take_new_codes()) snapshot.python.add(std::move(code));
   snapshot.stopped_ns = stopped_ns_;
   return snapshot;
 }
@@ -152,7 +166,10 @@ bool SnapshotTaker::look_at_waiting(ThreadSnapshot& thread) {
   const bool stopped = thread.state == 'T' || thread.state == 't';
   thread.wait = stopped ? WaitReason{} : reasons_.describe(*call);
   memory_.copy_stack(pid_, call->sp, stack_size(call->sp, kCopiedWaiting), true);
-  keep(thread, walker_->walk_blocked(call->pc, call->sp, memory_, frames_));
+  native_.result =
+      walker_->walk_blocked(call->pc, call->sp, memory_, native_.frames, native_.cfas.data());
+  capture_python(thread.tid);
+  keep(thread);
   return before && before == run_times(pid_, thread.tid);
 }
 
@@ -176,14 +193,17 @@ bool SnapshotTaker::look_at_running(ThreadSnapshot& thread) {
     registers = stopped.registers();
     const auto sp = Avma::at(registers.value[unwind::kRsp]);
     memory_.copy_stack(pid_, sp, stack_size(sp, kCopiedRunning), false);
+    capture_python(thread.tid);
     stopped_ns_ += stopped.stopped_ns();
   }
   thread.wait = {};
-  keep(thread, walker_->walk(registers, memory_, frames_));
+  native_.result = walker_->walk(registers, memory_, native_.frames, native_.cfas.data());
+  keep(thread);
   return true;
 }
 
-void SnapshotTaker::keep(ThreadSnapshot& thread, const unwind::WalkResult& result) const {
+void SnapshotTaker::keep(ThreadSnapshot& thread) {
+  const unwind::WalkResult result = python_.merge(native_, captured_, frames_);
   thread.frames.assign(frames_.begin(), frames_.begin() + result.depth);
   thread.stop = result.stop;
 }

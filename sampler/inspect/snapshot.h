@@ -12,6 +12,7 @@
 
 #include "sampler/process/module_file.h"
 #include "sampler/process/module_map.h"
+#include "sampler/recorder/python_code.h"
 #include "sampler/waits/wait_reason.h"
 #include "wire/loss.h"
 
@@ -22,7 +23,7 @@ struct ThreadSnapshot {
   std::string name;
   char state;                    // as /proc/PID/stat has it: R, S, D, T, t
   WaitReason wait;               // `call` is empty for one that runs or is stopped
-  std::vector<uint64_t> frames;  // lookup AVMAs, leaf first
+  std::vector<uint64_t> frames;  // lookup AVMAs and wire::python_frame(), leaf first
   wire::StopReason stop;         // why they end
   std::string problem;           // why there are none; empty otherwise
   bool wanted;                   // false: nothing but tid, name and state is filled in
@@ -31,8 +32,10 @@ struct ThreadSnapshot {
 struct Snapshot {
   std::vector<ThreadSnapshot> threads;  // by tid
   std::vector<ModuleLoadRecord> modules;
+  PythonCodes python;                 // what the frames of an interpreter mean
   std::vector<HiddenFile> hidden;     // of the modules, see module_file.h
   std::vector<std::string> problems;  // of modules
+  bool has_unknown_python = false;    // native stacks alone, of an interpreter
   uint64_t stopped_ns = 0;            // sum over the threads that were stopped
 };
 

@@ -65,6 +65,7 @@ void PerfEngine::attach(pid_t pid) {
   Process& process = processes_[pid];
   for (int scan = 0; scan < kMostScans && open_new_threads(pid); ++scan) drain();
   if (process.threads.empty()) throw Error("process {} has ended", pid);
+  look_for_python(pid);
 }
 
 // Opens threads that no record has announced. (A thread whose maker was opened before has inherited
@@ -174,6 +175,7 @@ void PerfEngine::read(MonotonicNs now_ns) {
   for (auto& [pid, process] : processes_) {
     open_clocks(pid, process);
     settle_ends(pid, process, now_ns - kLastSteps);
+    look_for_python(pid);
   }
   std::erase_if(processes_, [](const auto& entry) { return entry.second.threads.empty(); });
 }
@@ -357,10 +359,27 @@ PerfEngine::Clock& PerfEngine::clock_of(Process& process, const PerfIdentity& id
   return found->second;
 }
 
+void PerfEngine::look_for_python(pid_t pid) {
+  PythonReader* const python = targets_.process(pid).python();
+  saw_python_ |= python != nullptr && python->interpreter() != nullptr;
+}
+
+// The interpreter's frames lie in memory that the kernel does not copy, and have changed when a sample
+// is read.
 std::string PerfEngine::note() const {
-  if (events_.samples_kernel()) return "";
-  return "The kernel's share of the CPU is not sampled here (perf_event_paranoid): samples of user "
-         "code carry it.";
+  std::string note;
+  if (!events_.samples_kernel()) {
+    note =
+        "The kernel's share of the CPU is not sampled here (perf_event_paranoid): samples of user "
+        "code carry it.";
+  }
+  if (saw_python_) {
+    if (!note.empty()) note += ' ';
+    note +=
+        "This is a Python program: the perf engine shows its native stacks alone; --engine ptrace "
+        "shows Python's functions, too.";
+  }
+  return note;
 }
 
 }  // namespace sampan::sampler

@@ -63,6 +63,7 @@ class PerfEngine : public Engine {
   CpuNs cpu_clock(size_t cpu, const PerfIdentity& identity, uint64_t value);
   void advance(Clock& clock, size_t cpu, uint64_t value);
   void take_stolen(Clock& clock, const PerfIdentity& identity);
+  void look_for_python(pid_t pid);
   void count_lost(pid_t pid, wire::Loss loss, uint64_t records);
   Clock& clock_of(Process& process, const PerfIdentity& identity);
 
@@ -77,6 +78,7 @@ class PerfEngine : public Engine {
   std::map<pid_t, Process> processes_;
   RemoteMemory memory_;
   uint64_t samples_ = 0;
+  bool saw_python_ = false;  // in some process
   // While the rate is changed: since when a thread has its new events, made or inherited.
   std::unordered_map<pid_t, MonotonicNs> prepared_;
   uint64_t unreadable_ = 0;  // records, not yet counted as lost

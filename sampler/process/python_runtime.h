@@ -1,6 +1,5 @@
 // The CPython of another process: its lock (the GIL), and which thread holds it. Read from the
-// process's memory, by the symbol `_PyRuntime`; the offsets are those of CPython 3.9 to 3.13, builds
-// for x86-64 with the GIL. The memory is hostile, and changes while it is read: an answer is a hint
+// process's memory, for interpreters that sampan knows (python_interpreter.h). The memory is hostile, and changes while it is read: an answer is a hint
 // about this moment.
 #pragma once
 
@@ -12,10 +11,9 @@
 
 #include "base/address.h"
 #include "base/time.h"
+#include "sampler/process/python_interpreter.h"
 
 namespace sampan::sampler {
-
-struct PythonRuntimeLayout;
 
 class PythonRuntime {
  public:
@@ -28,15 +26,12 @@ class PythonRuntime {
   std::optional<pid_t> gil_holder(Avma futex) const;
 
  private:
-  void find();
-  bool find_in(Avma runtime, uint32_t version);
   void read_gils();
   bool read(Avma avma, uint64_t& value) const;
   Avma gil_of(Avma futex) const;  // 0: none
 
   pid_t pid_;
-  const PythonRuntimeLayout* layout_ = nullptr;
-  Avma runtime_ = 0;
+  std::optional<PythonInterpreter> interpreter_;  // that is known
   std::vector<Avma> gils_;
   MonotonicNs looked_ns_ = 0;
 };

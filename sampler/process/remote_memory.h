@@ -49,6 +49,9 @@ class RemoteMemory {
   bool read(uint64_t avma, uint64_t& value);
   bool readable(uint64_t avma);
 
+  // What was copied so far.
+  Avma low() const { return low_; }
+  std::span<const std::byte> bytes() const { return bytes_; }
   // A read failed above the copy: the stack is larger than the copy.
   bool truncated() const { return truncated_; }
 

@@ -90,20 +90,22 @@ RemoteWalker::~RemoteWalker() {
 }
 
 unwind::WalkResult RemoteWalker::walk(unwind::Registers registers, RemoteMemory& memory,
-                                      std::span<uint64_t> frames) {
+                                      std::span<uint64_t> frames, uint64_t* cfas) {
   state_->forget_stale_rows();
   const uint64_t pc = registers.value[unwind::kRip];
   const bool left = state_->leave_frameless_leaf(registers, memory);
   if (left) frames[0] = pc;
+  if (left && cfas != nullptr) *cfas++ = registers.value[unwind::kRsp];
   unwind::StackWalk<RemoteMemory, ProcessModules> walk(memory, state_->modules, state_->cache,
                                                        true);
-  unwind::WalkResult result = walk.run(registers, frames.subspan(left ? 1 : 0));
+  unwind::WalkResult result =
+      walk.run(registers, frames.subspan(left ? 1 : 0), unwind::kAllRegisters, cfas);
   if (left) ++result.depth;
   return checked(result, memory);
 }
 
 unwind::WalkResult RemoteWalker::walk_blocked(Avma pc, Avma sp, RemoteMemory& memory,
-                                              std::span<uint64_t> frames) {
+                                              std::span<uint64_t> frames, uint64_t* cfas) {
   state_->forget_stale_rows();
   BlockedMemory blocked(memory, state_->modules, state_->cache);
   unwind::StackWalk<BlockedMemory, ProcessModules> walk(blocked, state_->modules, state_->cache,
@@ -113,7 +115,7 @@ unwind::WalkResult RemoteWalker::walk_blocked(Avma pc, Avma sp, RemoteMemory& me
   registers.value[unwind::kRsp] = sp;
   constexpr unwind::RegisterSet kKnown =
       unwind::register_bit(unwind::kRip) | unwind::register_bit(unwind::kRsp);
-  return checked(walk.run(registers, frames, kKnown), memory);
+  return checked(walk.run(registers, frames, kKnown, cfas), memory);
 }
 
 }  // namespace sampan::sampler

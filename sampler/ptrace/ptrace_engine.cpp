@@ -19,6 +19,7 @@ constexpr uint64_t kStopNs = 20'000;
 PtraceEngine::PtraceEngine(RecordingSession& session, AttachedProcesses targets, bool follow,
                            bool timers)
     : loop_(session.loop()),
+      reads_python_(session.python()),
       targets_(targets),
       timers_(timers),
       rate_hz_(session.rate_hz()),
@@ -31,6 +32,11 @@ PtraceEngine::~PtraceEngine() {
 }
 
 void PtraceEngine::attach(pid_t pid) {
+  // The tracer is to have it at its first stop.
+  const auto python = reads_python_ ? find_python(pid) : std::nullopt;
+  if (python && python->is_known) {
+    tracer_.set_python(pid, std::make_shared<const PythonInterpreter>(*python));
+  }
   const int error = tracer_.attach(pid);
   if (error != 0) throw Refused(error, "ptrace of process {}: {}", pid, std::strerror(error));
 }
@@ -57,32 +63,53 @@ std::string PtraceEngine::note() const {
 }
 
 void PtraceEngine::drain() {
-  for (const TraceEvent& event : tracer_.take()) take(event);
+  std::vector<TraceEvent> events = tracer_.take();
+  for (TraceEvent& event : events) take(event);
 }
 
-void PtraceEngine::take(const TraceEvent& event) {
+void PtraceEngine::take(TraceEvent& event) {
   using Kind = TraceEvent::Kind;
   if (event.kind == Kind::kProcessEnded) {
+    interpreters_.erase(event.pid);
     return targets_.ended(event.pid, event.time_ns, event.exit);
   }
   AttachedProcess& process = targets_.process(event.pid);
+  if (event.kind != Kind::kExecuted) follow_python(process);
   switch (event.kind) {
     case Kind::kThreadBegan: return process.thread_began(event.tid, event.time_ns, event.cpu_ns);
     case Kind::kThreadEnded: return process.thread_ended(event.tid, event.time_ns, event.cpu_ns);
-    case Kind::kSample:
-      ++samples_;
-      memory_.use_copy(Avma::at(event.registers.value[unwind::kRsp] - kRedZone), event.stack);
-      process.add_sample(
-          {event.tid, event.time_ns, event.cpu_ns.value_or(CpuNs()), event.registers}, memory_);
-      if (memory_.truncated()) tracer_.copy_more();
-      return;
+    case Kind::kSample: return take_sample(process, event);
     case Kind::kExecuted:
       process.executed(event.time_ns);
+      interpreters_.erase(event.pid);  // the tracer has forgotten it, too
+      follow_python(process);
       return process.thread_began(event.tid, event.time_ns, event.cpu_ns);
     case Kind::kSampleLost: return process.count_loss(wire::Loss::kEngineRingFull);
     case Kind::kThreadLost: return process.count_loss(wire::Loss::kThreadNotAttached);
     case Kind::kProcessEnded: return;
   }
+}
+
+void PtraceEngine::take_sample(AttachedProcess& process, TraceEvent& event) {
+  ++samples_;
+  const Avma low = Avma::at(event.registers.value[unwind::kRsp] - kRedZone);
+  memory_.use_copy(low, event.stack);
+  event.python.memory.use_stack(low, event.stack);
+  process.add_sample(
+      {event.tid, event.time_ns, event.cpu_ns.value_or(CpuNs()), event.registers, &event.python},
+      memory_);
+  if (memory_.truncated()) tracer_.copy_more();
+}
+
+// Tells the tracer of an interpreter that was found, or is gone.
+void PtraceEngine::follow_python(AttachedProcess& process) {
+  const PythonReader* const python = process.python();
+  if (python == nullptr) return;
+  std::shared_ptr<const PythonInterpreter> now = python->interpreter();
+  std::shared_ptr<const PythonInterpreter>& told = interpreters_[process.pid()];
+  if (now == told) return;
+  told = now;
+  tracer_.set_python(process.pid(), std::move(now));
 }
 
 }  // namespace sampan::sampler

@@ -2,6 +2,9 @@
 // here.
 #pragma once
 
+#include <memory>
+#include <unordered_map>
+
 #include "base/time.h"
 #include "sampler/process/remote_memory.h"
 #include "sampler/ptrace/tracer.h"
@@ -25,14 +28,19 @@ class PtraceEngine : public Engine {
 
  private:
   void drain();
-  void take(const TraceEvent& event);
+  void take(TraceEvent& event);
+  void take_sample(AttachedProcess& process, TraceEvent& event);
+  void follow_python(AttachedProcess& process);
 
   EventLoop& loop_;
+  const bool reads_python_;
   AttachedProcesses targets_;
   const bool timers_;
   uint32_t rate_hz_;
   uint64_t samples_ = 0;
   RemoteMemory memory_;
+  // What the tracer knows, by process.
+  std::unordered_map<pid_t, std::shared_ptr<const PythonInterpreter>> interpreters_;
   Tracer tracer_;
 };
 

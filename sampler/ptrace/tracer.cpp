@@ -87,6 +87,11 @@ std::vector<TraceEvent> Tracer::take() {
   return std::exchange(events_, {});
 }
 
+void Tracer::set_python(pid_t pid, std::shared_ptr<const PythonInterpreter> interpreter) {
+  const std::lock_guard lock(mutex_);
+  interpreters_[pid] = std::move(interpreter);
+}
+
 void Tracer::copy_more() {
   copy_size_ = std::min(2 * copy_size_.load(), kLargestCopy);
 }
@@ -108,8 +113,13 @@ void Tracer::push(TraceEvent&& event) {
     if (queued_bytes_ > kMostQueuedBytes && event.kind == TraceEvent::Kind::kSample) {
       event.kind = TraceEvent::Kind::kSampleLost;
       event.stack.clear();
+      event.python = {};
+      const auto process = processes_.find(event.pid);
+      if (process != processes_.end() && process->second.python) {
+        process->second.python->forget_texts();
+      }
     }
-    queued_bytes_ += event.stack.size();
+    queued_bytes_ += event.stack.size() + event.python.memory.size();
     events_.push_back(std::move(event));
   }
   const uint64_t one = 1;
@@ -139,6 +149,7 @@ void Tracer::run() {
   }
   set_alarm(kSlowAlarm);
   while (true) {
+    follow_interpreters();
     run_command();
     follow_period();
     {
@@ -179,6 +190,19 @@ void Tracer::follow_period() {
   for (auto& [pid, process] : processes_) process.timers->set_period(period_ns_);
   for (auto& [tid, tracee] : tracees_) {
     tracee.next_look_ns = std::min(tracee.next_look_ns, monotonic_ns() + period_ns_);
+  }
+}
+
+// One that is not traced yet, or any more, is left alone.
+void Tracer::follow_interpreters() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [pid, process] : processes_) {
+    const auto found = interpreters_.find(pid);
+    if (found == interpreters_.end()) continue;
+    process.python = found->second != nullptr
+                         ? std::make_unique<PythonCapture>(pid, std::move(found->second))
+                         : nullptr;
+    interpreters_.erase(found);
   }
 }
 
@@ -356,13 +380,19 @@ void Tracer::sample(pid_t tid, Tracee& tracee, int signal_to_pass) {
   TraceEvent sample = event(TraceEvent::Kind::kSample, tracee.pid, tid);
   const size_t copied = read_stack(tid, Avma::at(regs.rsp), stack_);
   sample.registers = registers_of(regs);
-  RemoteTimers& timers = *process_of(tracee).timers;
+  Process& process = process_of(tracee);
+  if (process.python != nullptr) {
+    const Avma low = Avma::at(regs.rsp - kRedZone);
+    process.python->capture(tid, low, std::span(stack_).first(copied), captured_);
+  }
+  RemoteTimers& timers = *process.timers;
   if (must_begin_again(regs)) begin_again(tid);
   if (timers.work_to_do()) timers.begin(tid, regs);
   resume(tid, signal_to_pass);
   stay_near(tid);
 
   sample.stack.assign(stack_.begin(), stack_.begin() + copied);
+  if (process.python != nullptr && captured_.thread != 0) sample.python = captured_;
   stack_.resize(copy_size_.load(std::memory_order_relaxed));
   if (const auto times = tracee.run_times.read()) {
     sample.cpu_ns = times->cpu_ns;

@@ -33,6 +33,7 @@
 #include "base/time.h"
 #include "sampler/process/cpu_accounting.h"
 #include "sampler/process/proc_task.h"
+#include "sampler/process/python_capture.h"
 #include "sampler/ptrace/remote_timers.h"
 #include "unwind/registers.h"
 
@@ -57,6 +58,7 @@ struct TraceEvent {
   ExitState exit;               // of kProcessEnded
   unwind::Registers registers;  // of kSample, and the stack from the red zone of its sp on
   std::vector<std::byte> stack;
+  CapturedPython python;  // of kSample, with `stack`
 };
 
 class Tracer {
@@ -79,6 +81,8 @@ class Tracer {
   std::vector<TraceEvent> take();
   // Threads with timers follow at their next sample.
   void set_period(uint64_t period_ns) { asked_period_ns_ = period_ns; }
+  // The Python frames of the process are captured from now on; null: none are.
+  void set_python(pid_t pid, std::shared_ptr<const PythonInterpreter> interpreter);
   // A walk reached the end of a copied stack: copies are larger from now on.
   void copy_more();
   // How many threads are polled.
@@ -98,12 +102,14 @@ class Tracer {
   };
   struct Process {
     std::unique_ptr<RemoteTimers> timers;
+    std::unique_ptr<PythonCapture> python;  // null: it has none
     size_t threads = 0;
   };
 
   void run();
   void run_command();
   void follow_period();
+  void follow_interpreters();
   int seize(pid_t pid);
   int seize_thread(pid_t pid, pid_t tid);
   void wait_once();
@@ -137,7 +143,9 @@ class Tracer {
 
   // Used by the tracing thread only.
   uint64_t period_ns_;
-  std::vector<std::byte> stack_;  // room for a copy, made while no thread waits for it
+  // Room for copies, made while no thread waits for it.
+  std::vector<std::byte> stack_;
+  CapturedPython captured_;
   std::unordered_map<pid_t, Tracee> tracees_;
   std::unordered_map<pid_t, Process> processes_;
   timer_t alarm_{};
@@ -150,6 +158,7 @@ class Tracer {
   std::condition_variable answered_;
   std::vector<TraceEvent> events_;
   size_t queued_bytes_ = 0;
+  std::unordered_map<pid_t, std::shared_ptr<const PythonInterpreter>> interpreters_;  // to be taken
   pid_t command_ = 0;  // to attach; 0: none
   int answer_ = 0;
   int failure_ = 0;  // errno: the tracing thread could not begin

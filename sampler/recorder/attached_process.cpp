@@ -33,7 +33,11 @@ AttachedProcess::AttachedProcess(RecordingSession& session, pid_t pid, bool awai
       modules_(pid),
       walker_(modules_),
       paused_(session.paused()),
+      reads_python_(session.python()),
+      python_(pid),
       frames_(wire::kMaxFrames) {
+  native_.frames.resize(wire::kMaxFrames);
+  native_.cfas.resize(wire::kMaxFrames);
   if (!awaits_exec) begin(monotonic_ns());
 }
 
@@ -95,25 +99,30 @@ void AttachedProcess::add_sample(const OnCpu& sample, RemoteMemory& memory) {
   }
   // Threads get their names soon after they begin, and not all engines notice.
   if (std::has_single_bit(++thread.samples)) look_at_name(sample.tid, sample.time_ns);
-  const unwind::WalkResult walk = walk_stack(sample, memory);
+  walk_stack(sample, memory);
+  CapturedPython none;
+  CapturedPython& captured = sample.python != nullptr ? *sample.python : none;
+  const unwind::WalkResult walk = python_.merge(native_, captured, frames_);
+  for (PythonCodeRecord& code : python_.take_new_codes()) stacks().add(std::move(code));
   const size_t shared = take_stack(thread, walk.depth);
   RecordedProcess::add_sample(thread.sampled, {sample.time_ns, sample.cpu_ns, 1, walk.stop},
                               period_ns_, thread.stack, shared);
 }
 
-unwind::WalkResult AttachedProcess::walk_stack(const OnCpu& sample, RemoteMemory& memory) {
-  unwind::WalkResult walk = walker_.walk(sample.registers, memory, frames_);
+void AttachedProcess::walk_stack(const OnCpu& sample, RemoteMemory& memory) {
+  const auto walk = [&] {
+    native_.result = walker_.walk(sample.registers, memory, native_.frames, native_.cfas.data());
+  };
+  walk();
+  const unwind::WalkResult& result = native_.result;
   unwind::Module module;
-  const bool lost = walk.stop == wire::StopReason::kNoRule && walk.depth > 0 &&
-                    !modules_.find(frames_[walk.depth - 1], module);
+  const bool lost = result.stop == wire::StopReason::kNoRule && result.depth > 0 &&
+                    !modules_.find(native_.frames[result.depth - 1], module);
   if (lost && sample.time_ns >= next_modules_ns_) {
     const uint64_t generation = modules_.generation();
     refresh_modules(sample.time_ns);
-    if (modules_.generation() != generation) {
-      walk = walker_.walk(sample.registers, memory, frames_);
-    }
+    if (modules_.generation() != generation) walk();
   }
-  return walk;
 }
 
 size_t AttachedProcess::take_stack(Thread& thread, size_t depth) {
@@ -142,6 +151,7 @@ void AttachedProcess::tick(MonotonicNs now_ns) {
 
 void AttachedProcess::executed(MonotonicNs time_ns) {
   end(time_ns, {}, true, false);
+  python_.forget();
   begin(time_ns);
 }
 
@@ -157,6 +167,7 @@ void AttachedProcess::leave(MonotonicNs time_ns) {
 void AttachedProcess::end(MonotonicNs time_ns, const ExitState& exit, bool replaced,
                           bool lives_on) {
   if (!begun()) return;
+  if (python_.is_unknown()) count_loss(wire::Loss::kPythonUnknown);
   while (!threads_.empty()) {
     const pid_t tid = threads_.begin()->first;
     const std::optional<RunTimes> times = run_times(pid(), tid);
@@ -204,6 +215,7 @@ void AttachedProcess::refresh_modules(MonotonicNs time_ns) {
   next_modules_ns_ = time_ns + modules_interval_ns_;
   for (const ModuleUnloadRecord& record : changes.unloaded) stacks().unload(record);
   for (const ModuleLoadRecord& record : changes.loaded) stacks().load(record);
+  if (reads_python_ && !changes.empty()) python_.look();
   hidden_.insert(hidden_.end(), changes.hidden.begin(), changes.hidden.end());
 }
 

@@ -37,6 +37,8 @@ class AttachedProcess : public RecordedProcess {
     MonotonicNs time_ns;
     CpuNs cpu_ns;  // the thread's CPU clock, or a clock that runs as it does; 0: not known
     unwind::Registers registers;
+    // What was captured of its Python frames while it stood still; null: nothing, by this engine.
+    CapturedPython* python = nullptr;
   };
   // A thread was seen running. Walks its stack in `memory` and writes a sample; its weight is the
   // CPU that the thread has used since the sample before. For a stack that ends where no module is
@@ -63,6 +65,7 @@ class AttachedProcess : public RecordedProcess {
   uint32_t thread_row(pid_t tid) const override;
   ProcessModules& modules() override { return modules_; }
   RemoteWalker& walker() override { return walker_; }
+  PythonReader* python() override { return reads_python_ ? &python_ : nullptr; }
   void refresh_modules(MonotonicNs time_ns) override;
   std::vector<HiddenFile> hidden() const override { return hidden_; }
 
@@ -78,7 +81,7 @@ class AttachedProcess : public RecordedProcess {
   void end(MonotonicNs time_ns, const ExitState& exit, bool replaced, bool lives_on);
   void look_at_name(pid_t tid, MonotonicNs time_ns);
   void look_at_names(MonotonicNs time_ns);
-  unwind::WalkResult walk_stack(const OnCpu& sample, RemoteMemory& memory);
+  void walk_stack(const OnCpu& sample, RemoteMemory& memory);
   // Makes the first `depth` of `frames_` the thread's latest stack; returns how many frames at the
   // root side it shares with the one before.
   size_t take_stack(Thread& thread, size_t depth);
@@ -97,7 +100,10 @@ class AttachedProcess : public RecordedProcess {
   MonotonicNs next_modules_ns_ = 0;
   uint64_t names_interval_ns_ = 0;  // so long until names are read again
   MonotonicNs next_names_ns_ = 0;
-  std::vector<uint64_t> frames_;  // of the walk under way
+  const bool reads_python_;
+  PythonReader python_;
+  NativeWalk native_;             // the walk under way
+  std::vector<uint64_t> frames_;  // what comes of it
 };
 
 // The processes that an engine samples, as rows of a session.

@@ -43,23 +43,6 @@ Field take_field(ByteCursor& cursor) {
   return field;
 }
 
-// Surrogates, which file names may have, become U+FFFD.
-std::string text_of(const Field& field) {
-  std::string text;
-  if (field.width == 0) {
-    text.assign(field.bytes.begin(), field.bytes.end());
-  } else {
-    for (size_t i = 0; i + field.width <= field.bytes.size(); i += field.width) {
-      uint32_t character = 0;
-      for (size_t byte = field.width; byte-- > 0;) {
-        character = character << 8 | field.bytes[i + byte];
-      }
-      append_utf8(character, &text);
-    }
-  }
-  return valid_utf8(text);
-}
-
 constexpr uint32_t number_of(uint64_t frame) {
   return static_cast<uint32_t>((frame & ~wire::kPythonFrame) >> wire::kPythonUnitBits);
 }
@@ -68,6 +51,21 @@ constexpr uint32_t unit_of(uint64_t frame) {
 }
 
 }  // namespace
+
+// Surrogates, which file names may have, become U+FFFD.
+std::string python_text(uint8_t width, std::span<const uint8_t> bytes) {
+  std::string text;
+  if (width == 0) {
+    text.assign(bytes.begin(), bytes.end());
+  } else {
+    for (size_t i = 0; i + width <= bytes.size(); i += width) {
+      uint32_t character = 0;
+      for (size_t byte = width; byte-- > 0;) character = character << 8 | bytes[i + byte];
+      append_utf8(character, &text);
+    }
+  }
+  return valid_utf8(text);
+}
 
 std::optional<PythonCodeRecord> decode_python_code(std::span<const uint8_t> payload) {
   ByteCursor cursor(payload);
@@ -82,8 +80,8 @@ std::optional<PythonCodeRecord> decode_python_code(std::span<const uint8_t> payl
     if (field.width > 4) return std::nullopt;
   }
   record.code = {
-      text_of(name),
-      text_of(file),
+      python_text(name.width, name.bytes),
+      python_text(file.width, file.bytes),
       line > 0 ? static_cast<uint32_t>(line) : 0,
       {static_cast<wire::PythonLineTable>(table.width), {table.bytes.begin(), table.bytes.end()}}};
   return record;

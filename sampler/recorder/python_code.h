@@ -24,6 +24,8 @@ struct PythonCodeRecord {
   uint32_t number;
   PythonCode code;
 };
+// Text of an interpreter, in UTF-8. `width`: bytes of a character; 0: ASCII.
+std::string python_text(uint8_t width, std::span<const uint8_t> bytes);
 std::optional<PythonCodeRecord> decode_python_code(std::span<const uint8_t> payload);
 
 // The code objects of one process.

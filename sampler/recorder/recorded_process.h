@@ -22,6 +22,7 @@
 #include "sampler/process/module_file.h"
 #include "sampler/process/process_modules.h"
 #include "sampler/process/remote_walker.h"
+#include "sampler/recorder/python_reader.h"
 #include "sampler/recorder/stack_recorder.h"
 #include "wire/loss.h"
 
@@ -110,6 +111,8 @@ class RecordedProcess {
   // For who walks its stacks from outside.
   virtual ProcessModules& modules() = 0;
   virtual RemoteWalker& walker() = 0;
+  // Null: its Python frames are not read from outside.
+  virtual PythonReader* python() = 0;
   virtual void refresh_modules(MonotonicNs time_ns) = 0;
   // Modules that cannot be opened by their paths, see module_file.h.
   virtual std::vector<HiddenFile> hidden() const { return {}; }

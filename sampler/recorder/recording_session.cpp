@@ -36,6 +36,7 @@ RecordingSession::RecordingSession(EventLoop& loop, Options options,
       writer_(options.path, options.description),
       rates_(writer_, clock_, std::move(options.rate)),
       paused_(options.paused),
+      python_(options.python),
       segments_(options.segments),
       observer_(std::move(observer)),
       engine_(std::move(options.description.engine)) {}

@@ -38,6 +38,7 @@ class RecordingSession {
     recording::Session description;  // its time is that of the session's start
     RateOptions rate;
     bool paused = false;           // no samples until `ctl`, or the program, asks
+    bool python = true;            // stacks that are read from outside have Python's frames, too
     Segments* segments = nullptr;  // outlives the session; null: one file
   };
   // `observer` may be null.
@@ -93,6 +94,7 @@ class RecordingSession {
   SessionClock clock() const { return clock_; }
   uint32_t rate_hz() const { return rates_.rate_hz(); }
   bool paused() const { return paused_; }
+  bool python() const { return python_; }
   pid_t root() const { return root_; }
   // Null: it is not recorded.
   RecordedProcess* find(pid_t pid);
@@ -131,6 +133,7 @@ class RecordingSession {
   recording::Writer writer_;
   RateControl rates_;
   bool paused_;
+  const bool python_;
   Segments* segments_;
   std::map<pid_t, Entry> processes_;
   std::unique_ptr<Observer> observer_;  // refers to processes

@@ -27,11 +27,17 @@ ShimProcess::ShimProcess(recording::Writer& writer, const Origin& origin, Shared
                {begin_image(origin.executable, origin.start_ns, origin.start_clock_ns),
                 origin.clock, origin.start_ns, origin.switches},
                thread_rows_),
-      from_its_start_(origin.start_clock_ns == 0) {}
+      from_its_start_(origin.start_clock_ns == 0),
+      has_python_(origin.python) {}
 
 ShimProcess::Outside& ShimProcess::outside() {
   if (!outside_) outside_ = std::make_unique<Outside>(pid());
   return *outside_;
+}
+
+void ShimProcess::refresh_modules(MonotonicNs time_ns) {
+  const ProcessModules::Changes changes = modules().refresh(time_ns);
+  if (has_python_ && !changes.empty()) outside().python.look();
 }
 
 ShimProcess::Drained ShimProcess::read_rings() {

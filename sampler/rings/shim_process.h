@@ -36,6 +36,7 @@ class ShimProcess : public RecordedProcess {
     MonotonicNs start_ns;  // of this image
     CpuNs start_clock_ns;  // the process's CPU clock when this image began
     OpenIntervals::Switches switches = {};
+    bool python = true;  // stacks have Python's frames, too
   };
   ShimProcess(recording::Writer& writer, const Origin& origin, SharedMemory memory);
 
@@ -70,7 +71,8 @@ class ShimProcess : public RecordedProcess {
   // are, not what is in them.
   ProcessModules& modules() override { return outside().modules; }
   RemoteWalker& walker() override { return outside().walker; }
-  void refresh_modules(MonotonicNs time_ns) override { modules().refresh(time_ns); }
+  PythonReader* python() override { return has_python_ ? &outside().python : nullptr; }
+  void refresh_modules(MonotonicNs time_ns) override;
 
   // CPU that samples have cost its threads: what it says of its handlers, and for each signal as
   // much as one costs here.
@@ -78,9 +80,10 @@ class ShimProcess : public RecordedProcess {
 
  private:
   struct Outside {
-    explicit Outside(pid_t pid) : modules(pid), walker(modules) {}
+    explicit Outside(pid_t pid) : modules(pid), walker(modules), python(pid) {}
     ProcessModules modules;
     RemoteWalker walker;
+    PythonReader python;
   };
   struct Slot {
     wire::RingReader ring;
@@ -123,6 +126,7 @@ class ShimProcess : public RecordedProcess {
   std::vector<ThreadNameRecord> names_;  // whose threads may not be known yet
   std::optional<ExitRecord> exit_;
   const bool from_its_start_;  // of the process: not after an exec
+  const bool has_python_;
   size_t threads_seen_ = 0;
   std::unique_ptr<Outside> outside_;  // once it is asked for
 };

@@ -85,6 +85,7 @@ void ShimSource::take_in(Peer peer, const wire::Hello& hello) {
   origin.parent_pid = hello.parent_pid;
   origin.executable = executable_of(peer.pid);
   origin.clock = session_.clock();
+  origin.python = options_.python;
   origin.start_ns = monotonic_ns();
   origin.start_clock_ns = is_exec ? process_cpu_ns(peer.pid).value_or(CpuNs()) : CpuNs();
   origin.switches = {hello.forked != 0 ? hello.paused != 0 : session_.paused(),

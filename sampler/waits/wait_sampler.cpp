@@ -55,6 +55,8 @@ struct WaitSampler::State {
         reasons(of.pid),
         tasks(::open(fmt::format("/proc/{}/task", of.pid).c_str(), O_PATH | O_CLOEXEC)) {
     frames.resize(wire::kMaxFrames);
+    native.frames.resize(wire::kMaxFrames);
+    native.cfas.resize(wire::kMaxFrames);
   }
 
   struct Watched {
@@ -69,10 +71,12 @@ struct WaitSampler::State {
   void keep_those(MonotonicNs now_ns, Lives&& lives);
   void find_threads(MonotonicNs now_ns);
   bool look_at(pid_t tid, WaitingThread& thread, const RunTimes& times, MonotonicNs now_ns);
-  std::optional<WaitPlace> place_of(const std::optional<BlockedCall>& call, WaitingThread& thread,
-                                    const RunTimes& times, MonotonicNs now_ns);
-  void read_stack(WaitingThread& thread, const BlockedCall& call, MonotonicNs now_ns,
+  std::optional<WaitPlace> place_of(pid_t tid, const std::optional<BlockedCall>& call,
+                                    WaitingThread& thread, const RunTimes& times,
+                                    MonotonicNs now_ns);
+  void read_stack(pid_t tid, WaitingThread& thread, const BlockedCall& call, MonotonicNs now_ns,
                   WaitPlace& place);
+  unwind::WalkResult add_python(pid_t tid);
   void write(WaitingThread& thread, const std::optional<WaitPlace>& place, const Waited& waited);
   void write_runnable(WaitingThread& thread, uint64_t at_least_ns, MonotonicNs now_ns);
   void end(WaitingThread& thread, const std::optional<RunTimes>& times, MonotonicNs now_ns);
@@ -90,6 +94,8 @@ struct WaitSampler::State {
   MonotonicNs next_modules_ns = 0;
   nlink_t links = 0;  // of /proc/PID/task: two more than there are threads
   RemoteMemory memory;
+  CapturedPython captured;
+  NativeWalk native;
   std::vector<uint64_t> frames;
 };
 
@@ -163,7 +169,7 @@ bool WaitSampler::State::look_at(pid_t tid, WaitingThread& thread, const RunTime
     if (waits) call = blocked_call(target.pid, tid);
   }
   const std::optional<WaitPlace> before = thread.place();
-  const auto place = waits ? place_of(call, thread, times, now_ns) : std::nullopt;
+  const auto place = waits ? place_of(tid, call, thread, times, now_ns) : std::nullopt;
   write(thread, before, thread.moved(now_ns, times, place));
   write_runnable(thread, kShortestRunnable, now_ns);
   return true;
@@ -171,7 +177,8 @@ bool WaitSampler::State::look_at(pid_t tid, WaitingThread& thread, const RunTime
 
 // The place of a thread that sleeps; without `call` the kernel does not say in which call. Nothing
 // when the thread has run while it was read.
-std::optional<WaitPlace> WaitSampler::State::place_of(const std::optional<BlockedCall>& call,
+std::optional<WaitPlace> WaitSampler::State::place_of(pid_t tid,
+                                                      const std::optional<BlockedCall>& call,
                                                       WaitingThread& thread, const RunTimes& times,
                                                       MonotonicNs now_ns) {
   if (thread.row == recording::kNone) return std::nullopt;
@@ -182,28 +189,43 @@ std::optional<WaitPlace> WaitSampler::State::place_of(const std::optional<Blocke
   }
   const WaitReason reason = reasons.describe(*call);
   place.wait = writer.wait({reason.call, reason.object});
-  read_stack(thread, *call, now_ns, place);
+  read_stack(tid, thread, *call, now_ns, place);
   const std::optional<RunTimes> after = thread.read();
   return after == times ? std::optional(place) : std::nullopt;
 }
 
-void WaitSampler::State::read_stack(WaitingThread& thread, const BlockedCall& call,
+void WaitSampler::State::read_stack(pid_t tid, WaitingThread& thread, const BlockedCall& call,
                                     MonotonicNs now_ns, WaitPlace& place) {
   const auto walk = [&] {
     memory.copy_stack(target.pid, call.sp, kStackCopy, true);
-    return walker.walk_blocked(call.pc, call.sp, memory, frames);
+    native.result =
+        walker.walk_blocked(call.pc, call.sp, memory, native.frames, native.cfas.data());
   };
-  unwind::WalkResult result = walk();
+  walk();
+  const uint32_t depth = native.result.depth;
   unwind::Module module;
   if (target.refresh_modules && now_ns >= next_modules_ns &&
-      !modules.find(result.depth > 0 ? frames[result.depth - 1] : uint64_t{call.pc}, module)) {
+      !modules.find(depth > 0 ? native.frames[depth - 1] : uint64_t{call.pc}, module)) {
     next_modules_ns = now_ns + kModulesInterval;
     target.refresh_modules(now_ns);
-    result = walk();
+    walk();
   }
+  const unwind::WalkResult result = add_python(tid);
   std::reverse(frames.begin(), frames.begin() + result.depth);
   place.stack = stacks.row(thread.previous_stack, std::span(frames).first(result.depth), 0, now_ns);
   place.stop = result.stop;
+}
+
+// Puts Python's frames into the stack that was walked, in `frames`.
+unwind::WalkResult WaitSampler::State::add_python(pid_t tid) {
+  if (target.python == nullptr || target.python->interpreter() == nullptr) {
+    frames.swap(native.frames);
+    return native.result;
+  }
+  target.python->capture(tid, memory.low(), memory.bytes(), captured);
+  const unwind::WalkResult result = target.python->merge(native, captured, frames);
+  for (PythonCodeRecord& code : target.python->take_new_codes()) stacks.add(std::move(code));
+  return result;
 }
 
 void WaitSampler::State::write(WaitingThread& thread, const std::optional<WaitPlace>& place,
@@ -267,7 +289,7 @@ struct WaitObserver::Process {
       : process(of),
         waits(of.writer(),
               {of.pid(), of.clock(), [&of](pid_t tid) { return of.thread_row(tid); },
-               [&of](MonotonicNs now_ns) { of.refresh_modules(now_ns); }},
+               [&of](MonotonicNs now_ns) { of.refresh_modules(now_ns); }, of.python()},
               of.modules(), of.walker(), of.stacks()) {}
 
   void look(MonotonicNs now_ns) {

@@ -35,6 +35,7 @@ class WaitSampler {
     std::function<uint32_t(pid_t tid)> thread_row;
     // Brings `modules` up to date. Called now and then when a stack ends in unknown code.
     std::function<void(MonotonicNs now_ns)> refresh_modules = {};
+    PythonReader* python = nullptr;  // null: Python's frames are not read
   };
   // `modules`, `walker` and `stacks` are those of the process.
   WaitSampler(recording::Writer& writer, const Target& target, ProcessModules& modules,

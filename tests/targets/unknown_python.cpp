@@ -1,4 +1,7 @@
-// What sampan takes for an interpreter, of a version that it does not know. It uses the CPU for a while.
+// What sampan takes for an interpreter, of a version that it does not know. It uses the CPU for a while,
+// and with an argument it stays.
+#include <unistd.h>
+
 #include <ctime>
 
 // NOLINTBEGIN(readability-identifier-naming)
@@ -16,7 +19,8 @@ extern "C" {
 }
 // NOLINTEND(readability-identifier-naming)
 
-int main() {
+int main(int count, char**) {
   spin();
+  if (count > 1) pause();
   return 0;
 }

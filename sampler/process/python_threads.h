@@ -1,0 +1,55 @@
+// Which of an interpreter's thread states is that of a thread of the kernel. The list of states is
+// read from the process while other threads may change it, so what was found before is checked each
+// time.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "base/address.h"
+#include "sampler/process/python_interpreter.h"
+
+namespace sampan::sampler {
+
+class PythonThreads {
+ public:
+  PythonThreads(pid_t pid, const PythonInterpreter& interpreter)
+      : pid_(pid), interpreter_(interpreter) {}
+
+  // The thread's PyThreadState; 0: it has none. A thread that stands in several interpreters has
+  // several states: the one that has frames is taken, and kSeveral says that more than one has.
+  Avma find(pid_t tid);
+  static constexpr Avma kSeveral = 1;
+
+ private:
+  struct State {
+    Avma avma;
+    Avma interpreter;
+    Avma id_place;  // of the word that names the thread
+    uint64_t id;
+  };
+  struct Word {
+    Avma place;
+    uint64_t value;
+  };
+
+  bool choose(pid_t tid, Avma& chosen) const;
+  bool is_listed(const State& state) const;
+  bool has_frames(Avma state) const;
+  bool is_current() const;
+  void read_states();
+  void read_states_of(Avma interpreter, const std::vector<pid_t>& tids, size_t& room);
+  uint64_t watched(Avma place);
+  uint64_t word(Avma avma) const;
+
+  pid_t pid_;
+  const PythonInterpreter& interpreter_;
+  std::unordered_multimap<pid_t, State> states_;
+  // What a new state would change: the lists grow at their beginnings.
+  std::vector<Word> watched_;
+};
+
+}  // namespace sampan::sampler

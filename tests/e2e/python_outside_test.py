@@ -1,0 +1,343 @@
+#!/usr/bin/env python3
+"""Python programs read from outside: dump, and attach by the engines that stop threads; by every interpreter that is
+there."""
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import unittest
+
+import interpreters
+import python_storm_test
+import sampan
+from stalls import measures_time
+from tolerances import share_noise, unsampled_s
+
+ENGINES = ("ptrace", "poll")  # those that stop a thread at its sample
+
+# Threads that stay where they are, each in another way. When all do, one of them prints the stacks that the interpreter
+# knows, as JSON: {tid: [[name, line], …]}, leaf first.
+STILL = """
+import json, os, sys, threading, time
+lock, ready = threading.Lock(), threading.Semaphore(0)
+lock.acquire()
+tids = {}
+
+def name_of(code):
+    return getattr(code, "co_qualname", code.co_name)
+
+def enter():
+    tids[threading.get_ident()] = threading.get_native_id()
+    ready.release()
+
+def sleep():
+    enter()
+    time.sleep(1000)
+
+def block():
+    enter()
+    lock.acquire()
+
+class Key:
+    def __init__(self, value):
+        self.value = value
+    def __lt__(self, other):
+        block()
+        return False
+
+def sort():  # C code calls Python
+    sorted([Key(2), Key(1)])
+
+def inner(n):
+    for i in range(n):
+        yield i
+        block()
+
+def outer(n):
+    yield from inner(n)
+
+def generate():
+    return sum(outer(3))
+
+async def awaited():
+    block()
+
+async def coroutine():
+    await awaited()
+
+def run():
+    try:
+        coroutine().send(None)
+    except StopIteration:
+        pass
+
+def recurse(n):
+    return recurse(n - 1) if n else sleep()
+
+def deep():
+    recurse(150)
+
+def comprehend():
+    return [block() for _ in range(1)]
+
+def spin():
+    enter()
+    while True:
+        pass
+
+def throw():
+    try:
+        raise ValueError
+    except ValueError:
+        block()
+
+class Dropped:
+    def __del__(self):
+        block()
+
+def drop():
+    Dropped()
+
+def called_by_name():
+    eval("block()")
+
+WORK = [sleep, sort, generate, run, deep, comprehend, throw, drop, called_by_name, spin]
+for work in WORK:
+    threading.Thread(target=work, name=work.__name__, daemon=True).start()
+for work in WORK:
+    ready.acquire()
+time.sleep(0.2)
+
+def tell():
+    stacks = {}
+    for ident, frame in sys._current_frames().items():
+        stack = []
+        while frame is not None:
+            stack.append([name_of(frame.f_code), frame.f_lineno])
+            frame = frame.f_back
+        if ident in tids:
+            stacks[tids[ident]] = stack
+    print(json.dumps(stacks), flush=True)
+
+teller = threading.Thread(target=tell)
+teller.start()
+teller.join()
+sys.stdin.read()
+"""
+
+# Waits for a line, so that sampling has begun.
+AWAITED = "import sys\nsys.stdin.readline()\n"
+# C functions that use nothing of Python while they run, by the Python function that calls them.
+CPU_OF_START = 0.03
+
+
+class Program:
+    """An interpreter that runs a script; it ends when its standard input does, or by itself."""
+
+    def __init__(self, program, path, script, *arguments):
+        path.write_text(script)
+        self.process = subprocess.Popen([program, path, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True)
+        self.pid = self.process.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def go(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+
+def dump(pid, *options):
+    done = subprocess.run([sampan.PROGRAM, "dump", "--json", *options, str(pid)], check=True, capture_output=True, text=True,
+                          timeout=120)
+    return json.loads(done.stdout)
+
+
+def known():
+    return [(version, program) for version, program in interpreters.installed().items() if version in interpreters.KNOWN]
+
+
+def frames_of(thread):
+    return [[frame["function"], frame["line"]] for frame in thread["stack"] if frame["python"]]
+
+
+class Dump(interpreters.Case):
+    def check(self, program):
+        with Program(program, self.path / "still.py", STILL) as still:
+            truth = json.loads(still.process.stdout.readline())
+            self.assertEqual(len(truth), 10)
+            for _ in range(5):
+                result = dump(still.pid, "--python", "python")
+                self.assertEqual(result["notes"], [])
+                threads = {str(thread["tid"]): thread for thread in result["threads"]}
+                for tid, stack in truth.items():
+                    thread = threads[tid]
+                    self.assertTrue(thread["complete"], thread["stop"])
+                    frames = frames_of(thread)
+                    self.assertEqual(len(frames), len(thread["stack"]), thread["stack"])
+                    if stack[0][0] == "spin":  # its line is another one by now
+                        self.assertIn(frames[0][1], (stack[0][1], stack[0][1] + 1, stack[0][1] - 1), frames)
+                        frames[0][1] = stack[0][1]
+                    self.assertEqual(frames, stack)
+                main = frames_of(threads[str(still.pid)])
+                self.assertEqual(main[-1][0], "<module>")
+
+    def test_each_interpreter(self):
+        for version, program in known():
+            with self.subTest(version):
+                self.check(program)
+
+    def test_native_mixed_and_text(self):
+        with Program("/usr/bin/python3", self.path / "still.py", STILL) as still:
+            still.process.stdout.readline()
+            mixed = {thread["tid"]: [frame["function"] for frame in thread["stack"]] for thread in
+                     dump(still.pid)["threads"]}
+            native = [frame for thread in dump(still.pid, "--python", "native")["threads"] for frame in thread["stack"]]
+            text = subprocess.run([sampan.PROGRAM, "dump", str(still.pid)], check=True, capture_output=True,
+                                  text=True).stdout
+        self.assertFalse([frame for frame in native if frame["python"]])
+        self.assertTrue(all(frame["address"] for frame in native))
+        sorting = next(stack for stack in mixed.values() if "sort" in stack)
+        # C code stands between the two Python functions, and the eval loop nowhere.
+        between = sorting[sorting.index("Key.__lt__") + 1:sorting.index("sort")]
+        self.assertTrue(between, sorting)
+        self.assertNotIn("_PyEval_EvalFrameDefault", sorting)
+        line = next(i for i, text_line in enumerate(STILL.splitlines(), 1) if "lock.acquire()" in text_line and i > 5)
+        self.assertRegex(text, rf"#\d+ +Python +in block at \S+still\.py:{line}\n")
+
+    def test_an_unknown_version_is_native_and_says_so(self):
+        target = subprocess.Popen([sampan.TARGETS / "target_unknown_python", "stay"])
+        try:
+            while "unknown_python" not in os.readlink(f"/proc/{target.pid}/exe"):
+                time.sleep(0.01)
+            notes = dump(target.pid)["notes"]
+            self.assertTrue(any("version of Python" in note for note in notes), notes)
+        finally:
+            target.kill()
+            target.wait()
+
+
+class Attach(interpreters.Case):
+    def attached(self, program, engine, script, *arguments, options=()):
+        """The Run of a script, with sampling from its first line, and its stacks."""
+        with Program(program, self.path / "program.py", AWAITED + script, *arguments) as target:
+            attached = sampan.Attached(target.pid, engine, ["--rate", 250, *options])
+            target.go()
+            self.assertEqual(target.process.wait(timeout=120), 0)
+            run = attached.finish()
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return run, interpreters.exported(run)
+
+    @measures_time("compares sampled CPU with what the threads have used by their clocks")
+    def test_shares(self):
+        for version, program in known():
+            for engine in ENGINES:
+                with self.subTest(version, engine=engine):
+                    self.check_shares(version, program, engine)
+
+    def check_shares(self, version, program, engine):
+        run, stacks = self.attached(program, engine, interpreters.SHARES, "1")
+        self.assertEqual(run.report["lost"], {})
+        self.assertGreaterEqual(run.report["complete_stacks"], 0.98)
+        sampled_s = sum(weight for _, weight in stacks)
+        samples = sampled_s ** 2 / sum(weight ** 2 for _, weight in stacks)
+
+        def share(*names):
+            wanted = [interpreters.name_in(version, name) for name in names]
+            return sum(weight for frames, weight in stacks if all(name in frames for name in wanted)) / sampled_s
+        for names, expected in {("rare", "leaf", "spin"): 0.25, ("frequent", "leaf", "spin"): 0.5,
+                                ("compress",): 0.25, ("Service.parts", "frequent"): 0.5,
+                                ("Service.__init__", "rare"): 0.25}.items():
+            missing = (unsampled_s(2) + run.delayed_s) / sampled_s
+            self.assertAlmostEqual(share(*names), expected, delta=share_noise(expected, samples) + CPU_OF_START + missing,
+                                   msg=f"{names}, {samples:.0f} samples")
+        for frames, _ in stacks:
+            for caller, callee in zip(frames, frames[1:]):
+                self.assertFalse(caller.startswith("_PyEval_EvalFrameDefault") and callee in ("work", "leaf", "spin"))
+
+    def test_a_storm_of_calls(self):
+        functions = python_storm_test.STORM_CALLS.keys() | set().union(*python_storm_test.STORM_CALLS.values())
+        for version, program in known():
+            with self.subTest(version):
+                run, stacks = self.attached(program, "ptrace", python_storm_test.STORM, "0.7")
+                for frames, _ in stacks:
+                    frames = [frame.split(".")[-1] for frame in frames]
+                    self.assertNotIn("[python]", frames)
+                    if "work" not in frames:
+                        continue
+                    names = [name for name in frames if name in functions]
+                    for caller, callee in zip(names, names[1:]):
+                        self.assertIn(callee, python_storm_test.STORM_CALLS.get(caller, ()), f"{caller}: {frames}")
+                    for i, frame in enumerate(frames):
+                        if frame in python_storm_test.STORM_NATIVES:
+                            nearest = [name for name in frames[:i] if name in functions][-1]
+                            self.assertEqual(nearest, python_storm_test.STORM_NATIVES[frame], frames)
+                self.assertGreater(len(stacks), 100)
+                torn = (1 - run.report["complete_stacks"]) * len(stacks)
+                # A sample in a hundred may meet the interpreter while it links a frame.
+                self.assertLess(torn, 5 + 0.02 * len(stacks), f"of {len(stacks)}")
+
+    def test_waiting_threads(self):
+        script = """
+import threading, time
+def pause(seconds):
+    time.sleep(seconds)
+def nap():
+    for _ in range(5):
+        pause(0.2)
+def wait():
+    thread.join()
+thread = threading.Thread(target=nap)
+thread.start()
+wait()
+"""
+        for version, program in known():
+            for engine in ("ptrace", "perf"):
+                with self.subTest(version, engine=engine):
+                    _, stacks = self.attached(program, engine, script, options=["--clock", "wall"])
+                    waiting = [(frames, weight) for frames, weight in stacks if frames[-1].startswith("[")]
+                    pausing = sum(weight for frames, weight in waiting if frames[-2:] and "pause" in frames and
+                                  frames.index("nap") < frames.index("pause"))
+                    joining = sum(weight for frames, weight in waiting if "wait" in frames and "<module>" in frames)
+                    self.assertGreater(pausing, 0.8, stacks[:10])
+                    self.assertGreater(joining, 0.8, stacks[:10])
+
+    def test_perf_says_that_stacks_are_native(self):
+        with Program("/usr/bin/python3", self.path / "program.py", AWAITED + "while True: pass\n") as target:
+            attached = sampan.Attached(target.pid, "perf", ["--duration", "0.5"])
+            target.go()
+            run = attached.finish()
+        self.assertRegex(run.stderr.decode(), r"Python.*native stacks.*--engine ptrace")
+        self.assertFalse([row for row in run.report["functions"] if row["name"] == "<module>"])
+
+    def test_other_programs_hear_nothing_of_python(self):
+        target = subprocess.Popen(["sleep", "100"])
+        try:
+            run = sampan.Attached(target.pid, "perf", ["--duration", "0.2"]).finish()
+        finally:
+            target.kill()
+            target.wait()
+        self.assertNotIn("Python", run.stderr.decode())
+
+    def test_an_unknown_version_is_counted(self):
+        for engine in ("ptrace", "perf"):
+            _, run = sampan.run_attached([sampan.TARGETS / "target_unknown_python"], engine)
+            self.assertEqual(run.report["lost"], {"python_unknown": 1})
+            self.assertNotIn("--engine ptrace", run.stderr.decode())
+
+    def test_off(self):
+        _, stacks = self.attached("/usr/bin/python3", "ptrace", interpreters.SHARES, "0.2", options=["--no-python"])
+        self.assertFalse(any("leaf" in frames for frames, _ in stacks))
+
+
+if __name__ == "__main__":
+    unittest.main()

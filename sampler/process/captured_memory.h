@@ -17,8 +17,9 @@ namespace sampan::sampler {
 
 class CapturedMemory {
  public:
-  // Forgets all. Pages that are read are captured from `pid` until stop_capture().
-  void start_capture(pid_t pid);
+  // Forgets all. Pages that are read are captured from `pid` until stop_capture(). `likely`: pages
+  // that will probably be read, by address: they are captured at once.
+  void start_capture(pid_t pid, std::span<const uint64_t> likely = {});
   void stop_capture() { pid_ = 0; }
 
   // A copy of the thread's stack, from `low` upwards. It outlives the reads.
@@ -28,6 +29,8 @@ class CapturedMemory {
   }
   bool on_stack(uint64_t avma) const { return avma - stack_low_ < stack_.size(); }
 
+  // The pages that were read, by address.
+  void used_pages(std::vector<uint64_t>& pages) const;
   size_t size() const { return bytes_.size(); }  // captured, in bytes
 
   bool readable(uint64_t avma, uint64_t size);
@@ -45,8 +48,10 @@ class CapturedMemory {
   struct Page {
     uint64_t avma;
     size_t at;  // in `bytes_`
+    bool is_used;
   };
 
+  void capture(std::span<const uint64_t> pages);
   // The memory from `avma` to the end of its page; empty: there is none.
   std::span<const std::byte> from(uint64_t avma);
 

@@ -10,6 +10,7 @@ namespace {
 constexpr uint64_t kFrameHead = 112;
 // The same of a thread state.
 constexpr uint64_t kThreadHead = 1024;
+constexpr size_t kMostKept = 10'000;
 constexpr size_t kMostSeen = 100'000;
 // How far up the stack the cframe around one that is not written yet may be.
 constexpr uint64_t kLargestEvalFrame = 4096;
@@ -22,11 +23,14 @@ constexpr uint64_t kPointerTag = 7;     // see python_chain.h
 void PythonCapture::capture(pid_t tid, Avma stack_low, std::span<const std::byte> stack,
                             CapturedPython& captured) {
   captured.new_codes.clear();
-  captured.memory.start_capture(pid_);
+  if (pages_.size() > kMostKept) pages_.clear();
+  std::vector<uint64_t>& pages = pages_[tid];
+  captured.memory.start_capture(pid_, pages);
   captured.memory.use_stack(stack_low, stack);
   captured.thread = threads_.find(tid);
   if (captured.thread != 0 && captured.thread != PythonThreads::kSeveral) capture_thread(captured);
   captured.memory.stop_capture();
+  captured.memory.used_pages(pages);
 }
 
 void PythonCapture::capture_thread(CapturedPython& captured) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -46,6 +47,7 @@ class PythonCapture {
   pid_t pid_;
   std::shared_ptr<const PythonInterpreter> interpreter_;
   PythonThreads threads_;
+  std::unordered_map<pid_t, std::vector<uint64_t>> pages_;  // that the last captures read
   std::unordered_set<uint64_t> seen_;  // identities of code objects whose texts were captured
 };
 

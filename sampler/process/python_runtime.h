@@ -18,6 +18,9 @@ namespace sampan::sampler {
 class PythonRuntime {
  public:
   explicit PythonRuntime(pid_t pid) : pid_(pid) {}
+  // With an interpreter that was found before.
+  PythonRuntime(pid_t pid, const PythonInterpreter& interpreter)
+      : pid_(pid), interpreter_(interpreter) {}
 
   // Whether a thread that waits for this futex waits for a GIL. Each interpreter may have its own.
   bool is_gil(Avma futex, MonotonicNs now_ns);

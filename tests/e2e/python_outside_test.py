@@ -328,6 +328,15 @@ wait()
             target.wait()
         self.assertNotIn("Python", run.stderr.decode())
 
+    def test_top(self):
+        script = AWAITED + "def spin():\n    while True: pass\nspin()\n"
+        for engine, expected in (("ptrace", True), ("perf", False)):
+            with Program("/usr/bin/python3", self.path / "program.py", script) as target:
+                target.go()
+                done = subprocess.run([sampan.PROGRAM, "top", "--once", "--look", "functions", "--delay", "1", "--engine",
+                                       engine, str(target.pid)], check=True, capture_output=True, text=True, timeout=60)
+            self.assertEqual(bool(re.search(r"\bspin\b", done.stdout)), expected, done.stdout)
+
     def test_an_unknown_version_is_counted(self):
         for engine in ("ptrace", "perf"):
             _, run = sampan.run_attached([sampan.TARGETS / "target_unknown_python"], engine)

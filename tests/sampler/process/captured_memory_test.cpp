@@ -54,6 +54,22 @@ TEST_F(Captured, ReadsGoOnInTheNextPage) {
   EXPECT_FALSE(memory.read(at + 2 * kPage - 4, value));
 }
 
+TEST_F(Captured, LikelyPagesAreCapturedAtOnce) {
+  put(0, 1);
+  put(kPage, 2);
+  const uint64_t likely[] = {at, at + kPage, at + 2 * kPage};
+  memory.start_capture(getpid(), likely);
+  EXPECT_EQ(memory.size(), 2 * kPage);  // the third is not mapped
+  put(kPage, 3);
+  EXPECT_EQ(word(at + kPage), 2u);
+  std::vector<uint64_t> used;
+  memory.used_pages(used);
+  EXPECT_EQ(used, std::vector{at + kPage});
+  EXPECT_EQ(word(at), 1u);
+  memory.used_pages(used);
+  EXPECT_EQ(used, (std::vector{at, at + kPage}));
+}
+
 TEST_F(Captured, AddressesThatAreNoneAreRefused) {
   uint64_t value = 0;
   for (const uint64_t avma : {uint64_t{0}, uint64_t{8}, uint64_t{1} << 47, UINT64_MAX - 3}) {

@@ -37,6 +37,13 @@ TEST_F(Threads, ANewOneIsFoundAndTheOldStays) {
   other.join();
 }
 
+TEST_F(Threads, OneThatGetsItsIdLaterIsFound) {
+  made.put(Made::kThread + 160, 0);
+  EXPECT_EQ(threads.find(tid), 0u);
+  made.put(Made::kThread + 160, static_cast<uint64_t>(tid));
+  EXPECT_EQ(threads.find(tid), made.at(Made::kThread));
+}
+
 TEST_F(Threads, OneThatIsDroppedFromTheListIsGone) {
   EXPECT_EQ(threads.find(tid), made.at(Made::kThread));
   made.put(Made::kMain + 32, 0);

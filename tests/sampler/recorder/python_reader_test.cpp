@@ -96,6 +96,7 @@ TEST_F(Reader, AnotherFunctionInTheSamePlaceIsAnotherFunction) {
 // Texts are captured once. What has been captured and was lost has no name until it is captured again.
 TEST_F(Reader, TextsThatWereLostAreCapturedAgain) {
   capture();
+  capture();  // what was read the last time is read again
   capture();
   EXPECT_EQ(merge().frames[1], "[python]");
   reader.forget_texts();
@@ -107,6 +108,8 @@ TEST_F(Reader, TextsOfAStackThatIsTornAreKnown) {
   made.frame(Made::kChunk + 0x200, Made::kCode + 0x800, 0);
   EXPECT_EQ(capture_and_merge().result.stop, wire::StopReason::kPythonTorn);
   made.frame(Made::kChunk + 0x200, Made::kCode + 0x800, Made::kOuterShim);
+  capture();
+  capture();
   EXPECT_EQ(capture_and_merge().frames, kWhole);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/interner.h"
 #include "profile/frames.h"
+#include "profile/jit_code.h"
 
 namespace sampan::profile {
 namespace {
@@ -40,12 +41,37 @@ class StackTable {
   }
 
   // A frame of the eval loop stands where the Python functions do that it runs, on their root side.
-  // It says nothing beyond them and is left out.
+  // It says nothing beyond them and is left out, with the code that leads to it under `-X perf`.
   uint32_t without_eval_loop(uint32_t row) const {
     if (row == kNone) return kNone;
     if (is_python_row(from_.stacks[row])) return handles_[row];
-    const uint32_t caller = from_.stacks[row].prefix;
+    const uint32_t caller = without_trampoline(row);
     return caller == kNone ? kNone : handles_[caller];
+  }
+
+  // The caller of an eval loop. Under `-X perf` that is code without a module, which stands for the
+  // function: nothing else of the kind calls eval loops, for they are not called by address
+  // elsewhere. Its caller is the interpreter's evaluator. If one C function of the interpreter alone
+  // lies between that and the calling Python function, it is what calls functions: without the
+  // option there is no C frame in between. So all of them are left out.
+  uint32_t without_trampoline(uint32_t eval_loop) const {
+    const uint32_t module = module_of(eval_loop);
+    const uint32_t trampoline = from_.stacks[eval_loop].prefix;
+    if (trampoline == kNone || !is_generated(trampoline) || module == kNone) return trampoline;
+    const uint32_t evaluator = from_.stacks[trampoline].prefix;
+    if (evaluator == kNone || module_of(evaluator) != module) return evaluator;
+    const uint32_t call = from_.stacks[evaluator].prefix;
+    if (call == kNone || module_of(call) != module) return call;
+    const uint32_t caller = from_.stacks[call].prefix;
+    return caller != kNone && is_python_row(from_.stacks[caller]) ? caller : call;
+  }
+
+  uint32_t module_of(uint32_t row) const {
+    return profile_->locations[from_.stacks[row].frame].module;
+  }
+  bool is_generated(uint32_t row) const {
+    const Location& place = profile_->locations[from_.stacks[row].frame];
+    return is_jit(place) && !is_python(place);
   }
 
   uint32_t intern(uint32_t prefix, const recording::Stack& row) {

@@ -90,6 +90,18 @@ class Python(interpreters.Case):
             self.assertGreaterEqual(run.report["complete_stacks"], 0.99)
             functions = {function["name"] for function in run.report["functions"]}
             self.assertLessEqual({"Service.run", "frequent", "rare", "leaf", "spin", "compress"}, functions)
+            # Without the option these functions call each other in one eval loop, with no C frame in between.
+            stacks, chains = interpreters.exported(run), 0
+            for frames, _ in stacks:
+                known = frames[:frames.index("spin")] if "spin" in frames else []
+                self.assertFalse([frame for frame in known if "py::" in frame or "trampoline" in frame], frames)
+                for outer in ("frequent", "rare"):
+                    if outer in frames and "spin" in frames:
+                        chains += 1
+                        self.assertEqual(frames[frames.index(outer):frames.index("spin") + 1], [outer, "leaf", "spin"])
+            self.assertGreater(chains, 50)
+            native = {frame for frames, _ in interpreters.exported(run, "--python", "native") for frame in frames}
+            self.assertTrue(any("py::spin:" in frame for frame in native), native)
 
     def test_off(self):
         _, stacks = self.stacks_of("/usr/bin/python3", "--no-python", seconds="0.2")

@@ -27,7 +27,7 @@ recording::Recording python_example() {
 
 // The frames of the sample's stack, one letter each, root first.
 std::string letters_of(const Profile& profile, size_t sample) {
-  constexpr std::string_view kLetters = "mecOIB";
+  constexpr std::string_view kLetters = "mecOIBtvx";
   std::string text;
   for (uint32_t stack = profile.samples[sample].stack; stack != kNone;) {
     text.insert(text.begin(), kLetters[profile.stacks[stack].location]);
@@ -58,6 +58,39 @@ TEST(PythonStacks, NativeHaveEvalLoopsAndNoPython) {
 TEST(PythonStacks, OfPythonCountCForItsCallerAndLeaveOtherStacksAlone) {
   EXPECT_EQ(letters_of(PythonFrames::kPython),
             (Stacks{"m", "me", "O", "OI", "OI", "OI", "OIB", "mc", "mcc"}));
+}
+
+// `outer` calls `inner` under -X perf, directly and through the C function: each eval loop has a
+// trampoline (t), which the evaluator (v) calls.
+TEST(PythonStacks, MixedHaveNoTrampolines) {
+  recording::Recording from = python_example();
+  const auto frame = [&](char letter) {
+    return static_cast<uint32_t>(std::string_view("mecOIBtvx").find(letter));
+  };
+  from.modules.push_back({"/usr/lib/libc.so.6", {}, 0, 0});
+  from.frames.push_back({kNone, 0x7000});  // t
+  from.frames.push_back({0, 0x40});        // v
+  from.frames.push_back({1, 0x50});        // x: of another module
+  from.stacks.clear();
+  from.samples.clear();
+  const auto mixed = [&](std::string_view letters) {
+    uint32_t prefix = kNone;
+    recording::Recording copy = from;
+    for (const char letter : letters) {
+      copy.stacks.push_back({prefix, frame(letter)});
+      prefix = static_cast<uint32_t>(copy.stacks.size() - 1);
+    }
+    copy.samples.push_back({0, prefix, 10, 1, StopReason::kRoot});
+    return letters_of(load(copy), 0);
+  };
+  EXPECT_EQ(mixed("mvteO"), "mO");
+  EXPECT_EQ(mixed("mvteOcvteI"), "mOI") << "c calls functions";
+  EXPECT_EQ(mixed("mvteOccvteI"), "mOccI") << "a C function that was called calls back";
+  EXPECT_EQ(mixed("mvteOxvteI"), "mOxI") << "of another module";
+  EXPECT_EQ(mixed("mvteOxteI"), "mOxI");
+  EXPECT_EQ(mixed("mvteOteI"), "mOI");
+  EXPECT_EQ(mixed("teO"), "O");
+  EXPECT_EQ(mixed("mvteOcvt"), "mOcvt") << "the eval loop has not begun";
 }
 
 TEST(PythonStacks, OfPythonAloneAreNothingWhereNativeOnesAreWanted) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "profile/frames.h"
+#include "profile/gil_holders.h"
 #include "profile/jit_code.h"
 #include "profile/markers.h"
 
@@ -99,12 +100,11 @@ void load_stacks(const recording::Recording& from, PythonFrames python, Profile*
 }
 
 // Waits become frames: the leaf of a new stack for each pair of a stack and its wait.
-void load_waits(std::vector<Wait> waits, Profile* profile) {
+void enter_waits(Profile* profile) {
   const auto first = static_cast<uint32_t>(profile->locations.size());
-  for (uint32_t wait = 0; wait < waits.size(); ++wait) {
+  for (uint32_t wait = 0; wait < profile->waits.size(); ++wait) {
     profile->locations.push_back({.wait = wait});
   }
-  profile->waits = std::move(waits);
   const auto first_stack = static_cast<uint32_t>(profile->stacks.size());
   Interner<uint64_t> stacks;  // stack and wait
   for (Sample& sample : profile->samples) {
@@ -139,9 +139,11 @@ Profile load(recording::Recording recording, PythonFrames python) {
   for (const recording::Frame& row : recording.frames) {
     profile.locations.push_back({.module = row.module, .address = row.address});
   }
-  load_stacks(recording, python, &profile);
   enter_names(recording.names, &profile);
-  load_waits(std::move(recording.waits), &profile);
+  for (const vocabulary::Wait& row : recording.waits) profile.waits.push_back({row});
+  name_gil_holders(recording, &profile);
+  load_stacks(recording, python, &profile);
+  enter_waits(&profile);
   enter_jit_names(recording.names, &profile);
   load_markers(std::move(recording.markers), &profile);
   profile.session = std::move(recording.session);

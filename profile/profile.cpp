@@ -17,7 +17,8 @@ std::vector<std::string> notes_of_end(const Profile& profile) {
 
 std::string wait_name(const Wait& wait) {
   if (wait.call == kRunnable) return "[waiting for a CPU]";
-  return "[" + wait.call + (wait.object.empty() ? "" : " " + wait.object) + "]";
+  return "[" + wait.call + (wait.object.empty() ? "" : " " + wait.object) +
+         (wait.held_in.empty() ? "" : " in " + wait.held_in) + "]";
 }
 
 }  // namespace sampan::profile

@@ -44,7 +44,6 @@ using vocabulary::Session;
 using vocabulary::SessionEnd;
 using vocabulary::Span;
 using vocabulary::SpanKind;
-using vocabulary::Wait;
 
 // The address of a location without a module that is no code: see wire/record.h.
 using wire::kShortThread;
@@ -106,6 +105,14 @@ struct Line {
   uint32_t line = 0;  // 0 unknown
 };
 
+// What a thread waits for. `held_in` is the Python function in which the holder of Python's lock was
+// meanwhile; "" where it is not known, and for other waits (gil_holders.h).
+struct Wait : vocabulary::Wait {
+  std::string held_in = {};
+};
+// Wait::call of a thread that waits for Python's lock.
+inline constexpr std::string_view kGil = "GIL";
+
 // A place in code. First the frames of the recording, one to one, then the waits, then copies. Once
 // symbolized, each has a line: "[module+0x1234]" stands for a frame without a symbol.
 struct Location {
@@ -163,7 +170,8 @@ struct Profile {
 // What a person must know about the recording's end, in sentences; empty when it ended well.
 std::vector<std::string> notes_of_end(const Profile& profile);
 
-// The name of a wait's frame: "[read pipe:[4711]]", "[waiting for a CPU]".
+// The name of a wait's frame: "[read pipe:[4711]]", "[GIL held by thread 7 worker in parse]",
+// "[waiting for a CPU]".
 std::string wait_name(const Wait& wait);
 
 }  // namespace sampan::profile

@@ -140,6 +140,7 @@ void write_waits(Json& json, const profile::View& view) {
     json.member("object", wait.object);
     json.member("waiting_s", in_seconds(row.second.ns));
     json.member("samples", row.second.samples);
+    if (wait.call == profile::kGil) json.member("held_in", wait.held_in);
   });
 }
 

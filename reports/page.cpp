@@ -61,8 +61,8 @@ std::string page(const profile::View& view, const PageOptions& options) {
   std::string text;
   for (const std::string& section :
        {heading(context), processes_section(context), threads_section(context),
-        waits_section(context), named_sections_section(context), main_section(context),
-        files_section(context)}) {
+        waits_section(context), gil_section(context), named_sections_section(context),
+        main_section(context), files_section(context)}) {
     if (!text.empty() && !section.empty()) text += '\n';
     text += section;
   }

@@ -30,6 +30,8 @@ std::string threads_section(const Context& context);
 std::string processes_section(const Context& context);  // empty for a single process
 // waits.cpp: what threads waited in; threads of one name together. Empty without waiting samples.
 std::string waits_section(const Context& context);
+// gil.cpp: who waited for Python's lock, and what its holder did. Empty where no holder is known.
+std::string gil_section(const Context& context);
 // named_sections.cpp: sections of the program. Empty if it has none.
 std::string named_sections_section(const Context& context);
 // functions.cpp: the flat table of functions, or of whatever options.by says.

@@ -1,10 +1,12 @@
-// The table of waits. Threads of one name are a pool with one row for each wait.
+// The table of waits. Threads of one name are a pool with one row for each wait. In which function
+// the holder of Python's lock was is in a table of its own (gil.cpp).
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -27,12 +29,13 @@ struct Row {
 
 std::vector<Row> rows_of(const profile::View& view) {
   const profile::Profile& profile = *view.profile;
-  std::map<std::tuple<uint32_t, std::string, uint32_t>, Row> rows;
+  std::map<std::tuple<uint32_t, std::string, std::string_view, std::string_view>, Row> rows;
   for (const uint32_t index : view.samples) {
     const profile::Sample& sample = profile.samples[index];
     if (sample.wait == profile::kNone) continue;
     const profile::Thread& thread = profile.threads[sample.thread];
-    Row& row = rows.try_emplace({thread.process, thread.name, sample.wait},
+    const profile::Wait& wait = profile.waits[sample.wait];
+    Row& row = rows.try_emplace({thread.process, thread.name, wait.call, wait.object},
                                 Row{thread.process, thread.name, sample.wait})
                    .first->second;
     row.ns += sample.weight_ns;
@@ -47,7 +50,7 @@ std::vector<Row> rows_of(const profile::View& view) {
 
 // The name of the frame, without its brackets.
 std::string what(const profile::Wait& wait) {
-  const std::string name = profile::wait_name(wait);
+  const std::string name = profile::wait_name({{wait.call, wait.object}});
   return printable(name.substr(1, name.size() - 2));
 }
 

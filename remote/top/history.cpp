@@ -102,7 +102,7 @@ uint32_t History::module_row(const profile::Module& module) {
 }
 
 uint32_t History::wait_row(const profile::Wait& wait) {
-  const std::pair key(wait.call, wait.object);
+  const std::tuple key(wait.call, wait.object, wait.held_in);
   return interned(waits_, key, profile_.waits, [&] { return wait; });
 }
 

@@ -3,6 +3,7 @@
 say; by every interpreter that is there."""
 import os
 import pathlib
+import subprocess
 import unittest
 
 import interpreters
@@ -69,6 +70,77 @@ for thread in threads:
 for line in lines:
     print(*line)
 """
+
+
+# Two threads hold the GIL, each in a function of its own, one of them in what that calls; a third only asks for it.
+HOLDERS = """
+import sys, threading, time
+
+def first(end):
+    while time.monotonic() < end:
+        for _ in range(2000):
+            pass
+
+def second(end):
+    while time.monotonic() < end:
+        sum(range(2000))
+
+def outer(end):
+    second(end)
+
+def asking(end):
+    while time.monotonic() < end:
+        time.sleep(0.0001)
+
+end = time.monotonic() + float(sys.argv[1])
+threads = [threading.Thread(target=target, args=(end,), name=target.__name__) for target in (first, outer, asking)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+class Holders(sampan.Case):
+    """Which function the holder was in: each thread has one, so no other may be named for it."""
+
+    def check(self, program):
+        path = self.path / "holders.py"
+        path.write_text(HOLDERS)
+        run = sampan.run([program, path, SECONDS], ["--clock", "wall", "--rate", "250"], text=True)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        tids = {thread["name"]: thread["tid"] for thread in run.report["threads"]}
+        in_function, all_s = {}, {}
+        for wait in run.report["waits"]:
+            if wait["call"] != "GIL" or wait["tid"] not in (tids["first"], tids["outer"], tids["asking"]):
+                continue
+            tid = int(wait["object"].split()[3])
+            all_s[tid] = all_s.get(tid, 0) + wait["waiting_s"]
+            if not wait["held_in"]:
+                continue
+            self.assertEqual(wait["object"].split()[4:], [name for name in tids if tids[name] == tid])
+            in_function.setdefault(tid, {}).setdefault(wait["held_in"], 0)
+            in_function[tid][wait["held_in"]] += wait["waiting_s"]
+        # Each is in its function but for the thread's start and end: less than a period of 5 ms in turns of three threads.
+        for name, function in (("first", "first"), ("outer", "second")):
+            held = in_function.get(tids[name], {})
+            # It has samples at 250 Hz, so in some of its turns of 5 ms; fewer where others push it off its CPU.
+            self.assertGreater(held.get(function, 0), 0, (in_function, all_s))
+            self.assertLess(sum(held.values()) - held[function], POINTS * SECONDS * 3, in_function)
+            self.assertNotIn("second" if function == "first" else "first", held)
+        text = subprocess.run([sampan.PROGRAM, "report", "--idle", run.recording], check=True, capture_output=True,
+                              text=True).stdout
+        table = text[text.index("The GIL: "):].split("\n\n")[0]
+        self.assertRegex(table, rf"{tids['outer']} outer +second")
+        trace = subprocess.run([sampan.PROGRAM, "export", "--format", "trace", "--output", "-", run.recording], check=True,
+                               capture_output=True, text=True).stdout
+        self.assertIn(f"[GIL held by thread {tids['first']} first in first]", trace)
+
+    def test_each_interpreter_that_names_the_holder(self):
+        for version, program in interpreters.installed().items():
+            if version in ("3.11", "3.12", "3.13"):
+                with self.subTest(version):
+                    self.check(program)
 
 
 @measures_time("compares waits with the threads' own clocks")

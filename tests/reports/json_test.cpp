@@ -151,6 +151,16 @@ TEST(JsonReportOfWallTime, HasWhatWasWaited) {
   EXPECT_EQ(called(report["functions"], "main")["total_samples"].GetInt(), 150);
 }
 
+TEST(JsonReportOfWallTime, HasTheFunctionThatHeldTheGil) {
+  const profile::Profile profile = test::profile_of(
+      "run;~GIL held by thread 7 w held in parse 50\nrun;~GIL held by thread 7 w 25\n");
+  const rapidjson::Document report = parsed(json(select(profile)));
+  ASSERT_EQ(report["waits"].Size(), 2u);
+  EXPECT_STREQ(report["waits"][0]["object"].GetString(), "held by thread 7 w");
+  EXPECT_STREQ(report["waits"][0]["held_in"].GetString(), "parse");
+  EXPECT_STREQ(report["waits"][1]["held_in"].GetString(), "");
+}
+
 TEST_F(JsonReport, LostHasOnlyWhatWasLost) {
   EXPECT_TRUE(parsed(json(select(profile_)))["lost"].ObjectEmpty());
   profile_.losses[static_cast<size_t>(wire::Loss::kRingFull)] = 12;

@@ -99,6 +99,48 @@ TEST(Page, OfWallTimeShowsOneStateWhenAsked) {
   expect_golden("page_wall_waiting", page(select(profile, selection)));
 }
 
+TEST(Page, ShowsInWhichFunctionsTheHoldersOfTheGilWere) {
+  const profile::Profile profile = test::profile_of(R"(
+# process 100 /usr/bin/python3
+# thread 100 python3
+run@w.py:3@[python];~GIL held by thread 101 parser held in parse 30
+run@w.py:3@[python];~GIL held by thread 101 parser held in read 10
+run@w.py:3@[python];~GIL held by thread 101 parser 5
+# thread 101 parser
+parse@w.py:9@[python] 100
+)");
+  const std::string text = page(select(profile), {.idle = true});
+  const auto has = [&](std::string_view part) {
+    EXPECT_NE(text.find(part), text.npos) << part << text;
+  };
+  has(R"(
+The GIL: who waited, and what its holder did (seconds)
+  waited     %  thread   held by     in function
+   0.120  75.0  python3  101 parser  parse
+   0.040  25.0  python3  101 parser  read
+  not sampled: 0.020 s, in which the holder had no sample
+)");
+  has("   0.180  100.0        1  python3  GIL held by thread 101 parser\n");
+}
+
+TEST(Page, NamesTheModulesAndFilesOfPythonsFunctions) {
+  const profile::Profile profile = test::profile_of(
+      "main;dumps@/usr/lib/python3.11/json/__init__.py:183@[python] 4\n"
+      "main;dump@/usr/lib/python3.11/json/__init__.py:120@[python] 1\n"
+      "main;pack@/srv/w.py:3@[python];deflate@@/lib/libz.so.1 3\n"
+      "main;pack@/srv/w.py:3@[python];~read 2\n");
+  const auto has = [&](By by, std::string_view row) {
+    const std::string text = page(select(profile), {.by = by});
+    EXPECT_NE(text.find(row), text.npos) << row << text;
+  };
+  has(By::kModule, "        5  0.020  50.0  0.020   50.0  json\n");
+  has(By::kModule, "        3  0.012  30.0  0.012   30.0  /lib/libz.so.1\n");
+  has(By::kModule, "        2  0.008  20.0  0.008   20.0  [no module]\n");
+  has(By::kModule, "        0  0.000   0.0  0.020   50.0  /srv/w.py\n");
+  has(By::kFile, "        5  0.020  50.0  0.020   50.0  /usr/lib/python3.11/json/__init__.py\n");
+  has(By::kFile, "        2  0.008  20.0  0.008   20.0  [no file]\n");
+}
+
 TEST(Page, ShowsThreadsThatOnlyWaitWhenThereAreNoOthers) {
   const profile::Profile profile = test::profile_of("main;~read stdin 9\n");
   const std::string text = page(select(profile));

@@ -152,7 +152,10 @@ class Builder {
   profile::Location wait_location(std::string_view text) {
     const size_t space = std::min(text.find(' '), text.size());
     const std::string_view object = text.substr(std::min(space + 1, text.size()));
-    const profile::Wait wait = {std::string(text.substr(0, space)), std::string(object)};
+    const size_t held = object.find(" held in ");
+    const profile::Wait wait = {
+        {std::string(text.substr(0, space)), std::string(object.substr(0, held))},
+        held == object.npos ? "" : std::string(object.substr(held + 9))};
     profile_.session.clock = "wall";
     profile_.functions.push_back({.name = profile_.strings.intern(profile::wait_name(wait))});
     profile_.lines.push_back({.function = static_cast<uint32_t>(profile_.functions.size() - 1)});

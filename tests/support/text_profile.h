@@ -9,6 +9,8 @@
 //   main;outer=>inner 1            inner is inlined into outer
 //   ...;lost 1                     the walk did not reach the root
 //   main;read;~read pipe:[7] 5     waits in read, of pipe:[7]; the recording is one of wall time
+//   run;~GIL held by thread 7 w held in parse 5
+//                                  waits for Python's lock; thread 7 is in `parse`
 //   ~runnable 2                    waits for a CPU
 //    2                             (a line without a stack) nothing is known
 //

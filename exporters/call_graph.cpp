@@ -5,6 +5,7 @@
 #include "exporters/escaped_text.h"
 #include "exporters/stack_nodes.h"
 #include "exporters/thread_names.h"
+#include "profile/python_modules.h"
 
 namespace sampan::exporters {
 
@@ -13,7 +14,9 @@ using profile::CallTree;
 using profile::kNone;
 
 CallGraph::CallGraph(const profile::View& view, const std::vector<profile::WeightedStack>& rows)
-    : profile_(*view.profile), known_functions_(profile_.functions.size() + 1, kNone) {
+    : profile_(*view.profile),
+      python_modules_(profile::python_modules(profile_)),
+      known_functions_(profile_.functions.size() + 1, kNone) {
   const std::vector<std::string> labels = thread_labels(view);
   for_each_thread_tree(
       view, rows,
@@ -70,7 +73,9 @@ uint32_t CallGraph::function_of(const CallNode& node) {
     const profile::Function& row = profile_.functions[node.function];
     function.file = one_line(profile_.strings[row.file]);
     function.line = row.line;
-    if (row.module != kNone) function.module = one_line(profile_.modules[row.module].path);
+    function.module =
+        one_line(row.module != kNone ? std::string_view(profile_.modules[row.module].path)
+                                     : python_modules_[node.function]);
   }
   return known = add(std::move(function));
 }

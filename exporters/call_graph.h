@@ -24,7 +24,7 @@ class CallGraph {
   struct Function {
     std::string name;    // valid UTF-8 on one line, like the others
     std::string file;    // of its definition; "" unknown
-    std::string module;  // its path; "" unknown
+    std::string module;  // its path; of Python's functions the module's name; "" unknown
     uint32_t line = 0;   // of its definition; 0 unknown
   };
   // A line of code in a function.
@@ -56,6 +56,7 @@ class CallGraph {
   Call& call(uint32_t site, uint32_t callee);
 
   const profile::Profile& profile_;
+  std::vector<std::string> python_modules_;  // by function of the profile
   std::vector<Function> functions_;
   std::vector<Site> sites_;
   std::vector<Call> calls_;

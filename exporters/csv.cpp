@@ -14,14 +14,19 @@
 #include "exporters/sample_windows.h"
 #include "profile/flat.h"
 #include "profile/frames.h"
+#include "profile/python_modules.h"
 
 namespace sampan::exporters {
 namespace {
 
 using profile::kNone;
 
-std::string_view module_path(const profile::Profile& profile, uint32_t module) {
-  return module == kNone ? "" : std::string_view(profile.modules[module].path);
+// The path of the module, or of Python's functions the module's name.
+std::string_view module_text(const profile::Profile& profile,
+                             const std::vector<std::string>& python_modules, uint32_t module,
+                             uint32_t function) {
+  if (module != kNone) return profile.modules[module].path;
+  return function == kNone ? std::string_view() : python_modules[function];
 }
 
 // The sums of a thread's samples.
@@ -51,6 +56,7 @@ class SampleRows {
         profile_(*view.profile),
         file_(file),
         windows_(view),
+        python_modules_(profile::python_modules(profile_)),
         leaves_(profile_.locations.size() + 1) {
     for (uint32_t i = 0; i < profile_.functions.size(); ++i) {
       names_.push_back(folded_text(profile::function_name(profile_, i)));
@@ -101,7 +107,7 @@ class SampleRows {
     const uint32_t module = location == kNone ? kNone : profile_.locations[location].module;
     CsvRow row;
     row.text(profile::function_name(profile_, leaf.function)).text(profile_.strings[leaf.file]);
-    row.number(leaf.line).text(module_path(profile_, module));
+    row.number(leaf.line).text(module_text(profile_, python_modules_, module, leaf.function));
     return cells = without_end(row.end());
   }
 
@@ -151,7 +157,8 @@ class SampleRows {
   OutputFile& file_;
   SampleWindows windows_;
   CsvRow row_;
-  std::vector<std::string> names_;   // by function; the last is for kNone
+  std::vector<std::string> python_modules_;  // by function
+  std::vector<std::string> names_;           // by function; the last is for kNone
   std::vector<std::string> leaves_;  // by location; the last is for kNone; empty: not made yet
   std::vector<profile::Frame> frames_;
   std::string stack_text_;
@@ -163,10 +170,12 @@ Outcome write_csv(const profile::View& view, const std::string& path, uint64_t) 
   const profile::Profile& profile = *view.profile;
   OutputFile file(path);
   file.write("function,module,file,line,self_s,total_s,self_samples,total_samples\n");
+  const std::vector<std::string> python_modules = profile::python_modules(profile);
   CsvRow row;
   for (const profile::FlatRow& function : profile::flat_table(view)) {
     row.text(profile::function_name(profile, function.function));
-    row.text(module_path(profile, function.module)).text(profile.strings[function.file]);
+    row.text(module_text(profile, python_modules, function.module, function.function));
+    row.text(profile.strings[function.file]);
     row.number(function.line).seconds(function.self.ns).seconds(function.total.ns);
     row.number(function.self.samples).number(function.total.samples);
     file.write(row.end());

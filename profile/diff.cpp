@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "profile/frames.h"
+#include "profile/python_modules.h"
 #include "profile/statistics.h"
 
 namespace sampan::profile {
@@ -143,13 +144,18 @@ class Comparison {
 }  // namespace
 
 void match_functions(Profile& profile) {
+  // Python's files of one name are many: "__init__.py". Below a folder of packages their modules
+  // tell them apart; the paths of other files may differ between two runs.
+  const std::vector<std::string> modules = python_modules(profile);
   std::map<std::tuple<uint32_t, std::string_view, std::string_view>, uint32_t> first;
   std::vector<uint32_t> same(profile.functions.size());
   for (uint32_t i = 0; i < same.size(); ++i) {
     const Function& function = profile.functions[i];
     const std::string_view file = file_name(profile.strings[function.file]);
-    same[i] = first.try_emplace({function.name, file, module_name(profile, function.module)}, i)
-                  .first->second;
+    const bool is_package = !modules[i].empty() && modules[i].find('/') == modules[i].npos;
+    const std::string_view module =
+        is_package ? std::string_view(modules[i]) : module_name(profile, function.module);
+    same[i] = first.try_emplace({function.name, file, module}, i).first->second;
   }
   for (Line& line : profile.lines) {
     if (line.function != kNone) line.function = same[line.function];

@@ -31,7 +31,10 @@ FlatRow row_of(const Profile& profile, const Frame& frame, By by) {
       row.file = frame.file != 0 ? frame.file : function.file;
       if (row.file == 0) row.module = module;
       break;
-    case By::kModule: row.module = profile.locations[frame.location].module; break;
+    case By::kModule:
+      row.module = profile.locations[frame.location].module;
+      if (is_python(profile.locations[frame.location])) row.file = function.file;
+      break;
     case By::kThread:
     case By::kProcess: break;
   }

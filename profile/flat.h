@@ -19,11 +19,12 @@ enum class By { kFunction, kLine, kFile, kModule, kThread, kProcess };
 // By decides which handles a row has; the others are kNone (strings and lines: 0).
 struct FlatRow {
   uint32_t function = kNone;  // kFunction, kLine; kNone there: samples without a stack
-  uint32_t file = 0;          // kLine, kFile: of the line; kFunction: of the definition. String
-  uint32_t line = 0;          // kLine; kFunction: of the definition
-  uint32_t module = kNone;    // kFunction, kLine, kModule; kFile where the file is not known
-  uint32_t thread = kNone;    // kThread
-  uint32_t process = kNone;   // kThread, kProcess
+  // String. kLine, kFile: of the line; kFunction: of the definition; kModule: of a Python module.
+  uint32_t file = 0;
+  uint32_t line = 0;         // kLine; kFunction: of the definition
+  uint32_t module = kNone;   // kFunction, kLine, kModule; kFile where the file is not known
+  uint32_t thread = kNone;   // kThread
+  uint32_t process = kNone;  // kThread, kProcess
   Weight self;
   Weight total = {};
 };

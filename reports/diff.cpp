@@ -50,13 +50,10 @@ std::string changes(const profile::Profile& profile, const Diff& diff, size_t sh
                {.title = "module", .left = true, .minimum = 8}});
   for (size_t i = 0; i < shown; ++i) {
     const Change& change = diff.changes[i];
-    const uint32_t module = change.function == profile::kNone
-                                ? profile::kNone
-                                : profile.functions[change.function].module;
     table.add({percent_text(change.share[0]), percent_text(change.share[1]),
                fmt::format("{:+.2f}", 100 * change.change), percent_text(change.margin),
                function_cell(profile, change.function, options),
-               printable(module_name(profile, module))});
+               function_module_cell(profile, change.function)});
   }
   return table.text(options.width, style);
 }
@@ -114,9 +111,8 @@ void write_side(Json& json, const profile::View& view, const Diff& diff, unsigne
 void write_change(Json& json, const profile::Profile& profile, const Change& change) {
   const profile::Function function =
       change.function == profile::kNone ? profile::Function{} : profile.functions[change.function];
-  const bool in_module = function.module != profile::kNone;
   json.member("function", function_name(profile, change.function));
-  json.member("module", in_module ? std::string_view(profile.modules[function.module].path) : "");
+  json.member("module", function_module_path(profile, change.function));
   json.member("file", profile.strings[function.file]);
   json.member("line", function.line);
   for (const unsigned side : {0u, 1u}) {

@@ -8,6 +8,7 @@
 #include "base/text/readable.h"
 #include "profile/flat.h"
 #include "profile/frames.h"
+#include "profile/python_modules.h"
 #include "reports/sections.h"
 #include "reports/table.h"
 
@@ -52,12 +53,15 @@ Kind kind_of(const Profile& profile, const PageOptions& options) {
               {{.title = "file", .left = true, .minimum = 11, .cut = cut_path}},
               [&profile](const FlatRow& row) -> std::vector<std::string> {
                 if (row.file != 0) return {place(profile, row)};
+                if (row.module == profile::kNone) return {"[no file]"};
                 return {fmt::format("[{}]", module_cell(profile, row))};
               }};
     case By::kModule:
       return {"module",
               {{.title = "module", .left = true, .minimum = 11, .cut = cut_path}},
               [&profile](const FlatRow& row) -> std::vector<std::string> {
+                if (row.file != 0)
+                  return {printable(profile::python_module(profile.strings[row.file]))};
                 if (row.module == profile::kNone) return {"[no module]"};
                 return {printable(profile.modules[row.module].path)};
               }};

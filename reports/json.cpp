@@ -14,6 +14,7 @@
 #include "profile/sections.h"
 #include "profile/summary.h"
 #include "reports/report.h"
+#include "reports/table.h"
 #include "wire/loss.h"
 
 namespace sampan::reports {
@@ -138,9 +139,9 @@ void write_waits(Json& json, const profile::View& view) {
     json.member("thread", thread.name);
     json.member("call", wait.call);
     json.member("object", wait.object);
+    if (wait.call == profile::kGil) json.member("held_in", wait.held_in);
     json.member("waiting_s", in_seconds(row.second.ns));
     json.member("samples", row.second.samples);
-    if (wait.call == profile::kGil) json.member("held_in", wait.held_in);
   });
 }
 
@@ -164,9 +165,8 @@ void write_sections(Json& json, const profile::View& view) {
 void write_functions(Json& json, const profile::View& view) {
   const profile::Profile& profile = *view.profile;
   json.objects("functions", flat_table(view), [&](const profile::FlatRow& row) {
-    const bool in_module = row.module != profile::kNone;
     json.member("name", function_name(profile, row.function));
-    json.member("module", in_module ? std::string_view(profile.modules[row.module].path) : "");
+    json.member("module", function_module_path(profile, row.function));
     json.member("file", profile.strings[row.file]);
     json.member("line", row.line);
     json.member("self_s", in_seconds(row.self.ns));

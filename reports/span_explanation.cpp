@@ -67,7 +67,7 @@ std::string causes_table(const profile::Profile& profile, const SpanExplanation&
     table.add({duration(cause.slow_ns), duration(cause.other_ns),
                fmt::format("{}/{}", count(cause.slow_spans), count(explanation.slow.spans)),
                chance_text(cause.p), function_cell(profile, cause.function, options),
-               printable(module_name(profile, profile.functions[cause.function].module))});
+               function_module_cell(profile, cause.function)});
   }
   std::string text = table.text(options.width, style);
   if (shown < explanation.causes.size()) {
@@ -171,11 +171,8 @@ std::string explanation_json(const profile::View& view, const SpanExplanation& e
     json.member("enough", explanation.too_few.empty());
     json.member("functions", static_cast<uint64_t>(explanation.functions));
     json.objects("causes", explanation.causes, [&](const SpanCause& cause) {
-      const uint32_t module = profile.functions[cause.function].module;
       json.member("function", function_name(profile, cause.function));
-      json.member("module", module == profile::kNone
-                                ? std::string_view()
-                                : std::string_view(profile.modules[module].path));
+      json.member("module", function_module_path(profile, cause.function));
       json.member("wait", cause.is_wait);
       json.member("slow", cause.slow_ns * 1e-9);
       json.member("others", cause.other_ns * 1e-9);

@@ -6,6 +6,7 @@
 #include "base/text/function_name.h"
 #include "base/text/readable.h"
 #include "profile/frames.h"
+#include "profile/python_modules.h"
 
 namespace sampan::reports {
 namespace {
@@ -85,6 +86,17 @@ std::string function_cell(const profile::Profile& profile, uint32_t function,
                           const PageOptions& options) {
   const std::string_view name = function_name(profile, function);
   return printable(options.full_names ? std::string(name) : short_name(name));
+}
+
+std::string function_module_path(const profile::Profile& profile, uint32_t function) {
+  if (function == profile::kNone) return "";
+  const profile::Function& row = profile.functions[function];
+  return row.module != profile::kNone ? profile.modules[row.module].path
+                                      : profile::python_module(profile.strings[row.file]);
+}
+
+std::string function_module_cell(const profile::Profile& profile, uint32_t function) {
+  return printable(profile::file_name(function_module_path(profile, function)));
 }
 
 std::string fitted_name(std::string_view cell, size_t width, const PageOptions& options) {

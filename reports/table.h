@@ -74,6 +74,11 @@ Column function_column(const PageOptions& options, std::string title = "function
 // Printable. kNone is "[unknown]".
 std::string function_cell(const profile::Profile& profile, uint32_t function,
                           const PageOptions& options);
+// The file name of the function's module; of Python's functions the module's name, or its file's.
+// Printable.
+std::string function_module_cell(const profile::Profile& profile, uint32_t function);
+// The same as a path, not yet printable.
+std::string function_module_path(const profile::Profile& profile, uint32_t function);
 // The cell, shortened to `width` columns unless names are shown in full.
 std::string fitted_name(std::string_view cell, size_t width, const PageOptions& options);
 

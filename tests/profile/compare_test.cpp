@@ -49,5 +49,21 @@ TEST(Compare, FunctionsOfOneNameAreOne) {
   EXPECT_NE(function(0), function(3)) << "another module";
 }
 
+TEST(Compare, FilesOfOneNameInSeveralPackagesAreSeveral) {
+  Profile profile = test::profile_of(
+      "# process 1 /old/app\n"
+      "load@/old/lib/python3.11/json/__init__.py:10@[python] 1\n"
+      "load@/old/lib/python3.11/site-packages/toml/__init__.py:10@[python] 1\n"
+      "load@/srv/a/w.py:10@[python] 1\n"
+      "# process 2 /new/app\n"
+      "load@/new/lib/python3.12/json/__init__.py:12@[python] 1\n"
+      "load@/srv/b/w.py:12@[python] 1\n");
+  match_functions(profile);
+  const auto function = [&](uint32_t line) { return profile.lines[line].function; };
+  EXPECT_NE(function(0), function(1));
+  EXPECT_EQ(function(0), function(3)) << "in another folder of packages";
+  EXPECT_EQ(function(2), function(4)) << "the same program, elsewhere";
+}
+
 }  // namespace
 }  // namespace sampan::profile

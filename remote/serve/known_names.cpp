@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "profile/load.h"
+#include "wire/record.h"
 
 namespace sampan::serve {
 namespace {
@@ -35,12 +36,28 @@ uint32_t KnownNames::module_row(const recording::Module& module) {
   return next;
 }
 
+// The recording itself has these names.
+void KnownNames::learn_python(const recording::Recording& recording) {
+  const recording::Names& names = recording.names;
+  size_t line = 0;
+  for (const recording::FrameNames& row : names.frames) {
+    const size_t first = line;
+    line += row.line_count;
+    if (row.line_count == 0 || row.frame >= recording.frames.size()) continue;
+    const recording::Frame& frame = recording.frames[row.frame];
+    if (frame.module != kNone || !wire::is_python_frame(frame.address)) continue;
+    python_.try_emplace(frame.address,
+                        names.texts[names.functions[names.lines[first].function].name]);
+  }
+}
+
 void KnownNames::learn(const recording::Recording& recording) {
   const std::lock_guard one_at_a_time(learning_);
   recording::Recording unknown;
   std::vector<uint32_t> modules;
   {
     const std::lock_guard lock(mutex_);
+    learn_python(recording);
     for (const recording::Module& module : recording.modules) {
       modules.push_back(module_row(module));
     }
@@ -131,6 +148,7 @@ uint64_t KnownNames::address_of(const recording::Recording& recording, uint32_t 
 
 std::vector<std::string> KnownNames::functions_at(uint64_t address) const {
   const std::lock_guard lock(mutex_);
+  if (const auto python = python_.find(address); python != python_.end()) return {python->second};
   const auto behind = std::ranges::upper_bound(
       modules_, address, {}, [](const Module& module) { return module.place.begin; });
   if (behind == modules_.begin()) return {};
@@ -154,7 +172,7 @@ std::vector<NamedModule> KnownNames::modules() const {
 
 size_t KnownNames::size() const {
   const std::lock_guard lock(mutex_);
-  return names_.frames.size();
+  return names_.frames.size() + python_.size();
 }
 
 }  // namespace sampan::serve

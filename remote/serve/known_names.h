@@ -35,7 +35,7 @@ class KnownNames {
   void enter(recording::Recording* recording) const;
 
   // The address of a frame, constant during the lifetime of this object. A frame without a module
-  // keeps its AVMA.
+  // keeps its AVMA, or the number that stands for a function of an interpreter and its line.
   uint64_t address_of(const recording::Recording& recording, uint32_t frame);
   // The functions at an address from address_of(), innermost first; empty if unknown.
   std::vector<std::string> functions_at(uint64_t address) const;
@@ -53,6 +53,7 @@ class KnownNames {
   uint32_t module_row(const recording::Module& module);
   std::optional<uint32_t> find_module(const recording::Module& module) const;
   // `modules`: for each module row of `names`, the row here.
+  void learn_python(const recording::Recording& recording);
   void add(const recording::Names& names, const std::vector<recording::Frame>& frames,
            const std::vector<uint32_t>& modules);
   uint32_t text(const std::string& text);
@@ -62,8 +63,9 @@ class KnownNames {
   std::mutex learning_;  // one at a time; meanwhile known names are available
   std::map<Key, uint32_t> rows_;
   std::vector<Module> modules_;
-  recording::Names names_;          // `frame` is a row of this object
-  std::vector<size_t> first_line_;  // by that row
+  recording::Names names_;                            // `frame` is a row of this object
+  std::vector<size_t> first_line_;                    // by that row
+  std::unordered_map<uint64_t, std::string> python_;  // functions of interpreters, by address
   std::unordered_map<std::string, uint32_t> texts_;
   std::map<std::vector<uint32_t>, uint32_t> functions_;  // name, file, line, module
 };

@@ -135,9 +135,10 @@ uint32_t History::stack_row(uint32_t prefix, uint32_t location) {
   });
 }
 
-// Functions are the same if name and module are, whatever the source of the name.
-uint32_t History::function_row(uint32_t name, uint32_t module) {
-  return interned(functions_, std::pair(name, module), profile_.functions,
+// Functions are the same if name and module are, whatever the source of the name. Those of Python
+// have no module, and many files have a function of the name.
+uint32_t History::function_row(uint32_t name, uint32_t module, uint32_t python_file) {
+  return interned(functions_, std::tuple(name, module, python_file), profile_.functions,
                   [&] { return profile::Function{.name = name, .module = module}; });
 }
 
@@ -150,7 +151,8 @@ void History::enter_lines(const profile::Profile& from, uint32_t location, uint3
   for (uint32_t i = 0; i < named.line_count; ++i) {
     const profile::Line& line = from.lines[named.first_line + i];
     const profile::Function& function = from.functions[line.function];
-    const uint32_t row = function_row(text(function.name), place.module);
+    const uint32_t file = profile::is_python(named) ? text(function.file) : 0;
+    const uint32_t row = function_row(text(function.name), place.module, file);
     profile::Function& known = profile_.functions[row];
     if (known.file == 0) {
       known.file = text(function.file);

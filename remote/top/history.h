@@ -91,7 +91,7 @@ class History {
   uint32_t wait_row(const profile::Wait& wait);
   uint32_t location_row(const profile::Profile& slice, uint32_t location, uint32_t thread);
   uint32_t stack_row(uint32_t prefix, uint32_t location);
-  uint32_t function_row(uint32_t name, uint32_t module);
+  uint32_t function_row(uint32_t name, uint32_t module, uint32_t python_file = 0);
   void enter_lines(const profile::Profile& from, uint32_t location, uint32_t into);
   void name_by_module(uint32_t location);
   void forget_lightest();
@@ -118,8 +118,8 @@ class History {
   std::map<std::tuple<std::string, std::string, std::string>, uint32_t> waits_;
   std::map<std::pair<uint32_t, uint64_t>, uint32_t> locations_;  // module, address
   std::map<uint32_t, uint32_t> wait_locations_;
-  std::unordered_map<uint64_t, uint32_t> stacks_;                // prefix, location
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> functions_;  // name, module
+  std::unordered_map<uint64_t, uint32_t> stacks_;                           // prefix, location
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> functions_;  // name, module, file
 };
 
 }  // namespace sampan::top

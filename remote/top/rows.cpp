@@ -7,6 +7,7 @@
 
 #include "profile/flat.h"
 #include "profile/frames.h"
+#include "profile/python_modules.h"
 #include "profile/view.h"
 
 namespace sampan::top {
@@ -118,7 +119,11 @@ FunctionRow named_row(const profile::Profile& profile, const FlatRow& row) {
   FunctionRow result;
   result.id = result.function = row.function;
   result.name = profile::function_name(profile, row.function);
-  result.module = profile::module_name(profile, row.module);
+  const bool in_module = row.module != profile::kNone;
+  result.module =
+      in_module
+          ? std::string(profile::module_name(profile, row.module))
+          : std::string(profile::file_name(profile::python_module(profile.strings[row.file])));
   return result;
 }
 

@@ -57,6 +57,21 @@ TEST(Gperftools, LeavesWaitingOut) {
             (std::vector<uint64_t>{0, 3, 0, 1000, 0, 0, 1, 0}));
 }
 
+TEST(Gperftools, KnowsTheFunctionsOfAnInterpreter) {
+  recording::Recording recording = known();
+  recording.frames = {{recording::kNone, wire::kPythonFrame | 0x20},
+                      {recording::kNone, wire::kPythonFrame | 0x10}};
+  recording.names.texts = {"", "Service.run", "pack"};
+  recording.names.functions = {{1, 0, 3, recording::kNone}, {2, 0, 9, recording::kNone}};
+  recording.names.frames = {{0, 1}, {1, 1}};
+  recording.names.lines = {{0, 0, 4}, {1, 0, 10}};
+  KnownNames names({});
+  names.learn(recording);
+  EXPECT_EQ(gperftools_symbols("0x4000000000000020+0x4000000000000010+0x4000000000000011", names),
+            "0x4000000000000020\tService.run\n0x4000000000000010\tpack\n");
+  EXPECT_EQ(gperftools_symbols("", names), "num_symbols: 2\n");
+}
+
 TEST(Gperftools, InvalidAddressesHaveNoNames) {
   KnownNames names({});
   EXPECT_EQ(gperftools_symbols("", names), "num_symbols: 1\n");

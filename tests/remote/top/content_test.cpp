@@ -53,6 +53,20 @@ class Seen : public testing::Test {
   History history{5 * kNsPerSecond};
 };
 
+TEST(PythonFunctions, AreTheSameWhereNameAndFileAre) {
+  History history(5 * kNsPerSecond);
+  see(&history,
+      "main;run@/srv/a.py:1:2@[python] 2\nmain;run@/srv/a.py:1:3@[python] 1\n"
+      "main;run@/usr/lib/python3.11/json/decoder.py:9@[python] 1\n");
+  Choices choices;
+  choices.look = Look::kFunctions;
+  std::string text;
+  for (const FunctionRow& row : content_of(history, choices).functions) {
+    text += fmt::format("{} {} {}\n", row.name, row.module, row.self.samples);
+  }
+  EXPECT_EQ(text, "run a.py 3\nrun json.decoder 1\nmain app 0\n");
+}
+
 TEST_F(Seen, ThreadsAreSortedByCpu) {
   EXPECT_EQ(threads_of(history),
             "101 worker-1 x1 R cpu 300 wait 0 queue 0 mix\n"

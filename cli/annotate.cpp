@@ -46,7 +46,9 @@ int annotate(const AnnotateOptions& options) {
   reports::Annotated annotated{
       .view = view, .annotation = annotation, .sources = {}, .code = {}, .notes = {}};
   annotated.sources = symbolizer::find_sources(profile, annotation, mappings, &annotated.notes);
-  if (options.assembly) {
+  if (options.assembly && annotation.is_python) {
+    annotated.notes.emplace_back("a Python function has no instructions: these are its lines");
+  } else if (options.assembly) {
     annotated.code = symbolizer::find_instructions(profile, annotation, &annotated.notes);
   }
   fmt::print("{}", options.json

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "profile/frames.h"
+#include "profile/function_kinds.h"
 
 namespace sampan::profile {
 namespace {
@@ -36,12 +37,17 @@ std::string_view last_part(std::string_view bare) {
   return colons == bare.npos ? bare : bare.substr(colons + 2);
 }
 
+// "run" of "Service.run", "Service" of "make.<locals>.Service".
+std::string_view last_part_of_python(std::string_view name) {
+  return name.substr(name.rfind('.') + 1);  // npos + 1 is 0: the whole
+}
+
 // How well a name matches the query; 0: it does not.
-int fit(std::string_view wanted, std::string_view name) {
+int fit(std::string_view wanted, std::string_view name, bool is_python) {
   const std::string_view bare = without_parameters(name);
   if (name == wanted) return 4;
   if (bare == wanted) return 3;
-  if (last_part(bare) == wanted) return 2;
+  if ((is_python ? last_part_of_python(name) : last_part(bare)) == wanted) return 2;
   return name.find(wanted) != name.npos ? 1 : 0;
 }
 
@@ -51,11 +57,13 @@ std::vector<FlatRow> functions_called(const View& view, const std::string& wante
   std::vector<FlatRow> best;
   int best_fit = 1;
   std::vector<std::string> known;
+  const std::vector<FunctionKind> kinds = function_kinds(profile);
   for (const FlatRow& row : flat_table(view)) {
     if (row.function == kNone) continue;
     const std::string_view name = function_name(profile, row.function);
-    known.emplace_back(last_part(without_parameters(name)));
-    const int how = fit(wanted, name);
+    const bool is_python = kinds[row.function] == FunctionKind::kPython;
+    known.emplace_back(is_python ? last_part_of_python(name) : last_part(without_parameters(name)));
+    const int how = fit(wanted, name, is_python);
     if (how < best_fit) continue;
     if (how > best_fit) best.clear();
     best_fit = how;
@@ -100,6 +108,27 @@ std::vector<AnnotatedAddress> addresses_of(const View& view, uint32_t function) 
   return result;
 }
 
+// The innermost Python function of each stack has it, if it is the annotated one.
+void count_c_for_lines(const View& view, Annotation* annotation) {
+  const Profile& profile = *view.profile;
+  std::map<std::pair<uint32_t, uint32_t>, Weight> by_line;
+  Weight all;
+  for (const WeightedStack& row : by_stack(view)) {
+    uint32_t at = row.stack;
+    while (at != kNone && !is_python(profile.locations[profile.stacks[at].location])) {
+      at = profile.stacks[at].prefix;
+    }
+    if (at == kNone) continue;
+    for_each_frame(profile, profile.stacks[at].location, [&](const Frame& frame) {
+      if (frame.function != annotation->function.function) return;
+      by_line[{frame.file, frame.line}] += row.weight;
+      all += row.weight;
+    });
+  }
+  annotation->function.self = all;
+  for (FlatRow& line : annotation->lines) line.self = by_line[{line.file, line.line}];
+}
+
 }  // namespace
 
 Annotation annotate(const View& view, const std::string& name) {
@@ -118,7 +147,10 @@ Annotation annotate(const View& view, const std::string& name) {
             [&](const FlatRow& a, const FlatRow& b) {
               return std::tie(strings[a.file], a.line) < std::tie(strings[b.file], b.line);
             });
-  annotation.addresses = addresses_of(view, annotation.function.function);
+  const uint32_t function = annotation.function.function;
+  annotation.addresses = addresses_of(view, function);
+  annotation.is_python = function_kinds(*view.profile)[function] == FunctionKind::kPython;
+  if (annotation.is_python) count_c_for_lines(view, &annotation);
   return annotation;
 }
 

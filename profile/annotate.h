@@ -3,6 +3,9 @@
 // The lines are the rows of flat_table(kLine), so their self times sum to the function's. An
 // address has all samples that were taken there while the function was executing, also in code that
 // is inlined into it.
+//
+// A Python function's self time includes what it waits for, and the C code that it calls: as with
+// PythonFrames::kPython, whatever frames the profile has.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +30,7 @@ struct Annotation {
   std::vector<FlatRow> lines;               // by file and line
   std::vector<AnnotatedAddress> addresses;  // by module and address
   std::vector<uint32_t> others;             // functions that match the name as well
+  bool is_python = false;
 };
 
 // A source file that has lines of the function.

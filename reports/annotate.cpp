@@ -18,7 +18,7 @@ using profile::FlatRow;
 using profile::Profile;
 using profile::Weight;
 
-constexpr double kHotShare = 0.1;     // of all self time: lines that are marked
+constexpr double kHotShare = 0.1;     // of what lines are shares of: those that are marked
 constexpr uint32_t kContext = 2;      // lines, or instructions, around those with samples
 constexpr uint32_t kDeclaration = 8;  // lines from a function's first to one with samples, at most
 
@@ -30,10 +30,11 @@ class Page {
         profile_(*annotated.view.profile),
         options_(options),
         style_(options.colour),
-        self_ns_(static_cast<double>(annotation_.function.self.ns)) {
+        share_ns_(static_cast<double>(annotation_.is_python ? annotation_.function.total.ns
+                                                            : annotation_.function.self.ns)) {
     if (!annotated.code) return;
-    self_ns_ = 0;  // instructions include code that is inlined into the function
-    for (const CodeRow& row : *annotated.code) self_ns_ += static_cast<double>(row.self.ns);
+    share_ns_ = 0;  // instructions include code that is inlined into the function
+    for (const CodeRow& row : *annotated.code) share_ns_ += static_cast<double>(row.self.ns);
   }
 
   std::string text() {
@@ -55,9 +56,10 @@ class Page {
     if (!file.empty()) item("defined", fmt::format("{}:{}", file, row.line));
     item("module", module);
     const auto all = static_cast<double>(annotation_.all.ns);
-    item("self", fmt::format("{} s, {} % of all, {}", seconds(row.self.ns),
+    item("self", fmt::format("{} s, {} % of all, {}{}", seconds(row.self.ns),
                              percent(static_cast<double>(row.self.ns), all),
-                             plural(row.self.samples, "sample")));
+                             plural(row.self.samples, "sample"),
+                             annotation_.is_python ? ", with the C code that it calls" : ""));
     item("total", fmt::format("{} s, {} % of all, {}", seconds(row.total.ns),
                               percent(static_cast<double>(row.total.ns), all),
                               plural(row.total.samples, "sample")));
@@ -78,28 +80,32 @@ class Page {
     }
   }
 
-  bool is_hot(const Weight& self) const {
-    return self_ns_ > 0 && static_cast<double>(self.ns) >= kHotShare * self_ns_;
-  }
-
+  // Python has the columns of line_profiler: a line's hits and time include all that it calls. Its
+  // hits are samples. The last column is without the Python functions that it calls.
   void columns(std::string_view last) {
-    text_ += style_.faint(fmt::format("  {:>7} {:>7} {:>5} {:>7}  {}", "samples", "self", "%",
-                                      "total", last)) +
-             "\n";
+    const bool python = annotation_.is_python;
+    text_ +=
+        style_.faint(fmt::format("  {:>7} {:>7} {:>5} {:>7}  {}", python ? "hits" : "samples",
+                                 python ? "time" : "self", "%", python ? "self" : "total", last)) +
+        "\n";
   }
 
   // Hot lines are marked by ">", and emphasized if there is colour.
   void row(const Weight& self, const Weight& total, std::string_view rest) {
+    const Weight& first = annotation_.is_python ? total : self;
+    const Weight& last = annotation_.is_python ? self : total;
+    const auto first_ns = static_cast<double>(first.ns);
+    const bool is_hot = share_ns_ > 0 && first_ns >= kHotShare * share_ns_;
     std::string figures(30, ' ');
     if (total.samples != 0) {
-      figures = fmt::format("{} {:>7} {:>7} {:>5} {:>7}", is_hot(self) ? '>' : ' ',
-                            count(self.samples), self.ns != 0 ? seconds(self.ns) : "",
-                            self.ns != 0 ? percent(static_cast<double>(self.ns), self_ns_) : "",
-                            seconds(total.ns));
+      figures = fmt::format("{} {:>7} {:>7} {:>5} {:>7}", is_hot ? '>' : ' ', count(first.samples),
+                            first.ns != 0 ? seconds(first.ns) : "",
+                            first.ns != 0 ? percent(first_ns, share_ns_) : "",
+                            last.ns != 0 || !annotation_.is_python ? seconds(last.ns) : "");
     }
     std::string line = cut_end(fmt::format("{}  {}", figures, rest), options_.width);
     line.erase(line.find_last_not_of(' ') + 1);
-    text_ += (is_hot(self) ? style_.strong(line) : line) + "\n";
+    text_ += (is_hot ? style_.strong(line) : line) + "\n";
   }
 
   void source_lines(const Source& source) {
@@ -204,7 +210,7 @@ class Page {
   const Profile& profile_;
   const PageOptions& options_;
   Style style_;
-  double self_ns_;  // what lines are shares of
+  double share_ns_;  // what lines are shares of
   std::string text_;
 };
 
@@ -229,7 +235,7 @@ std::string_view module_path(const Profile& profile, uint32_t module) {
 
 void write_function(Json& json, const Profile& profile, const FlatRow& row) {
   json.member("function", function_name(profile, row.function));
-  json.member("module", module_path(profile, row.module));
+  json.member("module", function_module_path(profile, row.function));
   json.member("file", profile.strings[row.file]);
   json.member("line", row.line);
   write_weights(json, row.self, row.total);

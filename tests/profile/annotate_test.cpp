@@ -31,6 +31,26 @@ TEST(Annotate, LinesAddUpToTheFunctionsSelf) {
   EXPECT_EQ(found.lines[1].total.samples, 3u) << "recursion counts once";
 }
 
+TEST(Annotate, CountsCForTheLineOfPythonThatCallsIt) {
+  const Profile profile = test::profile_of(
+      "main;run@w.py:1:2@[python];Job.pack@w.py:5:6@[python];deflate@@libz.so 4\n"
+      "main;run@w.py:1:2@[python];Job.pack@w.py:5:6@[python] 1\n"
+      "main;run@w.py:1:2@[python];Job.pack@w.py:5:7@[python];sort@@libc.so;key@w.py:9@[python] 2\n"
+      "main;run@w.py:1:2@[python];Job.pack@w.py:5:7@[python];Job.pack@w.py:5:6@[python];~read 1\n"
+      "main;run@w.py:1:3@[python] 2\n");
+  const Annotation found = annotate(select(profile), "pack");
+  EXPECT_TRUE(found.is_python);
+  EXPECT_EQ(function_name(profile, found.function.function), "Job.pack");
+  EXPECT_EQ(found.function.self.samples, 6u);
+  EXPECT_EQ(found.function.total.samples, 8u);
+  ASSERT_EQ(found.lines.size(), 2u);
+  EXPECT_EQ(found.lines[0].self, (Weight{6 * test::kSamplePeriod, 6}));
+  EXPECT_EQ(found.lines[0].total.samples, 6u);
+  EXPECT_EQ(found.lines[1].self, (Weight{}));
+  EXPECT_EQ(found.lines[1].total.samples, 3u);
+  EXPECT_FALSE(annotate(select(profile), "main").is_python);
+}
+
 TEST(Annotate, AddressesHaveWhatIsInlinedToo) {
   const Profile profile = test::profile_of(kText);
   uint64_t self = 0;

@@ -49,6 +49,29 @@ TEST_F(Annotation, ShowsLinesWithWhatIsAroundThem) {
   EXPECT_NE(page.find("a note"), page.npos);
 }
 
+TEST(AnnotationOfPython, HasTheColumnsOfLineProfiler) {
+  const profile::Profile profile = test::profile_of(
+      "main;pack@/srv/w.py:5:6@[python];deflate@@libz.so 70\n"
+      "main;pack@/srv/w.py:5:7@[python];key@w.py:9@[python] 25\n"
+      "main;pack@/srv/w.py:5:7@[python] 5\n");
+  const profile::View view = select(profile);
+  const profile::Annotation annotation = annotate(view, "pack");
+  const Source source{
+      .file = annotation.function.file,
+      .path = "/srv/w.py",
+      .lines = {"", "", "", "", "def pack(rows):", "    compress(rows)", "    rows.sort(key=key)"}};
+  const std::string page = annotation_page(
+      {.view = view, .annotation = annotation, .sources = {source}, .code = {}, .notes = {}}, {});
+  const auto has = [&](std::string_view part) {
+    EXPECT_NE(page.find(part), page.npos) << part << page;
+  };
+  has("  self      0.300 s, 75.0 % of all, 75 samples, with the C code that it calls\n");
+  has("     hits    time     %    self  line\n");
+  has("                                    5  def pack(rows):\n");
+  has(">      70   0.280  70.0   0.280      6      compress(rows)\n");
+  has(">      30   0.120  30.0   0.020      7      rows.sort(key=key)\n");
+}
+
 TEST_F(Annotation, WithoutSourceHasTheFiguresStill) {
   const std::string page = annotation_page(annotated(false), {});
   EXPECT_NE(page.find(">      90   0.360  92.8   0.360     12\n"), page.npos) << page;

@@ -102,8 +102,9 @@ int32_t OtlpDictionary::location(uint32_t index) {
   const profile::Location& place = profile_.locations[index];
   const int32_t mapped = place.module == kNone ? 0 : mapping(place.module);
   const uint64_t base = place.module == kNone ? 0 : ranges_[place.module].base;
-  const int32_t native =
-      place.wait == kNone ? attribute("profile.frame.type", std::string_view("native")) : 0;
+  const bool is_python = profile::is_python(place), is_code = place.wait == kNone;
+  const std::string_view type_name = is_python ? "cpython" : "native";
+  const int32_t type = is_code ? attribute("profile.frame.type", type_name) : 0;
   std::vector<std::string> lines;
   profile::for_each_frame(profile_, index, [&](const profile::Frame& frame) {
     pbf_writer line(lines.emplace_back());
@@ -112,9 +113,9 @@ int32_t OtlpDictionary::location(uint32_t index) {
   });
   location_rows_[index] = add(&locations_, otlp_dictionary::kLocations, [&](pbf_writer& row) {
     if (mapped != 0) row.add_int32(otlp_location::kMapping, mapped);
-    if (place.wait == kNone) row.add_uint64(otlp_location::kAddress, base + place.address);
+    if (is_code && !is_python) row.add_uint64(otlp_location::kAddress, base + place.address);
     for (const std::string& line : lines) row.add_message(otlp_location::kLines, line);
-    if (native != 0) row.add_packed_int32(otlp_location::kAttributes, &native, &native + 1);
+    if (type != 0) row.add_packed_int32(otlp_location::kAttributes, &type, &type + 1);
   });
   return location_rows_[index];
 }

@@ -27,6 +27,7 @@
 #include "exporters/output_file.h"
 #include "exporters/sample_windows.h"
 #include "profile/frames.h"
+#include "profile/python_modules.h"
 
 namespace sampan::exporters {
 namespace {
@@ -80,6 +81,7 @@ class PerfScriptWriter {
  private:
   // The lines of all frames of each location.
   void make_locations() {
+    const std::vector<std::string> python_modules = profile::python_modules(profile_);
     std::vector<std::string> names, modules;
     for (uint32_t i = 0; i < profile_.functions.size(); ++i) {
       names.push_back(one_line(profile::function_name(profile_, i)));
@@ -94,7 +96,12 @@ class PerfScriptWriter {
         std::string_view name = "[unknown]", module = name;
         if (frame.function != kNone) name = names[frame.function];
         if (place.module != kNone) module = modules[place.module];
-        append_frame(place.address, name, frame.inlined ? "inlined" : module, &text);
+        if (!profile::is_python(place)) {
+          return append_frame(place.address, name, frame.inlined ? "inlined" : module, &text);
+        }
+        const std::string of_python =
+            frame.function == kNone ? "" : module_text(python_modules[frame.function]);
+        append_frame(0, name, of_python.empty() ? module : of_python, &text);
       });
     }
   }

@@ -9,6 +9,7 @@
 // - A location's first line is the innermost inlined function.
 // - A function's system_name stays empty: if it equals the name, pprof takes the name for a mangled
 //   one and removes templates and parameters.
+// - Python's functions have no address, as no mapping.
 // - A frame without a symbol has the function "[module+0x12]", because speedscope drops frames
 //   without a function. Every mapping says that it has functions: all names that can be found were
 //   found, and pprof must not guess from the file that is at that path now.
@@ -249,7 +250,7 @@ class PprofWriter {
       use->used = true;
       use->inlines |= place.line_count > 1;
     }
-    location.add_uint64(location_field::kAddress, address);
+    if (!profile::is_python(place)) location.add_uint64(location_field::kAddress, address);
     profile::for_each_frame(profile_, index, [&](const profile::Frame& frame) {
       pbf_writer line(location, location_field::kLine);
       if (frame.function == kNone) {

@@ -9,11 +9,16 @@
 //   nc  the same, counting each recursion
 //
 // A caller's entry counts only stacks in which that caller called it. If the file is not known, the
-// module replaces it.
+// module replaces it. Beside Python's functions, those of C are ('~', 0, '<built-in deflate of
+// libz.so.1>'): cProfile has them so, and pstats shows them as {built-in deflate of libz.so.1}.
+//
+// The format has no place for comments. A function without times says that calls are samples: pstats
+// lists it last, SnakeViz leaves it out.
 //
 // Each thread is a function, ('~', 0, '<name>'), as cProfile writes functions without a file. It is
 // the caller of its outermost frames, because SnakeViz drops isolated functions. Several threads
 // have a common caller, '<all threads>', because viewers take the largest ct for the total.
+#include <algorithm>
 #include <array>
 #include <string>
 #include <tuple>
@@ -26,11 +31,14 @@
 #include "exporters/stack_nodes.h"
 #include "exporters/thread_names.h"
 #include "exporters/write_stacks.h"
+#include "profile/frames.h"
+#include "profile/function_kinds.h"
 
 namespace sampan::exporters {
 namespace {
 
 using profile::CallTree;
+using profile::FunctionKind;
 using profile::kNone;
 using profile::Weight;
 
@@ -51,8 +59,11 @@ struct Times {
 
 class PstatsTable {
  public:
-  explicit PstatsTable(const profile::Profile& profile) : profile_(profile) {
+  explicit PstatsTable(const profile::Profile& profile)
+      : profile_(profile), kinds_(profile::function_kinds(profile)) {
     keys_of_functions_.assign(profile.functions.size(), kNone);
+    has_python_ = std::ranges::find(kinds_, FunctionKind::kPython) != kinds_.end();
+    key("~", 0, "<calls are counts of samples>");
   }
 
   // Sets the caller of the threads that are added afterwards.
@@ -133,9 +144,19 @@ class PstatsTable {
     uint32_t& known = keys_of_functions_[function];
     if (known != kNone) return known;
     const profile::Function& row = profile_.functions[function];
+    if (has_python_ && kinds_[function] == FunctionKind::kNative) {
+      return known = key("~", 0, built_in(name, profile::module_name(profile_, row.module)));
+    }
     std::string_view file = profile_.strings[row.file];
     if (file.empty() && row.module != kNone) file = profile_.modules[row.module].path;
     return known = key(file.empty() ? "~" : file, row.line, name);
+  }
+  // A name in brackets says its module itself: "[libz.so.1+0x5d80]".
+  static std::string built_in(std::string_view name, std::string_view module) {
+    std::string text = "<built-in ";
+    text += name;
+    if (!module.empty() && !name.starts_with('[')) text.append(" of ").append(module);
+    return text + ">";
   }
   uint32_t edge(uint32_t caller, uint32_t callee) {
     const auto [index, is_new] = edge_indexes_.intern(uint64_t{caller} << 32 | callee);
@@ -160,6 +181,8 @@ class PstatsTable {
   }
 
   const profile::Profile& profile_;
+  std::vector<FunctionKind> kinds_;  // by function
+  bool has_python_ = false;
   uint32_t common_root_ = kNone;
   Interner<Key> keys_;
   std::vector<Times> entries_;  // by key

@@ -134,6 +134,47 @@ TEST(PythonFunctions, HaveTheirFileAndLinesInCallgrind) {
   EXPECT_NE(text.find("\n5 8000000 2\n7 4000000 1\n"), std::string::npos) << text;
 }
 
+TEST(PythonFunctions, HaveTheirModulesInCallgrindAndCsv) {
+  const char* const text =
+      "main;dumps@/usr/lib/python3.11/json/__init__.py:183:200@[python] 1\n"
+      "main;pack@/srv/w.py:3:5@[python];deflate@@/lib/libz.so.1 2\n";
+  const std::string callgrind = written(write_callgrind, text);
+  for (const char* const object : {"cob=(2) /srv/w.py\n", "cob=(3) json\n", "ob=(4) /lib/libz"}) {
+    EXPECT_NE(callgrind.find(object), std::string::npos) << object << callgrind;
+  }
+  const std::string functions = written(write_csv, text);
+  EXPECT_NE(functions.find("dumps,json,/usr/lib/python3.11/json/__init__.py,183,"),
+            std::string::npos)
+      << functions;
+  EXPECT_NE(functions.find("deflate,/lib/libz.so.1,,"), std::string::npos) << functions;
+  const std::string samples = written(write_csv_samples, text);
+  EXPECT_NE(samples.find(",dumps,/usr/lib/python3.11/json/__init__.py,200,json,"),
+            std::string::npos)
+      << samples;
+}
+
+TEST(PythonFunctions, OfCAreBuiltInBesideThoseOfPythonInPstats) {
+  const std::string both = written(write_pstats, kText);
+  EXPECT_NE(both.find("<built-in deflate of libz.so.1>"), std::string::npos);
+  EXPECT_NE(both.find("<built-in main of python3>"), std::string::npos);
+  EXPECT_EQ(both.find("built-in Service.pack of /srv"), std::string::npos);
+  const std::string native = written(write_pstats, "main;deflate@@/lib/libz.so.1 2\n");
+  EXPECT_EQ(native.find("built-in"), std::string::npos);
+  EXPECT_NE(native.find("<calls are counts of samples>"), std::string::npos);
+}
+
+TEST(PythonFunctions, HaveTheirModuleAndNoAddressInPerfScript) {
+  const std::string text = written(write_perf_script, kText);
+  EXPECT_NE(text.find("\n               0 Service.pack (/srv/w.py)\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("[unknown]"), std::string::npos) << text;
+}
+
+TEST(PythonFunctions, AreFramesOfCPythonInOtlp) {
+  const std::string data = written(write_otlp, kText);
+  EXPECT_NE(data.find("cpython"), std::string::npos);
+  EXPECT_EQ(written(write_otlp, "main;f 1\n").find("cpython"), std::string::npos);
+}
+
 TEST(PythonFunctions, AreMarkedOnThePage) {
   const profile::Profile profile = test::profile_of(kText);
   PageTables tables(profile);

@@ -88,16 +88,23 @@ def otlp(path):
 THREAD = re.compile("<(?!module|lambda|listcomp|setcomp|dictcomp|genexpr).*>")
 
 
+def without_built_in(name):
+    """pstats' names of C functions beside those of Python: "deflate" of "<built-in deflate of libz.so.1>"."""
+    match = re.fullmatch(r"<built-in (.*?)( of [^ ]+)?>", name)
+    return match[1] if match else name
+
+
 def python_pstats(path):
     """Python's pstats, and its browser. Threads by label."""
     table = Table()
     stats = pstats.Stats(str(path)).stats
+    assert stats.pop(("~", 0, "<calls are counts of samples>")) == (0, 0, 0, 0, {}), stats
     for (file, line, name), (cc, nc, tt, ct, callers) in stats.items():
         assert 0 < cc <= nc, (name, cc, nc)
         assert tt <= ct, (name, tt, ct)
         assert callers.keys() <= stats.keys(), (name, callers)
         table.all += tt
-        if file == "~" and name.startswith("<"):
+        if file == "~" and name.startswith("<") and not name.startswith("<built-in "):
             if name != "<all threads>":
                 table.threads[name[1:-1]] += ct
             continue
@@ -106,6 +113,7 @@ def python_pstats(path):
         assert sum(c[0] for c in callers.values()) == nc, name
         assert abs(sum(c[2] for c in callers.values()) - tt) < 1e-9, name
         assert all(c[1] <= c[0] and c[2] <= c[3] <= ct + 1e-9 for c in callers.values()), name
+        name = without_built_in(name)
         table.self[name] += tt
         table.total[name] += ct
     browser = run("python3", "-m", "pstats", path, input="sort time\nstats\ncallers\n")
@@ -124,11 +132,11 @@ def pyprof2calltree(path):
     inclusive = False
     for line in text.splitlines():
         if line.startswith("fn="):
-            name = line[3:]
+            name = without_built_in(line[3:])
         elif line.startswith("calls="):
             inclusive = True
         elif match := re.fullmatch(r"\d+ (\d+)", line):
-            if not inclusive:
+            if not inclusive and name != "<calls are counts of samples>":
                 table.self[name] += int(match[1]) / 1e9
             inclusive = False
     return table

@@ -33,6 +33,12 @@ class Pprof(Case):
         self.assert_equal_times(table.total, {"start_thread": 3 * PERIOD, "work(void*)": 4 * PERIOD,
                                               "__memcpy_avx": 3 * PERIOD, "[unknown]": 2 * PERIOD})
 
+    def test_python_has_lines_and_no_addresses(self):
+        raw = viewers.run("go", "tool", "pprof", "-raw", self.export(PYTHON) / "profile_overall.pb.gz",
+                          stderr=subprocess.DEVNULL)
+        self.assertRegex(raw, r": 0x0 Service\.pack /srv/w\.py:5")
+        self.assertRegex(raw, r": 0x[0-9a-f]*[1-9a-f][0-9a-f]* M=\d+ deflate ")
+
     def test_header_and_focus(self):
         overall = self.path / "profile_overall.pb.gz"
         top = viewers.run("go", "tool", "pprof", "-top", overall, stderr=subprocess.STDOUT)
@@ -108,12 +114,12 @@ class Pstats(Case):
 
 
     def test_python_is_as_cprofile_has_it(self):
-        """By file, line and function; C code has its module in place of the file."""
+        """By file, line and function; those of C are built-in."""
         path = self.export(PYTHON) / "profile_overall.prof"
         self.assert_equal_times(viewers.python_pstats(path).self, PYTHON_TIMES)
         browser = viewers.run("python3", "-m", "pstats", path, input="strip\nsort time\nstats\ncallees pack\n")
         self.assertRegex(browser, r" 9 +0\.012 +0\.001 +0\.036 +0\.004 w\.py:3\(Service\.pack\)\n")
-        self.assertRegex(browser, r"w\.py:3\(Service\.pack\) +-> +6 +0\.024 +0\.024 +libz\.so\.1:0\(deflate\)")
+        self.assertRegex(browser, r"w\.py:3\(Service\.pack\) +-> +6 +0\.024 +0\.024 +\{built-in deflate of libz\.so\.1\}")
 
 
 class Pyprof2calltree(Case):

@@ -21,6 +21,7 @@
 #include "cli/recording_options.h"
 #include "profile/frames.h"
 #include "profile/load.h"
+#include "profile/python_notes.h"
 #include "profile/rates.h"
 #include "profile/unresolved.h"
 #include "reports/report.h"
@@ -61,6 +62,12 @@ std::vector<Finding> describe_modules(pid_t pid) {
   }
   const std::vector<symbolizer::MissingNames> names = symbolizer::missing_names(modules);
   std::vector<Finding> findings;
+  for (const auto& module : modules) {
+    const std::string python = profile::unknown_python(module.module.path);
+    if (python.empty()) continue;
+    findings.push_back({false, module.module.path,
+                        fmt::format("sampan does not know {}: its stacks are native", python), ""});
+  }
   for (size_t i = 0; i < modules.size(); ++i) {
     findings.push_back(
         {names[i].complete, modules[i].module.path, names[i].verdict, names[i].advice});
@@ -169,6 +176,7 @@ std::string recording_json(const profile::Profile& profile, uint64_t all_ns,
   json.object([&] {
     json.member("rate", profile::rate_text(profile));
     json.member("cost", profile::cost_text(profile));
+    json.member("python", profile::python_notes(profile));
     json.member("sampled_cpu_s", seconds(all_ns));
     json.member("unnamed_cpu_s", seconds(unnamed_ns));
     json.objects("modules", rows, [&](const ModuleRow& row) {
@@ -195,6 +203,7 @@ void print_recording(const profile::Profile& profile, uint64_t all_ns,
   if (const std::string cost = profile::cost_text(profile); !cost.empty()) {
     fmt::print("cost: {}\n", cost);
   }
+  for (const std::string& note : profile::python_notes(profile)) fmt::print("python: {}\n", note);
   fmt::print("{} s of {} s of CPU ({} %) in functions without a name\n",
              sampan::seconds(unnamed_ns), sampan::seconds(all_ns),
              sampan::percent(static_cast<double>(unnamed_ns), all));

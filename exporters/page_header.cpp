@@ -6,6 +6,7 @@
 #include "base/text/readable.h"
 #include "profile/frames.h"
 #include "profile/profile.h"
+#include "profile/python_notes.h"
 #include "profile/rates.h"
 #include "profile/summary.h"
 #include "wire/loss.h"
@@ -57,6 +58,7 @@ void write_meta(Json& json, const profile::View& view, const profile::Summary& s
   });
   std::vector<std::string> all_notes = profile.damage;
   for (const std::string& note : profile::notes_of_end(profile)) all_notes.push_back(note);
+  for (const std::string& note : profile::python_notes(profile)) all_notes.push_back(note);
   all_notes.insert(all_notes.end(), notes.begin(), notes.end());
   json.member("notes", all_notes);
   json.key("diff");

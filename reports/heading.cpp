@@ -7,6 +7,7 @@
 
 #include "base/text/readable.h"
 #include "profile/profile.h"
+#include "profile/python_notes.h"
 #include "profile/rates.h"
 #include "profile/sections.h"
 #include "reports/sections.h"
@@ -210,6 +211,7 @@ std::string selection(const Context& context) {
 std::string notes(const Context& context) {
   const profile::Profile& profile = context.profile();
   std::vector<std::string> all = profile::notes_of_end(profile);
+  for (const std::string& note : profile::python_notes(profile)) all.push_back(note);
   for (const std::string& damage : profile.damage) all.push_back("damaged recording: " + damage);
   for (const std::string& note : context.options.notes) all.push_back(note);
   std::string text;

@@ -10,6 +10,7 @@
 #include "profile/flat.h"
 #include "profile/frames.h"
 #include "profile/profile.h"
+#include "profile/python_notes.h"
 #include "profile/rates.h"
 #include "profile/sections.h"
 #include "profile/summary.h"
@@ -182,6 +183,7 @@ std::string json(const profile::View& view, const std::vector<std::string>& note
   const profile::Profile& profile = *view.profile;
   const profile::Summary summary = profile::summarize(view);
   std::vector<std::string> all_notes = profile::notes_of_end(profile);
+  for (const std::string& note : profile::python_notes(profile)) all_notes.push_back(note);
   all_notes.insert(all_notes.end(), notes.begin(), notes.end());
 
   Json json;

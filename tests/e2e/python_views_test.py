@@ -1,11 +1,36 @@
 #!/usr/bin/env python3
 """Recordings of Python programs as people look at them: which frames, merged and live, and the names of threads."""
+import gzip
+import json
 import os
+import re
+import struct
 import subprocess
 import unittest
 
 import interpreters
 import sampan
+import served
+
+# What a view shows where it does not know a function: no module, no name, and the number that stands for a Python frame.
+ODD = re.compile(r"\[unknown\]|\[jit\]|\[no module\]|\[no file\]|(0x|(?m:^) *)[4-7][0-9a-f]{15}\b")
+# A class of the program, and of two modules with functions of the same names.
+VIEWED = """
+import json, sys, time, zlib
+class Service:
+    def run(self, seconds):
+        end = time.thread_time() + seconds
+        while time.thread_time() < end:
+            self.parse()
+            self.pack()
+    def parse(self):
+        return json.loads(json.dumps(rows))
+    def pack(self):
+        return zlib.compress(text)
+rows = [{"id": i, "tags": ["a", "b"]} for i in range(500)]
+text = bytes(range(256)) * 256
+Service().run(float(sys.argv[1]))
+"""
 
 
 class PythonViews(interpreters.Case):
@@ -109,6 +134,51 @@ for _ in range(10):
         for text in (*reports, live):
             self.assertRegex(text, r"\bspin\b")
             self.assertNotIn("[jit]", text)
+
+
+    def sampan(self, *words):
+        return subprocess.run([sampan.PROGRAM, *map(str, words)], check=True, capture_output=True).stdout
+
+    def test_no_view_has_odd_words_for_python(self):
+        run, _ = self.stacks_of("/usr/bin/python3", script=VIEWED, rate="1000")
+        views = {f"report {' '.join(options)}": self.sampan("report", "--top", "0", *options, run.recording)
+                 for options in ([], ["--tree"], ["--callers", "pack"], ["--by", "line"], ["--by", "file"],
+                                 ["--by", "module"], ["--python", "python", "--by", "module"], ["--json"])}
+        views["annotate"] = self.sampan("annotate", "pack", run.recording)
+        views["annotate --json"] = self.sampan("annotate", "--json", "pack", run.recording)
+        views["diff"] = self.sampan("diff", "--top", "0", run.recording, run.recording)
+        for name in ("trace", "pprof", "otlp", "pstats", "folded", "speedscope", "callgrind", "dot", "firefox", "perf-script",
+                     "csv", "csv-samples", "json", "flamegraph"):
+            file = self.path / f"viewed.{name}"
+            self.sampan("export", "--format", name, "--output", file, run.recording)
+            data = file.read_bytes()
+            views[name] = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+        for name, view in views.items():
+            text = view.decode(errors="replace")
+            with self.subTest(name):
+                self.assertIsNone(ODD.search(text), text[:20000])
+                if "--by" not in name and name != "diff":
+                    self.assertIn("pack", text)
+        by_module = views["report --by module"].decode()
+        self.assertRegex(by_module, r"(?m) json$")
+        self.assertRegex(by_module, r"(?m) json\.encoder$")
+        self.assertRegex(by_module, rf"(?m) {self.path}/program\.py$")
+        self.assertRegex(views["annotate"].decode(), r"(?m)^  +hits +time +% +self +line$")
+
+    def test_top_has_modules_and_serve_has_names(self):
+        path = self.path / "program.py"
+        path.write_text(VIEWED)
+        top = json.loads(subprocess.run([sampan.PROGRAM, "top", "--once", "--json", "--delay", "1.5", "--", "/usr/bin/python3",
+                                         path, "2"], check=True, capture_output=True, text=True, cwd=self.path).stdout)
+        modules = {row["name"]: row["module"] for row in top["functions"]}
+        self.assertEqual(modules["Service.pack"], "program.py")
+        self.assertIn("json.encoder", modules.values())
+        server = served.Served(self, "--", "/usr/bin/python3", path, "30")
+        profile = server.get("/pprof/profile?seconds=2")
+        words = struct.unpack(f"<{len(profile) // 8}Q", profile[:len(profile) // 8 * 8])
+        python = {word for word in words if word >> 62 == 1}
+        names = server.ask("/pprof/symbol", "POST", body="+".join(hex(word - d) for word in python for d in (0, 1)))[1].decode()
+        self.assertIn("\tService.parse\n", names)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 //
 //   tests/support/npm_packages.py node tests/exporters/page/screenshots.js profile.html docs/images
 //
-// and page-markers, if that is named behind them, of one of `examples/service --requests 1000`.
+// and, if they are named behind them: page-markers of one of `examples/service --requests 1000`;
+// page-python-threads, -asyncio, -workers and -extension of the programs in examples/python (threads: with --clock wall).
 //
 // They are small enough to be kept in the repository, or it says so.
 'use strict';
@@ -38,10 +39,26 @@ async function showSpan(page) {
   await page.pointAt(place, '#timeline canvas');
 }
 
+// The frame of this function that is widest.
+const chooseFunction = name => async page => {
+  const index = (await page.boxes()).map((box, at) => ({...box, at})).filter(box => box.name === name)
+    .sort((a, b) => b.width - a.width)[0].at;
+  await page.reveal(index);
+  await page.settled();
+  await page.clickOn((await page.boxes())[index]);
+  await page.press('0');
+  await page.reveal(index);
+  await page.settled();
+};
+
 const PICTURES = {
   'page-flame': {fragment: 'view=flame&state=cpu', prepare: chooseFrame},
   'page-sandwich': {fragment: 'view=flame&state=cpu', prepare: showCallers},
   'page-markers': {fragment: 'view=flame', prepare: showSpan, named: true},
+  'page-python-threads': {fragment: 'view=flame', prepare: chooseFunction('brightness'), named: true},
+  'page-python-asyncio': {fragment: 'view=flame', prepare: chooseFunction('parse'), named: true},
+  'page-python-workers': {fragment: 'view=flame', prepare: chooseFunction('collatz'), named: true},
+  'page-python-extension': {fragment: 'view=flame', prepare: chooseFunction('score'), named: true},
 };
 
 (async () => {

@@ -184,12 +184,12 @@ class PythonMerge {
 
   bool merge_frame_objects(uint64_t thread, uint64_t outer_thread) {
     if (layout_.thread_cframe != 0) {
-      const auto chain_of = [&](uint64_t of) {
-        return PythonFrameObjects(memory_, layout_, of, CframeRuns(memory_, layout_, of), true);
-      };
-      if (outer_thread == 0) return merge_chain(chain_of(thread));
-      auto outer = chain_of(outer_thread);
-      return merge_chain(chain_of(thread), &outer);
+      const CframeRuns runs(memory_, layout_, thread);
+      PythonFrameObjects chain(memory_, layout_, thread, runs, true);
+      if (outer_thread == 0) return merge_chain(chain);
+      const CframeRuns outer_runs(memory_, layout_, outer_thread);
+      PythonFrameObjects outer(memory_, layout_, outer_thread, outer_runs, true);
+      return merge_chain(chain, &outer);
     }
     // Runs can be counted only where the whole stack is known.
     const EvalLoopRuns runs(native_, eval_loop_);

@@ -114,6 +114,6 @@ class Case(sampan.Case):
         """The run and its stacks, as exported() has them."""
         path = self.path / "program.py"
         path.write_text(script)
-        run = sampan.run([program, path, seconds], ["--rate", rate, *options], text=True)
+        run = sampan.run([program, path, seconds], ["--rate", rate, *options], timeout=300 + 120 * float(seconds), text=True)
         self.assertEqual(run.returncode, 0, run.stderr)
         return run, exported(run)

@@ -39,7 +39,8 @@ SHIM = """
     unwind::is_mapped unwind::PythonChain::* unwind::PythonFrameObjects::* unwind::CframeRuns::*
     unwind::EvalLoop::* unwind::EvalLoopRuns::* unwind::PythonMerge::* unwind::CodeObject::* unwind::read_code
     unwind::identity_of unwind::find_texts unwind::find_text unwind::find_line_table
-    preload::interpreter_eval_loop preload::ReadablePages::* preload::PythonMemory::*
+    preload::interpreter_eval_loop preload::innermost_state preload::interpreter_runtime
+    preload::ReadablePages::* preload::PythonMemory::*
     preload::interpreter_layout preload::interpreter_thread preload::merge_python preload::trust_chunk
     preload::may_be_unwritten preload::Codes::* preload::find_code preload::find_entry preload::write preload::announce
 

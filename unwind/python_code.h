@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 
 #include "unwind/python_layout.h"
 #include "unwind/python_text.h"

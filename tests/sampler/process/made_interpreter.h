@@ -8,8 +8,7 @@
 
 #include <cstdint>
 #include <cstring>
-#include <memory>
-#include <string>
+#include <span>
 #include <string_view>
 #include <vector>
 

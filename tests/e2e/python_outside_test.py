@@ -286,6 +286,32 @@ class Attach(interpreters.Case):
                 # A sample in a hundred may meet the interpreter while it links a frame.
                 self.assertLess(torn, 5 + 0.02 * len(stacks), f"of {len(stacks)}")
 
+    @measures_time("compares sampled CPU with what the processes have used by their clocks")
+    def test_forked_children(self):
+        script = """
+import os, time
+def of_parent(end):
+    while time.thread_time() < end: pass
+def of_child(end):
+    while time.thread_time() < end: pass
+children = []
+for _ in range(2):
+    children.append(os.fork())
+    if children[-1] == 0:
+        of_child(time.thread_time() + 0.4)
+        os._exit(0)
+of_parent(time.thread_time() + 0.4)
+for child in children:
+    os.waitpid(child, 0)
+"""
+        for version, program in known():
+            with self.subTest(version):
+                run, stacks = self.attached(program, "ptrace", script, options=["--follow"])
+                for name, expected in (("of_parent", 0.4), ("of_child", 0.8)):
+                    seconds = sum(weight for frames, weight in stacks if name in frames)
+                    # A child is known to have an interpreter when its first stop has been looked at.
+                    self.assertAlmostEqual(seconds, expected, delta=unsampled_s(4) + run.delayed_s + 0.1 * expected)
+
     def test_waiting_threads(self):
         script = """
 import threading, time

@@ -41,6 +41,7 @@ void take_sample(ThreadState& thread, Sample& taken, bool filtered, void* uconte
       walk_stack(thread.samples, unwind::registers_of(*static_cast<const ucontext_t*>(ucontext)));
   taken.depth = walked.depth;
   taken.stop = walked.stop;
+  if (thread.samples.python.step.kind != wire::StepKind::kNone) taken.flags |= wire::kSampleInStep;
   record_sample(thread.samples, taken);
   thread.samples.last_cpu_ns.store(taken.cpu_ns, std::memory_order_relaxed);
   if (!filtered) scan_when_due(taken.time_ns);

@@ -54,6 +54,7 @@ class PythonChain {
         !read(frame_ + layout_.frame_instruction, instruction)) {
       return fail();
     }
+    frame.at = frame_;
     frame.code &= ~kPointerTag;
     frame.unit = unit_of(frame.code, instruction);
     const uint64_t current = frame_;

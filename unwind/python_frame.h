@@ -6,6 +6,7 @@
 namespace sampan::unwind {
 
 struct PythonFrame {
+  uint64_t at;    // AVMA of the frame itself
   uint64_t code;  // AVMA of its code object
   uint32_t unit;  // of bytecode that it executes, plus 1; 0: before the first one
 };

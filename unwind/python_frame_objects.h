@@ -93,6 +93,7 @@ class PythonFrameObjects {
       return false;
     }
     int32_t index = 0;
+    frame.at = frame_;
     if (!read(frame_ + layout_.frame_code, frame.code) ||
         !read(frame_ + layout_.frame_instruction, index)) {
       return false;

@@ -2,7 +2,10 @@
 // the Python functions that it runs come before it (leaf first).
 //
 //   Memory   as in python_chain.h
-//   Codes    CodeKind find(uint64_t code, uint32_t& number): the number of a code object
+//   Codes    CodeKind find(const PythonFrame& frame, uint32_t& number): the number of its code object
+//            void end_group(uint64_t first, uint64_t last, uint64_t cfa): the functions of one run of the
+//            eval loop have been added; their frames, and the CFA of the loop's own
+//            void clear(): the merge begins again
 //
 // Freestanding: linked into the target; async-signal-safe.
 #pragma once
@@ -35,6 +38,9 @@ struct NativeStack {
 
 enum class CodeKind : uint8_t {
   kFunction,
+  kHandleRun,   // the same: asyncio's Handle._run(), that runs a callback of the event loop
+  kLoopRound,   // the same: BaseEventLoop._run_once(), that runs handles
+  kPythonStep,  // the same: a step of a task that is written in Python
   kInternal,    // a frame of the interpreter's own, which no program has written
   kUnreadable,  // no code object
 };
@@ -90,6 +96,7 @@ class PythonMerge {
     if (merge_chain(Chain(memory_, layout_, thread))) return true;
     depth_ = 0;
     is_full_ = false;
+    codes_.clear();
     return merge_around_beginning(thread);
   }
 
@@ -109,20 +116,22 @@ class PythonMerge {
     }
   }
 
-  // False: the chain is torn.
+  // The frames of the run whose native frame ends at `cfa`. False: the chain is torn.
   template <typename Chain>
-  bool merge_group(Chain& chain) {
+  bool merge_group(Chain& chain, uint64_t cfa) {
     PythonFrame frame{};
+    uint64_t first = 0, last = 0;
     while (chain.next(frame)) {
       if (is_full_) continue;
       uint32_t number = 0;
-      switch (codes_.find(frame.code, number)) {
-        case CodeKind::kUnreadable: return false;
-        case CodeKind::kInternal: continue;
-        case CodeKind::kFunction: break;
-      }
+      const CodeKind kind = codes_.find(frame, number);
+      if (kind == CodeKind::kUnreadable) return false;
+      if (kind == CodeKind::kInternal) continue;
       add(wire::python_frame(number, frame.unit));
+      if (first == 0) first = frame.at;
+      last = frame.at;
     }
+    if (last != 0) codes_.end_group(first, last, cfa);
     return !chain.torn();
   }
 
@@ -143,7 +152,7 @@ class PythonMerge {
       // leaf's, too. A signal handler's frames may be on another stack, which has no marks.
       const bool has_marks = memory_.on_stack(native_.cfas[i] - 1);
       if (has_marks && current->has_group() && current->mark() < native_.cfas[i] &&
-          !merge_group(*current)) {
+          !merge_group(*current, native_.cfas[i])) {
         return false;
       }
       add(native_.frames[i]);

@@ -8,18 +8,25 @@
 //                 `cpu` is what the thread had used when sampling began. There is no previous stack
 //                 from here on.
 //   kSample       u64 time, u64 cpu, u16 ticks, u8 StopReason, u8 flags,
-//                 with kSampleAfterGap u64 left_out, uleb shared, uleb fresh, then `fresh` frames
+//                 with kSampleAfterGap u64 left_out, with kSampleInStep u8 StepKind, u8 task,
+//                 u64 step, uleb shared, uleb fresh, then `fresh` frames
 //                 as zigzag(frame - frame before), the first against 0. Frames are lookup AVMAs
 //                 (base/address.h), leaf first. The stack is the fresh frames, then the last
 //                 `shared` (root-side) frames of the thread's previous stack. `cpu` is 0 when the
 //                 clock could not be read (seccomp): then `ticks` is the weight. `left_out` is CPU
 //                 since the thread's previous sample during which sampling was off. `shared` is 0
-//                 regularly, and in the first sample after a drop.
+//                 regularly, and in the first sample after a drop. `step` is the same for all samples
+//                 of one step of the thread's event loop and for no others; 0: not known. `task` is
+//                 a number of kPythonTask; 0: none.
 //   kThreadEnd    u64 time, u64 cpu (0: not known), u64 left_out, in all
 //   kPythonCode   u32 number, i32 first line, then three times u8 width, u16 size, bytes: the
 //                 qualified name, the file, the line table. `width`: bytes of a character; 0: ASCII;
 //                 of the table, its PythonLineTable. python_frame() has the number, in all threads
 //                 of the process.
+//   kPythonTask   u8 number, u64 id, then twice u8 width, u16 size, bytes, as of kPythonCode: the
+//                 name of an asyncio task, and the qualified name of its coroutine; both may be
+//                 empty. From here on, the samples of this thread mean it by the number, which is 1
+//                 to kTaskNumbers. `id` is the same for the same task.
 //
 // Process ring, written by any thread of the process under a lock, in ordinary context:
 //
@@ -46,6 +53,7 @@ enum class RecordType : uint8_t {
   kSample = 2,
   kThreadEnd = 3,
   kPythonCode = 4,
+  kPythonTask = 5,
   kModuleLoad = 16,
   kModuleUnload = 17,
   kThreadName = 18,
@@ -58,7 +66,18 @@ enum class RecordType : uint8_t {
 // Sample flags.
 inline constexpr uint8_t kSampleFromPerf = 1;  // taken by the perf clock, not the CPU timer
 inline constexpr uint8_t kSampleAfterGap =
-    2;  // sampling was off for a time since the sample before
+    2;                                       // sampling was off for a time since the sample before
+inline constexpr uint8_t kSampleInStep = 4;  // its thread's event loop was running a callback
+
+// What the event loop of a thread ran: one callback is a step.
+enum class StepKind : uint8_t {
+  kNone = 0,
+  kTask = 1,      // of a task
+  kCallback = 2,  // of no task
+  kUnknown = 3,   // of a task that could not be read
+};
+inline constexpr unsigned kStepKindCount = 4;
+inline constexpr unsigned kTaskNumbers = 16;
 
 // As the kernel's TASK_COMM_LEN: always zero-terminated.
 inline constexpr size_t kThreadNameSize = 16;

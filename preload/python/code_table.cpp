@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 
 #include <atomic>
+#include <cstring>
+#include <string_view>
 
 #include "base/byte_writer.h"
 #include "base/syscall.h"
@@ -21,6 +23,7 @@ constexpr size_t kReserve = wire::kThreadRingSize / 2;
 struct Entry {
   std::atomic<uint64_t> identity;  // 0: free
   std::atomic<bool> announced;
+  std::atomic<CodeKind> kind;  // known once it is announced
 };
 Entry* entries;
 
@@ -41,12 +44,34 @@ void write(ByteWriter& writer, const unwind::PythonBytes& bytes) {
   writer.bytes(reinterpret_cast<const void*>(bytes.at), bytes.size);
 }
 
+// The functions of asyncio that find_step() looks for. Until 3.10, their names are not qualified.
+CodeKind kind_of(const unwind::PythonBytes& name, const unwind::PythonBytes& file) {
+  const auto ends_with = [](const unwind::PythonBytes& text, std::string_view end) {
+    return text.width == 0 && text.size >= end.size() &&
+           std::memcmp(reinterpret_cast<const char*>(text.at) + (text.size - end.size()),
+                       end.data(), end.size()) == 0;
+  };
+  if (ends_with(file, "/asyncio/events.py") && ends_with(name, "_run")) {
+    return CodeKind::kHandleRun;
+  }
+  if (ends_with(file, "/asyncio/base_events.py") && ends_with(name, "_run_once")) {
+    return CodeKind::kLoopRound;
+  }
+  if (ends_with(file, "/asyncio/tasks.py") &&
+      (ends_with(name, "__step") || ends_with(name, "__eager_start"))) {
+    return CodeKind::kPythonStep;
+  }
+  return CodeKind::kFunction;
+}
+
 // False when the ring had no room for it.
 bool announce(PythonMemory& memory, const unwind::PythonLayout& layout,
-              const unwind::CodeObject& code, uint32_t number, wire::RingWriter& ring) {
+              const unwind::CodeObject& code, uint32_t number, wire::RingWriter& ring,
+              CodeKind& kind) {
   unwind::CodeTexts texts;
   if (!unwind::find_texts(memory, layout, code, texts)) return false;
   const auto& [name, file, table] = texts;
+  kind = kind_of(name, file);
   const size_t size = sizeof number + sizeof code.first_line +
                       3 * (sizeof table.width + sizeof table.size) + name.size + file.size +
                       table.size;
@@ -90,11 +115,15 @@ CodeKind find_code(PythonMemory& memory, const unwind::PythonLayout& layout, uin
   Entry* entry = find_entry(unwind::identity_of(at, code));
   if (entry == nullptr) return CodeKind::kFunction;
   number = static_cast<uint32_t>(entry - entries) + 1;
-  if (!entry->announced.load(std::memory_order_acquire) &&
-      announce(memory, layout, code, number, ring)) {
+  if (entry->announced.load(std::memory_order_acquire)) {
+    return entry->kind.load(std::memory_order_relaxed);
+  }
+  CodeKind kind = CodeKind::kFunction;
+  if (announce(memory, layout, code, number, ring, kind)) {
+    entry->kind.store(kind, std::memory_order_relaxed);
     entry->announced.store(true, std::memory_order_release);
   }
-  return CodeKind::kFunction;
+  return kind;
 }
 
 }  // namespace sampan::preload

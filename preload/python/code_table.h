@@ -20,7 +20,7 @@ bool start_code_table();
 void code_table_after_fork();
 
 using unwind::CodeKind;
-// `number`: of a function, announced in `ring` if it has to be; 0 when the table is full.
+// `number`: of a function of any kind, announced in `ring` if it has to be; 0 when the table is full.
 CodeKind find_code(PythonMemory& memory, const unwind::PythonLayout& layout, uint64_t code,
                    wire::RingWriter& ring, uint32_t& number);
 

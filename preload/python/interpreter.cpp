@@ -17,8 +17,9 @@ using GetThread = void* (*)();
 constinit std::atomic<const unwind::PythonLayout*> bound;  // what the handler uses
 const unwind::PythonLayout* found;
 std::atomic<GetThread> get_thread;
-EvalLoop eval_loop;  // set before `bound`, as is the next one
-uint64_t runtime;    // 0: not known
+EvalLoop eval_loop;   // set before `bound`, as are the next two
+uint64_t runtime;     // 0: not known
+uint64_t float_type;  // the same
 
 // Of PY_VERSION_HEX, without the patch level. 3.11 and later have it in a variable; older ones tell
 // themselves by what they were the first to have.
@@ -51,6 +52,7 @@ const unwind::PythonLayout* known_layout(void* where) {
     return nullptr;
   }
   runtime = reinterpret_cast<uint64_t>(state);
+  float_type = reinterpret_cast<uint64_t>(dlsym(where, "PyFloat_Type"));
   const bool has_marks =
       layout->groups != unwind::PythonGroups::kFrameObjects || layout->thread_cframe != 0;
   return find_eval_loop(where) || has_marks ? layout : nullptr;
@@ -101,6 +103,10 @@ const EvalLoop& interpreter_eval_loop() {
 
 uint64_t interpreter_runtime() {
   return runtime;
+}
+
+uint64_t interpreter_float_type() {
+  return float_type;
 }
 
 uint64_t interpreter_thread() {

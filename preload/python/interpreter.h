@@ -31,6 +31,8 @@ using unwind::EvalLoop;
 const EvalLoop& interpreter_eval_loop();
 // The AVMA of _PyRuntime; 0: not known.
 uint64_t interpreter_runtime();
+// The address of PyFloat_Type; 0: not known.
+uint64_t interpreter_float_type();
 // The PyThreadState of the calling thread; 0: none. Only where there is a layout.
 uint64_t interpreter_thread();
 

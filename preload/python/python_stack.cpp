@@ -36,15 +36,22 @@ void trust_chunk(PythonState& state, PythonMemory& memory, const unwind::PythonL
   memory.trust(chunk, end);
 }
 
-// Numbers code objects, and announces those that are new.
+// Numbers code objects, announces those that are new, and collects what find_step() needs.
 struct Codes {
   PythonMemory& memory;
   const unwind::PythonLayout& layout;
   wire::RingWriter& ring;
+  LoopFrames loop_frames{memory, layout};
 
-  unwind::CodeKind find(uint64_t code, uint32_t& number) const {
-    return find_code(memory, layout, code, ring, number);
+  unwind::CodeKind find(const unwind::PythonFrame& frame, uint32_t& number) {
+    const unwind::CodeKind kind = find_code(memory, layout, frame.code, ring, number);
+    loop_frames.add(kind, frame.at);
+    return kind;
   }
+  void end_group(uint64_t first, uint64_t last, uint64_t cfa) {
+    loop_frames.end_group(first, last, cfa);
+  }
+  void clear() { loop_frames.clear(); }
 };
 
 // The eval loop is the leaf. It may have linked its cframe and not written it yet, so the cframe's
@@ -90,6 +97,7 @@ unwind::WalkResult merge_python(PythonState& state, const unwind::WalkResult& re
   Codes codes{memory, layout, ring};
   unwind::PythonMerge merge(memory, layout, interpreter_eval_loop(), native, codes, frames);
   if (merge.run(thread, thread != first_thread ? first_thread : 0)) {
+    find_step(memory, layout, codes.loop_frames, ring, state.step);
     return {merge.depth(), merge.is_full() ? wire::StopReason::kDepthLimit : result.stop};
   }
   std::memcpy(frames.data(), native.frames.data(), native.frames.size_bytes());

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "preload/python/loop_step.h"
 #include "preload/python/python_memory.h"
 #include "unwind/walker.h"
 #include "wire/ring.h"
@@ -20,6 +21,7 @@ struct PythonState {
   ReadablePages* pages;
   uint32_t samples;
   uint64_t chunk_low, chunk_high;  // the newest chunk of frames that was found to be readable
+  LoopStep step;                   // of the stack that was merged last
 };
 
 // Merges the stack that was walked into `state` with the Python frames of `thread`, a PyThreadState.

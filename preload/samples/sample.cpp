@@ -16,6 +16,7 @@ namespace {
 // Kept free for the records of a thread's start and end, which matter more than one sample.
 constexpr size_t kReserve = 256;
 constexpr size_t kFixedSize = 8 + 8 + 2 + 1 + 1;
+constexpr size_t kStepSize = 1 + 1 + 8;
 
 size_t uleb_size(uint64_t value) {
   return (static_cast<size_t>(std::bit_width(value | 1)) + 6) / 7;
@@ -55,6 +56,7 @@ void prepare_samples(SampleState& state, uint32_t slot, void* shared) {
   state.ring = {&wire::thread_slot(shared, slot)->ring, wire::thread_ring_buffer(shared, slot)};
   state.previous_depth = 0;
   state.samples_since_full = 0;
+  state.python.step = {};
 }
 
 void record_sample(SampleState& state, const Sample& sample) {
@@ -67,8 +69,9 @@ void record_sample(SampleState& state, const Sample& sample) {
 
   const uint64_t left_out_ns = state.left_out_ns;
   const uint8_t flags = sample.flags | (left_out_ns != 0 ? wire::kSampleAfterGap : uint8_t{0});
-  size_t size = kFixedSize + (left_out_ns != 0 ? sizeof left_out_ns : 0) + uleb_size(shared) +
-                uleb_size(fresh.size());
+  const bool in_step = (flags & wire::kSampleInStep) != 0;
+  size_t size = kFixedSize + (left_out_ns != 0 ? sizeof left_out_ns : 0) +
+                (in_step ? kStepSize : 0) + uleb_size(shared) + uleb_size(fresh.size());
   for_each_delta(fresh, [&](int64_t delta) { size += zigzag_size(delta); });
   const std::span<uint8_t> room = state.ring.begin(size, kReserve);
   if (room.empty()) {
@@ -82,6 +85,12 @@ void record_sample(SampleState& state, const Sample& sample) {
   writer.fixed(sample.stop);
   writer.fixed(flags);
   if (left_out_ns != 0) writer.fixed(left_out_ns);
+  if (in_step) {
+    const LoopStep& step = state.python.step;
+    writer.fixed(step.kind);
+    writer.fixed(step.task);
+    writer.fixed(step.id);
+  }
   writer.uleb(shared);
   writer.uleb(fresh.size());
   for_each_delta(fresh, [&](int64_t delta) { writer.zigzag(delta); });

@@ -38,7 +38,7 @@ struct Sample {
   uint32_t depth;  // of SampleState::frames
   uint16_t ticks;
   wire::StopReason stop;
-  uint8_t flags;
+  uint8_t flags;  // with kSampleInStep: SampleState::python has the step
 };
 
 extern unwind::Walker walker;
@@ -52,6 +52,7 @@ inline unwind::WalkResult walk_stack(SampleState& state, const unwind::Registers
   // Sequentially consistent: either the thread that unloads a module sees this, or the walker sees
   // that a module is being unloaded.
   state.walking.store(true);
+  state.python.step.kind = wire::StepKind::kNone;
   const bool may_ask =
       interpreter_layout() != nullptr && state.stack.may_probe && !walker.unloading();
   const uint64_t thread = may_ask ? interpreter_thread() : 0;

@@ -244,6 +244,7 @@ bool keep_only(ThreadState* survivor) {
   survivor->busy.store(false, std::memory_order_relaxed);
   survivor->samples.walking.store(false, std::memory_order_relaxed);
   survivor->samples.previous_depth = 0;
+  survivor->samples.python.step = {};
   tids[survivor->slot].store(kClaimed, std::memory_order_relaxed);
   raise_to(wire::control_block(this_process.shared)->slots_used, survivor->slot + 1);
   return others;

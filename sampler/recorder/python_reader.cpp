@@ -27,14 +27,14 @@ struct PythonReader::Codes {
   PythonReader& reader;
   CapturedMemory& memory;
 
-  unwind::CodeKind find(uint64_t at, uint32_t& number) const {
+  unwind::CodeKind find(const unwind::PythonFrame& frame, uint32_t& number) const {
     unwind::CodeObject code{};
     number = 0;
-    if (!unwind::read_code(memory, reader.interpreter_->layout, at, code)) {
+    if (!unwind::read_code(memory, reader.interpreter_->layout, frame.code, code)) {
       return unwind::CodeKind::kUnreadable;
     }
     if (code.is_internal()) return unwind::CodeKind::kInternal;
-    const uint64_t identity = unwind::identity_of(at, code);
+    const uint64_t identity = unwind::identity_of(frame.code, code);
     auto found = reader.numbers_.find(identity);
     if (found == reader.numbers_.end()) {
       if (reader.numbers_.size() == kMostCodes) return unwind::CodeKind::kFunction;
@@ -45,6 +45,9 @@ struct PythonReader::Codes {
     number = known.number;
     return unwind::CodeKind::kFunction;
   }
+  // Tasks are not read from outside.
+  void end_group(uint64_t, uint64_t, uint64_t) const {}
+  void clear() const {}
 };
 
 PythonReader::PythonReader(pid_t pid) : pid_(pid), next_number_(kFirstNumber) {}

@@ -88,6 +88,28 @@ struct Label {
   std::optional<int32_t> order = {};
 };
 
+// What the event loop of a thread ran, as its samples saw it: a step is one callback of the loop. The
+// times are those of the first and of the last sample in which the same task was seen in the step.
+enum class StepKind : uint8_t {
+  kTask = 1,      // of a task
+  kCallback = 2,  // of no task
+  kUnknown = 3,   // of a task that could not be read
+};
+inline constexpr unsigned kStepKindCount = 4;
+
+struct Step {
+  SessionNs begin_ns = 0;
+  SessionNs end_ns = 0;
+  // Rows of a thread with the same number are one step, in which several tasks were seen. 0: not
+  // known, which is one sample.
+  uint64_t id = 0;
+  uint64_t task = 0;  // the same in all steps of a task, in its process; 0: none
+  uint32_t thread = 0;
+  uint32_t name = 0;  // into Markers::texts: of the task; 0: none
+  uint32_t text = 0;  // the qualified name of its coroutine; 0: not known
+  StepKind kind = StepKind::kUnknown;
+};
+
 struct Markers {
   std::vector<std::string> texts = {""};  // each once; 0 is ""
   std::vector<Span> spans;
@@ -96,7 +118,9 @@ struct Markers {
   std::vector<Section> sections;
   std::vector<Pause> pauses;
   std::vector<Label> labels;
+  std::vector<Step> steps;
 
+  // Of what the program reports; steps are found by sampling.
   bool empty() const {
     return spans.empty() && events.empty() && counters.empty() && sections.empty();
   }

@@ -58,6 +58,7 @@ void load_markers(Markers markers, Profile* profile) {
   sort_moments(&markers.events);
   sort_moments(&markers.counters);
   sort_moments(&markers.labels);
+  sort_intervals(&markers.steps);
   for (const Label& label : markers.labels) {
     const std::string& text = markers.texts[label.text];
     if (label.thread != kNone) {

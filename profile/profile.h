@@ -44,6 +44,8 @@ using vocabulary::Session;
 using vocabulary::SessionEnd;
 using vocabulary::Span;
 using vocabulary::SpanKind;
+using vocabulary::Step;
+using vocabulary::StepKind;
 
 // The address of a location without a module that is no code: see wire/record.h.
 using wire::kShortThread;

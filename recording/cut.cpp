@@ -56,6 +56,7 @@ void cut_rows(const Window& window, Recording* recording) {
                 [&](const Span& span) { return !window.has(span.end_ns); });
   clip(window, &recording->markers.sections);
   clip(window, &recording->markers.pauses);
+  clip(window, &recording->markers.steps);
   drop_later(window, &recording->markers.labels);
   drop_later(window, &recording->thread_names);
   keep_states(window, &recording->rates.changes);
@@ -88,6 +89,7 @@ std::vector<bool> threads_in(const Window& window, const Recording& recording) {
   for (const Event& row : recording.markers.events) keep(row.thread);
   for (const CounterValue& row : recording.markers.counters) keep(row.thread);
   for (const Section& row : recording.markers.sections) keep(row.thread);
+  for (const Step& row : recording.markers.steps) keep(row.thread);
   return kept;
 }
 

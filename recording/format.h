@@ -93,6 +93,10 @@
 //     pauses        uleb count, { uleb begin, uleb duration, uleb process } each
 //     labels        uleb count, { uleb time, uleb process, ref thread, text label,
 //                   maybe zigzag order } each
+//     steps         only if there are any: uleb count, zigzag thread[count] - the thread before,
+//                   zigzag begin[count] - the begin before, uleb duration[count],
+//                   zigzag id[count] - the id before, zigzag task[count] - the task before,
+//                   text name[count], text coroutine[count], u8 StepKind[count]
 //
 //   kNames    names of frames (names.h), after the rows of these frames and often after kEnd: frames
 //             of an interpreter have their names at once, others when they are symbolized. For a

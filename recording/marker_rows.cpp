@@ -55,6 +55,18 @@ void encode_counters(const std::vector<CounterValue>& rows, ColumnWriter* out) {
   for (const CounterValue& row : rows) out->u64(std::bit_cast<uint64_t>(row.value));
 }
 
+void encode_steps(const std::vector<Step>& rows, ColumnWriter* out) {
+  out->uleb(rows.size());
+  encode_deltas(rows, &Step::thread, out);
+  encode_deltas(rows, &Step::begin_ns, out);
+  for (const Step& row : rows) out->uleb(row.end_ns - row.begin_ns);
+  encode_deltas(rows, &Step::id, out);
+  encode_deltas(rows, &Step::task, out);
+  encode_column(rows, &Step::name, out);
+  encode_column(rows, &Step::text, out);
+  for (const Step& row : rows) out->u8(static_cast<uint8_t>(row.kind));
+}
+
 class Decoder {
  public:
   Decoder(std::span<const uint8_t> payload, double growth, Recording* to)
@@ -141,6 +153,23 @@ class Decoder {
       row.thread = in_.ref(to_->threads.size());
       row.text = text();
       row.order = in_.maybe_i32();
+    }
+  }
+
+  void steps() {
+    if (in_.at_end()) return;  // there are none
+    const std::span<Step> rows = append(&to_->markers.steps);
+    deltas(rows, &Step::thread);
+    deltas(rows, &Step::begin_ns);
+    for (Step& row : rows) row.end_ns = later(row.begin_ns);
+    deltas(rows, &Step::id);
+    deltas(rows, &Step::task);
+    column(rows, &Step::name);
+    column(rows, &Step::text);
+    for (Step& row : rows) {
+      const uint8_t kind = in_.u8();
+      if (kind == 0 || kind >= kStepKindCount) in_.fail();
+      row.kind = static_cast<StepKind>(kind);
     }
   }
 
@@ -233,6 +262,7 @@ void encode_markers(const Markers& markers, uint64_t processes, uint64_t threads
     out->uleb(row.text);
     out->maybe(std::optional<int>(row.order));
   }
+  if (!markers.steps.empty()) encode_steps(markers.steps, out);
 }
 
 bool decode_markers(std::span<const uint8_t> payload, double growth, uint64_t* lost_rows,
@@ -248,6 +278,7 @@ bool decode_markers(std::span<const uint8_t> payload, double growth, uint64_t* l
   decoder.sections();
   decoder.pauses();
   decoder.labels();
+  decoder.steps();
   if (!decoder.whole()) {
     recording->processes.resize(processes);
     recording->threads.resize(threads);

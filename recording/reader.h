@@ -44,7 +44,8 @@ inline constexpr std::tuple kRowTables(&Recording::processes, &Recording::proces
                                        &Recording::frames, &Recording::stacks, &Recording::waits,
                                        &Recording::samples, &Recording::losses);
 inline constexpr std::tuple kMarkerTables(&Markers::spans, &Markers::events, &Markers::counters,
-                                          &Markers::sections, &Markers::pauses, &Markers::labels);
+                                          &Markers::sections, &Markers::pauses, &Markers::labels,
+                                          &Markers::steps);
 template <typename Tables, typename Visit>
 void for_each_table(const Tables& tables, const Visit& visit) {
   std::apply([&](auto... table) { (visit(table), ...); }, tables);

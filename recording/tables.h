@@ -30,6 +30,7 @@ using vocabulary::kClosedCount;
 using vocabulary::kNone;
 using vocabulary::kRunnable;
 using vocabulary::kSpanKindCount;
+using vocabulary::kStepKindCount;
 using vocabulary::Label;
 using vocabulary::Markers;
 using vocabulary::Module;
@@ -42,6 +43,8 @@ using vocabulary::Session;
 using vocabulary::SessionEnd;
 using vocabulary::Span;
 using vocabulary::SpanKind;
+using vocabulary::Step;
+using vocabulary::StepKind;
 using vocabulary::Wait;
 
 // The position of this file in a session that is recorded in several files.

@@ -255,6 +255,12 @@ void Writer::add(const Pause& pause) {
 void Writer::add(const Label& label) {
   state_->add_marker(&Markers::labels, label);
 }
+void Writer::add(const Step& step) {
+  Step row = step;
+  row.begin_ns -= row.begin_ns % kTimeUnit;
+  row.end_ns -= row.end_ns % kTimeUnit;
+  state_->add_marker(&Markers::steps, row);
+}
 
 void Writer::tick(MonotonicNs now_ns) {
   if (now_ns - state_->last_flush_ns < kFlushInterval && !state_->file->is_full()) return;

@@ -69,6 +69,8 @@ class Writer {
   void add(const Section& section);
   void add(const Pause& pause);
   void add(const Label& label);
+  // Its times are truncated as those of samples are.
+  void add(const Step& step);
 
   // Writes pending rows when they are many or older than a second; cheap otherwise.
   void tick(MonotonicNs now_ns);

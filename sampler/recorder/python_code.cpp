@@ -87,6 +87,20 @@ std::optional<PythonCodeRecord> decode_python_code(std::span<const uint8_t> payl
   return record;
 }
 
+std::optional<PythonTaskRecord> decode_python_task(std::span<const uint8_t> payload) {
+  ByteCursor cursor(payload);
+  PythonTaskRecord record{};
+  record.number = cursor.u8();
+  record.task.id = cursor.u64();
+  const Field name = take_field(cursor);
+  const Field coroutine = take_field(cursor);
+  const bool is_whole = cursor.ok() && cursor.at_end() && name.width <= 4 && coroutine.width <= 4;
+  if (!is_whole || record.number == 0 || record.number > wire::kTaskNumbers) return std::nullopt;
+  record.task.name = text_of(name);
+  record.task.coroutine = text_of(coroutine);
+  return record;
+}
+
 bool PythonCodes::knows(uint64_t frame) const {
   return codes_.contains(number_of(frame));
 }

@@ -28,6 +28,18 @@ struct PythonCodeRecord {
 std::string python_text(uint8_t width, std::span<const uint8_t> bytes);
 std::optional<PythonCodeRecord> decode_python_code(std::span<const uint8_t> payload);
 
+// A task of asyncio, under a number that its thread's samples have from then on.
+struct PythonTask {
+  uint64_t id = 0;
+  std::string name;
+  std::string coroutine;  // qualified
+};
+struct PythonTaskRecord {
+  uint8_t number;
+  PythonTask task;
+};
+std::optional<PythonTaskRecord> decode_python_task(std::span<const uint8_t> payload);
+
 // The code objects of one process.
 class PythonCodes {
  public:

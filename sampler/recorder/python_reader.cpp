@@ -90,7 +90,7 @@ unwind::WalkResult PythonReader::merge(const NativeWalk& native, CapturedPython&
     Codes codes{*this, captured.memory};
     // Their texts are here alone, whatever becomes of the stack.
     uint32_t number = 0;
-    for (const uint64_t code : captured.new_codes) codes.find(code, number);
+    for (const uint64_t code : captured.new_codes) codes.find({0, code, 0}, number);
     unwind::PythonMerge merge(captured.memory, interpreter_->layout, interpreter_->eval_loop,
                               its_stack, codes, frames);
     if (merge.run(captured.thread)) {

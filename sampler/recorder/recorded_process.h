@@ -25,8 +25,16 @@
 #include "sampler/recorder/python_reader.h"
 #include "sampler/recorder/stack_recorder.h"
 #include "wire/loss.h"
+#include "wire/record.h"
 
 namespace sampan::sampler {
+
+// What the event loop of a thread ran (wire/record.h).
+struct StepRecord {
+  wire::StepKind kind = wire::StepKind::kNone;
+  uint8_t task = 0;
+  uint64_t id = 0;
+};
 
 // A sample without its stack.
 struct SampleRecord {
@@ -35,6 +43,7 @@ struct SampleRecord {
   uint16_t ticks;  // expiries of its timer that the sample stands for
   wire::StopReason stop;
   uint64_t left_out_ns = 0;  // CPU since the sample before in which sampling was off
+  StepRecord step = {};
 };
 
 struct SampledThread {

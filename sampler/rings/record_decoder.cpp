@@ -99,6 +99,12 @@ std::optional<SampleRecord> SampleDecoder::decode(Payload payload) {
   const uint8_t stop = cursor.u8();
   const uint8_t flags = cursor.u8();
   if ((flags & wire::kSampleAfterGap) != 0) record.left_out_ns = cursor.u64();
+  if ((flags & wire::kSampleInStep) != 0) {
+    const uint8_t kind = cursor.u8();
+    record.step = {static_cast<wire::StepKind>(kind), cursor.u8(), cursor.u64()};
+    known_ = kind < wire::kStepKindCount && record.step.task <= wire::kTaskNumbers;
+    if (!known_) return std::nullopt;
+  }
   known_ = cursor.ok() && stop < wire::kStopReasonCount && decode_stack(cursor);
   if (!known_) return std::nullopt;
   record.stop = static_cast<wire::StopReason>(stop);

@@ -134,6 +134,11 @@ bool ShimProcess::read_thread_record(Slot& slot, uint8_t type, Payload payload) 
     case wire::RecordType::kPythonCode:
       if (auto record = decode_python_code(payload)) return stacks().add(std::move(*record)), true;
       return false;
+    case wire::RecordType::kPythonTask:
+      if (auto record = decode_python_task(payload)) {
+        return slot.steps.announce(std::move(*record)), true;
+      }
+      return false;
     case wire::RecordType::kThreadEnd:
       if (const auto record = decode_thread_end(payload); record && slot.thread) {
         const bool known = record->cpu_ns != 0;
@@ -149,6 +154,7 @@ bool ShimProcess::read_thread_record(Slot& slot, uint8_t type, Payload payload) 
 bool ShimProcess::start_thread(Slot& slot, const ThreadStartRecord& record) {
   if (slot.thread) end_thread_of(slot, record.time_ns, std::nullopt);
   slot.samples.forget();
+  slot.steps = {};
   slot.thread = begin_thread(record.tid, record.time_ns, record.cpu_ns, record.name);
   thread_rows_[record.tid] = slot.thread->row;
   ++threads_seen_;
@@ -159,6 +165,7 @@ bool ShimProcess::read_sample(Slot& slot, Payload payload) {
   const std::optional<SampleRecord> record = slot.samples.decode(payload);
   if (!record || !slot.thread) return false;
   add_sample(*slot.thread, *record, period_ns(slot), slot.samples.stack(), slot.samples.shared());
+  slot.steps.add(writer(), slot.thread->row, *record, session_time(record->time_ns));
   return true;
 }
 
@@ -171,6 +178,7 @@ uint64_t ShimProcess::period_ns(const Slot& slot) const {
 }
 
 void ShimProcess::end_thread_of(Slot& slot, MonotonicNs time_ns, std::optional<CpuNs> clock_ns) {
+  slot.steps.close(writer());
   end_thread(*slot.thread, time_ns, clock_ns);
   markers_.thread_ended(slot.thread->row, time_ns);
   slot.thread.reset();
@@ -218,6 +226,7 @@ void ShimProcess::note_left_out(uint32_t slot) {
 }
 
 void ShimProcess::end_segment(MonotonicNs time_ns) {
+  close_steps();
   markers_.end_segment(live_slots(), time_ns);
   write_losses();
   account_segment(time_ns);
@@ -237,8 +246,13 @@ void ShimProcess::forget_ended_threads() {
   }
 }
 
+void ShimProcess::close_steps() {
+  for (Slot& slot : slots_) slot.steps.close(writer());
+}
+
 void ShimProcess::leave(MonotonicNs time_ns) {
   read_rings();
+  close_steps();
   markers_.finish(live_slots(), time_ns);
   write_losses();
 }

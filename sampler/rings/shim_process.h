@@ -21,6 +21,7 @@
 #include "sampler/rings/handshake.h"
 #include "sampler/rings/marker_recorder.h"
 #include "sampler/rings/record_decoder.h"
+#include "sampler/rings/step_recorder.h"
 #include "wire/control_block.h"
 #include "wire/ring.h"
 
@@ -90,6 +91,7 @@ class ShimProcess : public RecordedProcess {
     uint64_t limit = 0;    // the head that was noted
     uint64_t corrupt = 0;  // of the ring, when it was read last
     SampleDecoder samples;
+    StepRecorder steps;
     std::optional<SampledThread> thread;  // whose slot it is now
   };
 
@@ -103,6 +105,7 @@ class ShimProcess : public RecordedProcess {
   uint64_t period_ns(const Slot& slot) const;
   void end_thread_of(Slot& slot, MonotonicNs time_ns, std::optional<CpuNs> clock_ns);
   void note_left_out(uint32_t slot);
+  void close_steps();
   void apply_names();
   Payload copy(Payload payload);
   void forget_ended_threads();

@@ -72,6 +72,7 @@ std::vector<uint8_t> real_markers() {
   markers.sections = {{1, 2, 0, 1, 1, {}}, {1, 2, 0, kNone, 1, {}}};
   markers.pauses = {{3, 4, 0}};
   markers.labels = {{5, 0, 1, 2, -3}, {6, 0, kNone, 0, {}}};
+  markers.steps = {{7, 9, 1, 99, 1, 1, 2, recording::StepKind::kTask}, {8, 8}};
   recording::ColumnWriter out;
   encode_markers(markers, 1, 2, &out);
   return {out.bytes().begin(), out.bytes().end()};
@@ -206,6 +207,11 @@ void check(const recording::Recording& recording, const recording::Markers& mark
   for (const auto& row : markers.labels) {
     require(row.process < processes && (row.thread == kNone || row.thread < threads));
     require(row.text < texts);
+  }
+  for (const auto& row : markers.steps) {
+    require(row.begin_ns <= row.end_ns && row.thread < threads);
+    require(row.name < texts && row.text < texts);
+    require(static_cast<unsigned>(row.kind) < recording::kStepKindCount);
   }
 }
 

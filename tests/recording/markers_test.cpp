@@ -31,6 +31,8 @@ void write_markers(Writer& writer, uint64_t blocks = 1) {
     writer.add(Pause{3, 5, process});
     writer.add(Label{4, process, worker, writer.text("the worker"), -3});
     writer.add(Label{4, process, kNone, 0, {}});
+    writer.add(Step{123'456'789, 234'567'890, i + 1, 99, worker, writer.text("Task-7"),
+                    writer.text("parse"), StepKind::kUnknown});
     writer.flush();
   }
 }
@@ -67,6 +69,15 @@ void expect_markers(const Markers& markers, uint32_t threads_before = 0, size_t 
   EXPECT_EQ(markers.labels.at(2 * at).order, -3);
   EXPECT_EQ(markers.labels.at(2 * at + 1).thread, kNone);
   EXPECT_FALSE(markers.labels.at(2 * at + 1).order);
+  const Step& step = markers.steps.at(at);
+  EXPECT_EQ(step.begin_ns, 123'450'000u) << "as times of samples";
+  EXPECT_EQ(step.end_ns, 234'560'000u);
+  EXPECT_EQ(step.id, 1u);
+  EXPECT_EQ(step.task, 99u);
+  EXPECT_EQ(step.thread, threads_before + 1);
+  EXPECT_EQ(text(step.name), "Task-7");
+  EXPECT_EQ(text(step.text), "parse");
+  EXPECT_EQ(step.kind, StepKind::kUnknown);
 }
 
 TEST(Markers, ComeBack) {
@@ -78,13 +89,13 @@ TEST(Markers, ComeBack) {
   EXPECT_EQ(late.end_ns, UINT64_MAX);
   EXPECT_EQ(late.id, UINT64_MAX);
   EXPECT_EQ(late.parent_id, 7u);
-  EXPECT_EQ(recording.markers.texts.size(), 8u) << "each text once";
+  EXPECT_EQ(recording.markers.texts.size(), 9u) << "each text once";
 }
 
 TEST(Markers, OfManyBlocksHaveEachTextOnce) {
   const Recording recording = written(300);
   EXPECT_EQ(recording.markers.spans.size(), 600u);
-  EXPECT_EQ(recording.markers.texts.size(), 307u);
+  EXPECT_EQ(recording.markers.texts.size(), 308u);
   for (uint64_t i = 0; i < 300; ++i) {
     const Span& own = recording.markers.spans[2 * i + 1];
     EXPECT_EQ(recording.markers.texts[own.name], "block " + std::to_string(i));
@@ -108,7 +119,7 @@ TEST(Markers, AreMerged) {
   expect_markers(both.markers);
   expect_markers(both.markers, 2, 1);
   EXPECT_EQ(both.markers.sections.at(3).process, 1u);
-  EXPECT_EQ(both.markers.texts.size(), 8u);
+  EXPECT_EQ(both.markers.texts.size(), 9u);
 }
 
 TEST(Markers, ALostBlockCostsItsOwnRowsOnly) {

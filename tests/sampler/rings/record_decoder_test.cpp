@@ -50,6 +50,32 @@ TEST(RecordDecoder, RefusesModulesThatEndBeforeTheyBegin) {
   EXPECT_FALSE(decode_module_load(module_load(5, 0, 0x3000, 0x2000, "/lib/a.so")));
 }
 
+TEST(SampleDecoder, MayHaveAStepOfAnEventLoop) {
+  const auto in_step = [](uint8_t kind, uint8_t task) {
+    return payload([&](ByteWriter& out) {
+      for (const uint64_t value : {5, 6}) out.fixed(value);
+      out.fixed(uint16_t{1});
+      out.fixed(uint8_t{0});
+      out.fixed(wire::kSampleInStep);
+      out.fixed(kind);
+      out.fixed(task);
+      out.fixed(uint64_t{4711});
+      out.uleb(0);
+      out.uleb(0);
+    });
+  };
+  const auto record = SampleDecoder().decode(in_step(1, 16));
+  ASSERT_TRUE(record);
+  EXPECT_EQ(record->step.kind, wire::StepKind::kTask);
+  EXPECT_EQ(record->step.task, 16);
+  EXPECT_EQ(record->step.id, 4711u);
+  EXPECT_FALSE(SampleDecoder().decode(in_step(1, 17)));
+  EXPECT_FALSE(SampleDecoder().decode(in_step(4, 1)));
+  const auto outside = SampleDecoder().decode(sample(5, 6, 1, 0, {}));
+  ASSERT_TRUE(outside);
+  EXPECT_EQ(outside->step.kind, wire::StepKind::kNone);
+}
+
 TEST(SampleDecoder, SharesTheRootSideWithTheSampleBefore) {
   SampleDecoder decoder;
   ASSERT_TRUE(decoder.decode(sample(1, 1, 1, 0, {30, 20, 10})));

@@ -35,6 +35,8 @@ struct ReportOptions {
   unsigned top = 20;
   bool idle = false;
   bool tree = false;
+  bool tasks = false;
+  unsigned blocking_ms = profile::kLongBlock / 1'000'000;
   bool json = false;
   bool full_names = false;
   std::string callers;
@@ -62,6 +64,8 @@ int report(const ReportOptions& options) {
   page_options.top = options.top;
   page_options.idle = options.idle;
   page_options.tree = options.tree;
+  page_options.tasks = options.tasks;
+  page_options.least_block_ns = uint64_t{options.blocking_ms} * 1'000'000;
   page_options.callers = options.callers;
   page_options.full_names = options.full_names;
 
@@ -69,8 +73,9 @@ int report(const ReportOptions& options) {
       profile::load(recording::read_whole(options.recording.path()), options.recording.python);
   const profile::View view = select(profile, options.recording.selection);
   page_options.notes = find_names(profile);
-  fmt::print("{}", options.json ? reports::json(view, page_options.notes)
-                                : reports::page(view, page_options));
+  fmt::print("{}", options.json
+                       ? reports::json(view, page_options.notes, page_options.least_block_ns)
+                       : reports::page(view, page_options));
   return 0;
 }
 
@@ -96,6 +101,13 @@ void add_report(CLI::App& app, Commands& commands) {
       ->add_option("--callers", options->callers,
                    "Show the callers of functions whose names contain NAME")
       ->type_name("NAME");
+  command->add_flag("--tasks", options->tasks,
+                    "Show the tasks of asyncio instead of the table, and what held their loops");
+  command
+      ->add_option("--blocking", options->blocking_ms,
+                   "With --tasks or --json: steps of an event loop that took so long")
+      ->capture_default_str()
+      ->type_name("MS");
   add_full_names_option(*command, options->full_names);
   command->add_flag("--json", options->json, "Print JSON, see docs/report-json.md");
   commands.actions[command] = [options] { return report(*options); };

@@ -16,6 +16,7 @@
 #include "profile/summary.h"
 #include "reports/report.h"
 #include "reports/table.h"
+#include "reports/tasks.h"
 #include "wire/loss.h"
 
 namespace sampan::reports {
@@ -179,7 +180,8 @@ void write_functions(Json& json, const profile::View& view) {
 
 }  // namespace
 
-std::string json(const profile::View& view, const std::vector<std::string>& notes) {
+std::string json(const profile::View& view, const std::vector<std::string>& notes,
+                 uint64_t least_block_ns) {
   const profile::Profile& profile = *view.profile;
   const profile::Summary summary = profile::summarize(view);
   std::vector<std::string> all_notes = profile::notes_of_end(profile);
@@ -197,6 +199,7 @@ std::string json(const profile::View& view, const std::vector<std::string>& note
     write_threads(json, profile, summary);
     if (profile.has_waits()) write_waits(json, view);
     if (!profile.markers.sections.empty() && !view.section) write_sections(json, view);
+    if (!profile.markers.steps.empty()) write_tasks(json, view, least_block_ns);
     write_functions(json, view);
   });
   return json.text();

@@ -8,6 +8,7 @@
 
 #include "reports/report.h"
 #include "reports/sections.h"
+#include "reports/tasks.h"
 
 namespace sampan::reports {
 namespace {
@@ -35,6 +36,7 @@ profile::View busy_part(const Context& context) {
 
 std::string chosen_section(const Context& context) {
   if (!context.options.callers.empty()) return callers_section(context);
+  if (context.options.tasks) return tasks_section(context);
   if (context.options.tree) return tree_section(context);
   return flat_section(context);
 }

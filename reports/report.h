@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "profile/flat.h"
+#include "profile/loop_steps.h"
 #include "profile/view.h"
 
 namespace sampan::reports {
@@ -27,9 +28,11 @@ struct OutputFile {
 struct PageOptions {
   Sort sort = Sort::kSelf;
   By by = By::kFunction;
-  unsigned top = 20;         // rows of the table; 0: all
-  bool idle = false;         // also threads that only wait
-  bool tree = false;         // the call tree instead of the table
+  unsigned top = 20;                              // rows of the table; 0: all
+  bool idle = false;                              // also threads that only wait
+  bool tree = false;                              // the call tree instead of the table
+  bool tasks = false;                             // the tasks of event loops instead of the table
+  uint64_t least_block_ns = profile::kLongBlock;  // of steps that held a loop
   std::string callers = {};  // callers of functions with this in the name, instead of the table
   bool full_names = false;   // of functions; else short names that are made to fit
   unsigned width = 80;       // columns
@@ -41,7 +44,8 @@ struct PageOptions {
 // Throws Error when no function's name contains `callers`.
 std::string page(const profile::View& view, const PageOptions& options = {});
 // One object, see docs/report-json.md.
-std::string json(const profile::View& view, const std::vector<std::string>& notes = {});
+std::string json(const profile::View& view, const std::vector<std::string>& notes = {},
+                 uint64_t least_block_ns = profile::kLongBlock);
 
 // The width and colour of a stream: those of its terminal, else 80 columns without colour. NO_COLOR
 // is obeyed.

@@ -40,6 +40,7 @@ class MarkerBuilder {
     if (word(0) == "event") return event();
     if (word(0) == "counter") return counter();
     if (word(0) == "section") return section();
+    if (word(0) == "step") return step();
     throw Error("'{}' is no marker", text);
   }
 
@@ -115,6 +116,20 @@ class MarkerBuilder {
     row.end_ns = time(3);
     row.name = intern(word(4));
     row.closed = static_cast<profile::Closed>(number("closed", 0));
+  }
+
+  void step() {
+    profile::Step& row = markers_.steps.emplace_back();
+    row.thread = thread(word(1));
+    row.begin_ns = time(2);
+    row.end_ns = time(3);
+    row.kind = word(4) == "task"       ? profile::StepKind::kTask
+               : word(4) == "callback" ? profile::StepKind::kCallback
+                                       : profile::StepKind::kUnknown;
+    row.id = number("id", 0);
+    row.task = number("task", 0);
+    row.name = options_.contains("name") ? intern(options_["name"]) : 0;
+    row.text = text_option();
   }
 
   Profile& profile_;

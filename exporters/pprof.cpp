@@ -5,7 +5,8 @@
 //   take the last one). Recordings of wall time have a third type, wall/nanoseconds, which is the
 //   default: samples on CPU have both, waiting ones only wall.
 // - Threads are labels: thread, process (strings), tid, pid (numbers), named as perf_to_profile's.
-//   See `go tool pprof -tags`, -tagfocus=thread=NAME, -tagroot=thread.
+//   See `go tool pprof -tags`, -tagfocus=thread=NAME, -tagroot=thread. Samples in a task of asyncio
+//   have the label task, too.
 // - A location's first line is the innermost inlined function.
 // - A function's system_name stays empty: if it equals the name, pprof takes the name for a mangled
 //   one and removes templates and parameters.
@@ -26,6 +27,7 @@
 #include "exporters/output_file.h"
 #include "exporters/write_stacks.h"
 #include "profile/frames.h"
+#include "profile/loop_steps.h"
 #include "profile/profile.h"
 #include "profile/rates.h"
 
@@ -87,9 +89,11 @@ class PprofStrings {
 
 class PprofWriter {
  public:
-  PprofWriter(const profile::View& view, const StackRows& rows, OutputFile& file)
+  PprofWriter(const profile::View& view, const StackRows& rows, const profile::TaskLabels& tasks,
+              OutputFile& file)
       : view_(view),
         rows_(rows),
+        tasks_(tasks),
         profile_(*view.profile),
         gzip_(file),
         strings_(profile_.strings),
@@ -164,8 +168,8 @@ class PprofWriter {
     message_.add_int64(profile_field::kComment, strings_.add(std::string(what) + value));
   }
 
-  // The labels of all samples of a thread, encoded.
-  std::string labels_of(uint32_t index) {
+  // The labels of all samples of a thread in a task, encoded.
+  std::string labels_of(uint32_t index, uint32_t task) {
     const profile::Thread& thread = profile_.threads[index];
     const profile::Process& process = profile_.processes[thread.process];
     std::string labels;
@@ -184,17 +188,19 @@ class PprofWriter {
     number("tid", thread.tid);
     text("process", process.name);
     number("pid", process.pid);
+    if (task != 0) text("task", tasks_.texts[task]);
     return labels;
   }
 
   void write_samples() {
-    uint32_t thread = kNone;
+    uint32_t thread = kNone, task = 0;
     std::string labels, sample_data;
     std::vector<uint64_t> ids;
     for (const profile::WeightedStack& row : rows_) {
-      if (row.thread != thread) {
+      if (row.thread != thread || row.label != task) {
         thread = row.thread;
-        labels = labels_of(thread);
+        task = row.label;
+        labels = labels_of(thread, task);
       }
       ids.clear();
       for (uint32_t i = row.stack; i != kNone; i = profile_.stacks[i].prefix) {
@@ -318,6 +324,7 @@ class PprofWriter {
 
   const profile::View& view_;
   const StackRows& rows_;
+  const profile::TaskLabels& tasks_;
   const profile::Profile& profile_;
   GzipWriter gzip_;
   std::string data_;
@@ -333,9 +340,13 @@ class PprofWriter {
 }  // namespace
 
 Outcome write_pprof(const profile::View& view, const std::string& path, uint64_t max_size) {
-  return write_stacks(view, path, max_size, [&](const StackRows& rows, OutputFile& file) {
-    PprofWriter(view, rows, file).write();
-  });
+  const profile::TaskLabels tasks = profile::task_labels(view);
+  return write_stacks(
+      view, path, max_size,
+      [&](const StackRows& rows, OutputFile& file) {
+        PprofWriter(view, rows, tasks, file).write();
+      },
+      tasks.of_samples);
 }
 
 }  // namespace sampan::exporters

@@ -11,7 +11,7 @@
 // - Slices have no `args`: speedscope makes them part of the frame's name, and so splits functions.
 // - Viewers open about 100 MB. A longer trace loses its shortest slices, the deepest first: their
 //   time becomes part of the calling slice, and a note says how many. Markers get up to half of the
-//   size (trace_markers.h).
+//   size (trace_markers.h), tasks up to an eighth (trace_tasks.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,6 +29,7 @@
 #include "exporters/trace_events.h"
 #include "exporters/trace_markers.h"
 #include "exporters/trace_slices.h"
+#include "exporters/trace_tasks.h"
 #include "profile/view.h"
 
 namespace sampan::exporters {
@@ -221,6 +222,8 @@ void write_counters(const profile::View& view, uint64_t max_size, EventFile& fil
   }
 }
 
+constexpr uint64_t kShareOfTasks = 8;
+
 Outcome write_events(const profile::View& view, const ByteSink& write, uint64_t max_size) {
   TraceSlices slices(view);
   TraceEvents events(view);
@@ -237,6 +240,8 @@ Outcome write_events(const profile::View& view, const ByteSink& write, uint64_t 
   write_names(view, markers, event_file);
   write_counters(view, limit, event_file);
   markers.write([&](std::string_view event) { event_file.event(event); });
+  const TraceTasks tasks(view, limit / kShareOfTasks);
+  tasks.write([&](std::string_view event) { event_file.event(event); });
 
   TraceBudget budget([&](uint32_t function, uint64_t begin_us, uint64_t end_us) {
     return events.slice_size(function, begin_us, end_us) + EventFile::kSeparator.size();
@@ -248,6 +253,7 @@ Outcome write_events(const profile::View& view, const ByteSink& write, uint64_t 
   event_file.end();
 
   Outcome outcome{markers.notes()};
+  outcome.notes.insert(outcome.notes.end(), tasks.notes().begin(), tasks.notes().end());
   if (cut.merged != 0) {
     outcome.notes.push_back(fmt::format(
         "{} of {} slices, the shortest (up to {:.1f} ms), are merged into their callers: viewers "

@@ -15,9 +15,9 @@ StackRows merge_light_stacks(const profile::Profile& profile, const StackRows& r
                              uint64_t least_ns) {
   StackRows result;
   for (size_t first = 0, last = 0; first < rows.size(); first = last) {
-    const uint32_t thread = rows[first].thread;
+    const uint32_t thread = rows[first].thread, label = rows[first].label;
     std::map<uint32_t, Weight, std::greater<>> pending;  // by stack: prefixes come later
-    for (; last < rows.size() && rows[last].thread == thread; ++last) {
+    for (; last < rows.size() && rows[last].thread == thread && rows[last].label == label; ++last) {
       pending[rows[last].stack] += rows[last].weight;
     }
     const size_t begin = result.size();
@@ -30,7 +30,7 @@ StackRows merge_light_stacks(const profile::Profile& profile, const StackRows& r
       if (weight.ns < least_ns && prefix != kNone && !waits) {
         pending[prefix] += weight;
       } else {
-        result.push_back({thread, stack, weight});
+        result.push_back({thread, stack, weight, label});
       }
     }
     std::reverse(result.begin() + static_cast<ptrdiff_t>(begin), result.end());
@@ -39,8 +39,9 @@ StackRows merge_light_stacks(const profile::Profile& profile, const StackRows& r
 }
 
 Outcome write_stacks(const profile::View& view, const std::string& path, uint64_t max_size,
-                     const std::function<void(const StackRows& rows, OutputFile& file)>& write) {
-  const StackRows all = profile::by_thread_and_stack(view);
+                     const std::function<void(const StackRows& rows, OutputFile& file)>& write,
+                     const std::vector<uint32_t>& labels) {
+  const StackRows all = profile::by_thread_and_stack(view, labels);
   const auto too_large = [&](const StackRows& rows) {
     if (max_size == 0) return false;
     OutputFile trial("/dev/null");

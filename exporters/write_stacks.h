@@ -22,8 +22,9 @@ StackRows merge_light_stacks(const profile::Profile& profile, const StackRows& r
                              uint64_t least_ns);
 
 // Writes the file at `path` with write(), which gets all rows of the view, or fewer that fit into
-// `max_size` bytes (0: any number).
+// `max_size` bytes (0: any number). `labels`: as of by_thread_and_stack().
 Outcome write_stacks(const profile::View& view, const std::string& path, uint64_t max_size,
-                     const std::function<void(const StackRows& rows, OutputFile& file)>& write);
+                     const std::function<void(const StackRows& rows, OutputFile& file)>& write,
+                     const std::vector<uint32_t>& labels = {});
 
 }  // namespace sampan::exporters

@@ -147,7 +147,7 @@ class TaskName {
 void write_text(ByteWriter& writer, const PythonBytes& text) {
   writer.fixed(text.width);
   writer.fixed(text.size);
-  writer.bytes(reinterpret_cast<const void*>(text.at), text.size);
+  if (text.size != 0) writer.bytes(reinterpret_cast<const void*>(text.at), text.size);
 }
 
 // The number of a task, announced; 0: the ring had no room.

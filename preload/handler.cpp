@@ -105,6 +105,7 @@ void hold(SignalState& state, int signo, siginfo_t* info, void* ucontext) {
     state.hidden.fetch_and(~signal_bit(signo), std::memory_order_relaxed);
     send_again(signo, info);
   } else if (info->si_code != SI_TKILL && another_thread_takes(signo)) {
+    if (is_ignored_by_default(signo)) return;
     set_default_action(signo);
     send_again(signo, info);
   } else {
@@ -123,6 +124,7 @@ __attribute__((noinline)) void act_for_program(int signo, siginfo_t* info, void*
   const uintptr_t handler = take_shared_handler(signo);
   if (handler == reinterpret_cast<uintptr_t>(SIG_IGN)) return;
   if (handler == reinterpret_cast<uintptr_t>(SIG_DFL)) {
+    if (is_ignored_by_default(signo)) return;
     // Delivered on return, when the mask is the thread's own again: it ends the process.
     set_default_action(signo);
     raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), signo,

@@ -25,6 +25,7 @@ const char* loss_text(Loss loss) {
     case Loss::kMarkerCounter: return "counter values dropped, too many counters or no number";
     case Loss::kMarkerHole: return "markers never completed";
     case Loss::kPythonUnknown: return "processes with native stacks only, unknown Python";
+    case Loss::kThreadSignal: return "threads unsampled, the program took their signal";
   }
   return "unknown loss";
 }
@@ -52,6 +53,7 @@ const char* loss_key(Loss loss) {
     case Loss::kMarkerCounter: return "marker_counter";
     case Loss::kMarkerHole: return "marker_hole";
     case Loss::kPythonUnknown: return "python_unknown";
+    case Loss::kThreadSignal: return "thread_signal";
   }
   return "unknown";
 }

@@ -31,8 +31,9 @@ enum class Loss : uint8_t {
   kMarkerCounter = 18,      // values of counters: too many different names, NaN
   kMarkerHole = 19,         // markers that were never completed
   kPythonUnknown = 20,      // processes whose Python sampan does not know: native stacks only
+  kThreadSignal = 21,       // threads unsampled: the program took the signal by a system call
 };
-inline constexpr unsigned kLossCount = 21;
+inline constexpr unsigned kLossCount = 22;
 
 // "threads unsampled: ..." for people; never null.
 const char* loss_text(Loss loss);

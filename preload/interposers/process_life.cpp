@@ -16,6 +16,7 @@
 #include "preload/python/code_table.h"
 #include "preload/samples/sampling_switch.h"
 #include "preload/signals/sampling_signal.h"
+#include "preload/signals/signal_action.h"
 #include "preload/support/interpose.h"
 #include "preload/threads/threads.h"
 #include "wire/control_block.h"
@@ -44,7 +45,7 @@ bool join_in_child() {
 }
 
 // The child has only the calling thread, no timers and no perf events. Locks may be held by threads
-// that do not exist here.
+// that do not exist here. All signals are blocked.
 void after_fork_in_child() {
   if (!this_process.started.load(std::memory_order_relaxed)) return;
   ThreadState* thread = thread_by_pthread(pthread_self());
@@ -53,6 +54,8 @@ void after_fork_in_child() {
   *this_process.fork_marker = 1;
   if (!join_in_child()) return leave();
   start_process_ring();
+  move_sampling_after_fork();
+  reinstall_program_handlers();
   this_process.loader_may_be_locked |= keep_only(thread);
   markers_after_fork(thread != nullptr ? &thread->markers : nullptr);
   sections_closed_by_fork(thread != nullptr ? &thread->samples : nullptr);
@@ -82,9 +85,19 @@ void in_parent() {
   change_kernel_mask(SIG_SETMASK, fork_state.mask);
 }
 
-void in_child() {
+void leave_fork_in_child(uint64_t mask) {
   after_fork_in_child();
-  change_kernel_mask(SIG_SETMASK, fork_state.mask);
+  SignalState* state = active() ? current_signals() : nullptr;
+  change_kernel_mask(SIG_SETMASK, state != nullptr ? hide_after_fork(*state, mask) : mask);
+}
+
+void in_child() {
+  leave_fork_in_child(fork_state.mask);
+}
+
+// In a child that was forked by a raw system call.
+void join_late() {
+  leave_fork_in_child(change_kernel_mask(SIG_SETMASK, ~uint64_t{0}));
 }
 
 // A page that reads zeroes in a forked child, however it was forked, and is unchanged in a vfork
@@ -124,7 +137,7 @@ bool start_fork() {
   this_process.pid = static_cast<int>(raw_syscall(SYS_getpid));
   this_process.session_pid = this_process.pid;
   this_process.fork_marker = make_fork_marker();
-  this_process.join_in_child = after_fork_in_child;
+  this_process.join_in_child = join_late;
   return this_process.fork_marker != nullptr &&
          pthread_atfork(before_fork, in_parent, in_child) == 0;
 }

@@ -37,14 +37,6 @@ int set_action(int signo, const struct sigaction* wanted, struct sigaction* befo
   return 0;
 }
 
-int change_action(int signo, const struct sigaction* wanted, struct sigaction* before) {
-  if (signals_active() && is_signal(signo)) return set_action(signo, wanted, before);
-  const int result = kernel_action(signo, wanted, before);
-  // Our handler stays hidden in a vfork child, too.
-  if (result == 0 && before != nullptr) *before = shown_action(signo, *before);
-  return result;
-}
-
 sighandler_t set_handler(int signo, sighandler_t handler, int flags, uint64_t mask) {
   if (handler == SIG_ERR || !is_signal(signo)) {
     errno = EINVAL;
@@ -66,6 +58,14 @@ sighandler_t set_bsd_handler(int signo, sighandler_t handler) {
 }
 
 }  // namespace
+
+int change_action(int signo, const struct sigaction* wanted, struct sigaction* before) {
+  if (signals_active() && is_signal(signo)) return set_action(signo, wanted, before);
+  const int result = kernel_action(signo, wanted, before);
+  // Our handler stays hidden in a vfork child, too.
+  if (result == 0 && before != nullptr) *before = shown_action(signo, *before);
+  return result;
+}
 
 void look_up_signal_functions() {
   SAMPAN_NEXT(sigtimedwait);
@@ -93,7 +93,11 @@ void give_to_program(uint64_t signals) {
 
 uint64_t give_waited_to_program(uint64_t waited) {
   uint64_t wanted = waited & hidden_signals();
-  if (__builtin_popcountll(waited) > kSignalCount / 2) wanted &= signal_bit(SIGPROF);
+  if (__builtin_popcountll(waited) > kSignalCount / 2) {
+    wanted &= signal_bit(SIGPROF) | signal_bit(SIGWINCH);
+  } else {
+    note_waited(waited);
+  }
   if (wanted != 0) {
     const SignalLock locked;
     give_to_program(wanted);

@@ -3,12 +3,17 @@
 // Freestanding: linked into the target.
 #pragma once
 
+#include <signal.h>
+
 #include <cstdint>
 
 namespace sampan::preload {
 
 // At start-up: looks up the originals of what a signal handler of the program may call.
 void look_up_signal_functions();
+
+// sigaction, as the program knows it.
+int change_action(int signo, const struct sigaction* wanted, struct sigaction* before);
 
 // The program wants these signals for itself: sampling moves away from them. SignalLock held.
 void give_to_program(uint64_t signals);

@@ -1,5 +1,7 @@
 // The calling thread's mask. The program sees the mask that it set; the kernel has it without the
 // hidden signals. Async-signal-safe, like the originals.
+#include "preload/interposers/signal_mask.h"
+
 #include <errno.h>
 #include <pthread.h>
 
@@ -15,7 +17,8 @@ uint64_t changed(uint64_t mask, int how, uint64_t bits) {
   return how == SIG_UNBLOCK ? mask & ~bits : bits;
 }
 
-// Returns the mask before the change, as the program knows it.
+}  // namespace
+
 uint64_t change_program_mask(int how, uint64_t bits) {
   SignalState* state = current_signals();
   if (state != nullptr) settle_hidden(*state);
@@ -37,6 +40,8 @@ uint64_t change_program_mask(int how, uint64_t bits) {
   deliver_held(state);
   return (kernel_before & ~sampling) | hidden_before;
 }
+
+namespace {
 
 // Returns an error number, as pthread_sigmask does.
 int change_mask(int how, const sigset_t* wanted, sigset_t* before) {

@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 
 #include "base/syscall.h"
+#include "preload/interposers/raw_signals.h"
 #include "preload/process/process.h"
 #include "preload/support/interpose.h"
 #include "preload/threads/threads.h"
@@ -74,6 +75,9 @@ long interposed_syscall(long number, long a, long b, long c, long d, long e, lon
   if ((filters || becomes_strict) && active()) {
     const auto install = [&] { return original(number, a, b, c, d, e, f); };
     return filters ? while_filtering(install) : while_becoming_strict(install);
+  }
+  if (is_signal_call(number)) {
+    if (const RawResult made = make_signal_call(number, a, b, c, d); made.done) return made.result;
   }
   return original(number, a, b, c, d, e, f);
 }

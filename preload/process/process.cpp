@@ -34,10 +34,7 @@ constinit Process this_process{};
 
 bool active() {
   if (!this_process.started.load(std::memory_order_acquire)) return false;
-  if (*this_process.fork_marker == 0) {
-    const SignalsBlocked blocked;
-    this_process.join_in_child();
-  }
+  if (*this_process.fork_marker == 0) this_process.join_in_child();
   return this_process.started.load(std::memory_order_relaxed);
 }
 

@@ -12,27 +12,43 @@ std::atomic<int> spare = 0;  // 0: none left
 std::atomic<int> own_pid = 0;
 SpinLock lock;
 std::atomic<bool> held = false;
+std::atomic<uint64_t> waited = 0;  // signals that the program has waited for, in small sets
+bool forked = false;
+bool harmless = true;  // the signal may be sent
 
 int process_id() {
   return static_cast<int>(raw_syscall(SYS_getpid));
 }
 
+bool is_free(int signo) {
+  return (waited.load(std::memory_order_relaxed) & signal_bit(signo)) == 0 &&
+         has_default_action(signo);
+}
+
 // SIGSTKFLT first: no Linux sends it. As a standard signal it is not queued, so a perf event that
 // finds the queue full merely loses a signal. A real-time signal would become a SIGIO (fcntl(2),
 // F_SETSIG) and end the program.
+//
+// In a forked child, only signals that do nothing by default: see move_sampling_after_fork.
 int find_spare(int taken) {
-  if (taken != SIGSTKFLT && has_default_action(SIGSTKFLT)) return SIGSTKFLT;
+  if (forked) {
+    for (const int signo : {SIGURG, SIGWINCH}) {
+      if (signo != taken && is_free(signo)) return signo;
+    }
+    return 0;
+  }
+  if (taken != SIGSTKFLT && is_free(SIGSTKFLT)) return SIGSTKFLT;
   for (int signo = SIGRTMAX - 2; signo > SIGRTMIN; --signo) {
-    if (signo != taken && has_default_action(signo)) return signo;
+    if (signo != taken && is_free(signo)) return signo;
   }
   return 0;
 }
 
 void sample_with(int signo) {
   share_signal(signo);
-  clock_signal.store(signo, std::memory_order_relaxed);
+  install_shared_handler(signo);  // first: owns_sampling_signal looks at it in other threads
+  clock_signal.store(signo, std::memory_order_release);
   spare.store(find_spare(signo), std::memory_order_relaxed);
-  install_shared_handler(signo);
 }
 
 }  // namespace
@@ -81,6 +97,29 @@ bool move_sampling(uint64_t signals) {
   if (now == 0) return false;
   sample_with(now);
   return true;
+}
+
+void note_waited(uint64_t signals) {
+  waited.fetch_or(signals, std::memory_order_relaxed);
+}
+
+bool owns_sampling_signal() {
+  return harmless && has_our_action(sampling_signal());
+}
+
+void move_sampling_after_fork() {
+  forked = true;
+  if (is_ignored_by_default(sampling_signal())) return;
+  const int signo = find_spare(0);
+  harmless = signo != 0;
+  if (harmless) sample_with(signo);
+}
+
+uint64_t hide_after_fork(SignalState& state, uint64_t kernel_mask) {
+  const uint64_t mask = kernel_mask | state.hidden.load(std::memory_order_relaxed);
+  const uint64_t hidden = hidden_signals();
+  state.hidden.store(mask & hidden, std::memory_order_relaxed);
+  return mask & ~hidden;
 }
 
 void settle_hidden(SignalState& state) {

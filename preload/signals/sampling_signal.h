@@ -66,6 +66,20 @@ class SignalLock {
 // is left, the signal is shared, and the kernel handler tells ours apart. SignalLock held.
 bool move_sampling(uint64_t signals);
 
+// The program waits for these signals by sigwait or signalfd: none of them becomes a spare.
+void note_waited(uint64_t signals);
+
+// In a forked child, which may reset its actions by system calls that nothing here sees, as Chromium's
+// zygote does: sampling moves to a signal that does nothing by default, until the child executes.
+// SignalLock need not be held, as there is one thread. The caller reinstalls the program's handlers.
+void move_sampling_after_fork();
+// The kernel's mask for a program's thread that had `kernel_mask` before the move; sets `hidden`.
+uint64_t hide_after_fork(SignalState& state, uint64_t kernel_mask);
+
+// Whether a clock may be armed: a signal that found another action than ours could end the process.
+// Async-signal-safe.
+bool owns_sampling_signal();
+
 // Blocks stale signals in the kernel and drops late signals of ours.
 void settle_hidden(SignalState& state);
 // Drops pending signals of ours among these, which are blocked.

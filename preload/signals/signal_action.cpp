@@ -26,14 +26,6 @@ Shared shared_signals[kSignalCount + 1];
 
 SignalHandler shared_handler;
 
-// struct sigaction as the kernel has it; zeroes are the default action.
-struct KernelAction {
-  uintptr_t handler;
-  uint64_t flags;
-  uintptr_t restorer;
-  uint64_t mask;
-};
-
 bool is_disposition(const struct sigaction& action) {
   return action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN;
 }
@@ -110,6 +102,12 @@ bool has_default_action(int signo) {
 void set_default_action(int signo) {
   const KernelAction action{};
   raw_syscall(SYS_rt_sigaction, signo, &action, nullptr, kKernelSetSize);
+}
+
+bool has_our_action(int signo) {
+  KernelAction now{};
+  return raw_syscall(SYS_rt_sigaction, signo, nullptr, &now, kKernelSetSize) == 0 &&
+         now.handler == reinterpret_cast<uintptr_t>(shared_handler);
 }
 
 void share_by(SignalHandler handler) {

@@ -13,6 +13,14 @@
 
 namespace sampan::preload {
 
+// struct sigaction as the kernel has it; zeroes are the default action.
+struct KernelAction {
+  uintptr_t handler;
+  uint64_t flags;
+  uintptr_t restorer;
+  uint64_t mask;
+};
+
 // Start-up: the kernel handler of shared signals.
 void share_by(SignalHandler handler);
 // Sampling uses the signal from now on.
@@ -26,6 +34,9 @@ uintptr_t take_shared_handler(int signo);
 // The kernel's own default action, from now on. Async-signal-safe.
 void set_default_action(int signo);
 bool has_default_action(int signo);
+// Whether the kernel calls our handler for the signal. The program may have changed that by a system
+// call that nothing here has seen. Async-signal-safe.
+bool has_our_action(int signo);
 
 // The original sigaction; the action that it gives is the kernel's.
 int kernel_action(int signo, const struct sigaction* wanted, struct sigaction* before);

@@ -27,6 +27,11 @@ constexpr bool is_signal(int signo) {
 inline constexpr uint64_t kLibcSignals = signal_bit(32) | signal_bit(33);
 inline constexpr uint64_t kUnblockable = signal_bit(SIGKILL) | signal_bit(SIGSTOP);
 
+// The kernel's default action for these is to do nothing (SIGCHLD and SIGCONT have other effects).
+constexpr bool is_ignored_by_default(int signo) {
+  return signo == SIGURG || signo == SIGWINCH;
+}
+
 inline uint64_t signal_bits(const sigset_t& set) {
   uint64_t bits;
   std::memcpy(&bits, &set, sizeof bits);

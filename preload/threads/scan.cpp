@@ -99,6 +99,7 @@ void scan_threads() {
   if (this_process.seccomp_filtered.load(std::memory_order_relaxed)) return;
   const SignalsBlocked blocked;
   if (!lock.try_lock()) return;
+  keeps_sampling_signal();
   const long directory =
       raw_syscall(SYS_open, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory >= 0) {

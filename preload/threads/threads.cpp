@@ -168,10 +168,15 @@ void begin_thread(ThreadState& thread, int32_t tid, uint64_t cpu_ns, const char*
       ->left_out_ns.store(0, std::memory_order_relaxed);
   write_start(thread, cpu_ns, name);
   if (thread.pthread == 0) foreign_threads.fetch_add(1, std::memory_order_relaxed);
+  const bool may_arm = keeps_sampling_signal();
   const SignalsBlocked blocked;
   thread.clock.lock.lock();
   tids[thread.slot].store(tid, std::memory_order_release);
-  arm_clock(thread.clock);
+  if (may_arm) {
+    arm_clock(thread.clock);
+  } else {
+    count_loss(wire::Loss::kThreadSignal);
+  }
   thread.clock.lock.unlock();
 }
 
@@ -197,6 +202,21 @@ void end_thread(ThreadState& thread, int32_t tid, uint64_t cpu_ns) {
                          std::memory_order_relaxed);
   // While the thread stands on our stack, or the kernel has it, no other thread may get the stack.
   if (thread.pthread == 0 || release_thread_signals(thread.signals)) release_slot(thread);
+}
+
+bool keeps_sampling_signal() {
+  // Under a seccomp filter no clock is armed, and none can be disarmed.
+  if (this_process.seccomp_filtered.load(std::memory_order_relaxed) || owns_sampling_signal()) {
+    return true;
+  }
+  const SignalsBlocked blocked;
+  for_each_thread([](ThreadState& thread) {
+    thread.clock.lock.lock();
+    if (thread.clock.armed != kNoClock) count_loss(wire::Loss::kThreadSignal);
+    disarm_clock(thread.clock);
+    thread.clock.lock.unlock();
+  });
+  return false;
 }
 
 void rearm_all_threads() {

@@ -71,6 +71,10 @@ void for_each_thread(F&& each) {
 // Disarms the clocks of all threads and arms them again, with the sampling signal as it is now.
 void rearm_all_threads();
 void disarm_all_threads();
+// Whether the kernel still has our action for the sampling signal. If not, the program has taken the
+// signal by a system call that nothing has seen, and no thread's clock stays armed (counted).
+// Async-signal-safe.
+bool keeps_sampling_signal();
 
 // A slot for a thread that is about to begin, not yet visible to the functions above; null when
 // all are in use (counted).

@@ -47,6 +47,9 @@ SHIM = """
     preload::write_text preload::number_of_task preload::task_of_callback preload::task_of_coroutine
     preload::seek_task preload::id_of_step preload::asyncio_layout preload::interpreter_float_type
 
+    preload::keeps_sampling_signal preload::owns_sampling_signal preload::has_our_action
+    preload::is_ignored_by_default
+
     preload::SpinLock::* preload::SignalsBlocked::* preload::signal_bit* preload::set_signal_bits preload::count_loss
 
     preload::follow_rate preload::requested_rate preload::clock_for_rate preload::change_to preload::set_clock

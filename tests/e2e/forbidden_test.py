@@ -1,0 +1,51 @@
+"""Programs that set their signals by system calls that nothing sees end as they do without sampan, at every rate, with
+both clocks and by each engine.
+
+    forbidden_test.py [RUNS] [TEST...]    how often each is run: once in CI
+"""
+import functools
+import sys
+import unittest
+
+import profiled
+import sampan
+
+RUNS = int(sys.argv.pop(1)) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 1
+RATES = [250, 1000, 4000]
+TARGETS = ["raw_signals"]
+
+
+@functools.cache
+def alone(target):
+    return profiled.bare(target)
+
+
+class Forbidden(unittest.TestCase):
+    def check(self, target, rate, clock):
+        plain = alone(target)
+        self.assertEqual(plain.status, 0, plain.err)
+        for _ in range(RUNS):
+            done = sampan.run(profiled.command(target), ["--rate", str(rate), "--clock", clock], text=True)
+            self.assertEqual(done.stdout, plain.out)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertGreater(done.report["samples"], 0)
+
+    def check_from_outside(self, target, engine):
+        plain = alone(target)
+        for _ in range(RUNS):
+            done, run = sampan.run_attached(profiled.command(target), engine, ["--rate", 1000, "--follow"])
+            self.assertEqual(done.stdout.decode(), plain.out)
+            self.assertEqual((done.returncode, run.returncode), (0, 0), run.stderr)
+            self.assertGreater(run.report["samples"], 0)
+
+
+for name in TARGETS:
+    for hertz in RATES:
+        for which in ("cpu", "wall"):
+            setattr(Forbidden, f"test_{name}_at_{hertz}_{which}",
+                    lambda self, n=name, r=hertz, c=which: self.check(n, r, c))
+    for which in ("perf", "ptrace", "poll"):
+        setattr(Forbidden, f"test_{name}_by_{which}", lambda self, n=name, e=which: self.check_from_outside(n, e))
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

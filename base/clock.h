@@ -5,15 +5,25 @@
 
 #include <time.h>
 
+#include <atomic>
 #include <cstdint>
 
+#include "base/syscall.h"
 #include "base/time.h"
 
 namespace sampan {
 
+// Set in a program that forbids its threads to read the CPU's clock (PR_SET_TSC): what the vDSO does
+// would be fatal there, a system call is not.
+inline constinit std::atomic<bool> clocks_by_system_call = false;
+
 inline uint64_t read_clock_ns(clockid_t clock) {
   timespec now{};
-  clock_gettime(clock, &now);
+  if (clocks_by_system_call.load(std::memory_order_relaxed)) {
+    raw_syscall(SYS_clock_gettime, clock, &now);
+  } else {
+    clock_gettime(clock, &now);
+  }
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 

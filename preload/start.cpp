@@ -2,13 +2,12 @@
 // SAMPAN=1, or when the session cannot be joined, it does nothing, and every interposer only
 // forwards.
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #include "base/syscall.h"
 #include "preload/clocks/clock.h"
 #include "preload/handler.h"
+#include "preload/interposers/confinement.h"
 #include "preload/interposers/process_life.h"
 #include "preload/interposers/signal_action.h"
 #include "preload/markers/marker_functions.h"
@@ -18,27 +17,13 @@
 #include "preload/process/session.h"
 #include "preload/python/interpreter.h"
 #include "preload/samples/sample.h"
+#include "preload/signals/inherited_filter.h"
 #include "preload/signals/sampling_signal.h"
 #include "preload/threads/threads.h"
 #include "wire/control_block.h"
 
 namespace sampan::preload {
 namespace {
-
-// Whether this process began under a seccomp filter (a container, a service). Such a filter allows
-// what programs of all kinds call, and so what we call. But it is meant to forbid perf_event_open,
-// and some filters kill for it.
-bool born_filtered() {
-  const long fd = raw_syscall(SYS_open, "/proc/self/status", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  char text[4096];
-  const long size = raw_syscall(SYS_read, fd, text, sizeof text - 1);
-  raw_syscall(SYS_close, fd);
-  if (size <= 0) return false;
-  text[size] = '\0';
-  const char* field = strstr(text, "\nSeccomp:\t");
-  return field != nullptr && field[strlen("\nSeccomp:\t")] != '0';
-}
 
 // Our mappings are large, though hardly any of their pages is ever used. A program with a limited
 // address space may need all of it.
@@ -64,7 +49,11 @@ __attribute__((constructor)) void start() {
   Dl_info self;
   if (dladdr(reinterpret_cast<void*>(start), &self) == 0) return;
   read_environment(self.dli_fname);
-  if (!enabled_by_environment() || !join()) return;
+  if (!enabled_by_environment()) return;
+  const Inherited inherited = inherited_filter();
+  if (inherited == Inherited::kForbidsJoining) return;
+  start_confinement();
+  if (!join()) return;
   start_process_ring();
   start_markers(markers_allowed());
   find_markers_by([] {
@@ -74,10 +63,11 @@ __attribute__((constructor)) void start() {
   if (!start_fork() || !walker.start() || !start_thread_life() || !start_modules()) {
     return;
   }
-  start_clocks(perf_allowed() && !born_filtered());
+  start_clocks(perf_allowed() && inherited == Inherited::kNothing);
   look_up_signal_functions();
   if (!start_sampling_signal(sampling_handler)) return;
   this_process.started.store(true, std::memory_order_release);
+  if (inherited == Inherited::kForbidsSamples) forbid_samples();
   find_interpreter(nullptr);
   start_exit();
   begin_main_thread();

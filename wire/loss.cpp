@@ -8,7 +8,7 @@ const char* loss_text(Loss loss) {
     case Loss::kRingCorrupt: return "records unreadable";
     case Loss::kThreadNoSlot: return "threads unsampled, too many at once";
     case Loss::kThreadNoTimer: return "threads unsampled, timer refused (see ulimit -i)";
-    case Loss::kThreadSeccomp: return "threads unsampled, begun under a seccomp filter";
+    case Loss::kThreadSeccomp: return "threads unsampled, under a seccomp filter";
     case Loss::kProcessNotJoined: return "child processes that could not join";
     case Loss::kModuleRecord: return "module changes not recorded";
     case Loss::kNameRecord: return "thread names not recorded";
@@ -26,6 +26,7 @@ const char* loss_text(Loss loss) {
     case Loss::kMarkerHole: return "markers never completed";
     case Loss::kPythonUnknown: return "processes with native stacks only, unknown Python";
     case Loss::kThreadSignal: return "threads unsampled, the program took their signal";
+    case Loss::kThreadDispatch: return "threads unsampled, they handle system calls themselves";
   }
   return "unknown loss";
 }
@@ -54,6 +55,7 @@ const char* loss_key(Loss loss) {
     case Loss::kMarkerHole: return "marker_hole";
     case Loss::kPythonUnknown: return "python_unknown";
     case Loss::kThreadSignal: return "thread_signal";
+    case Loss::kThreadDispatch: return "thread_dispatch";
   }
   return "unknown";
 }

@@ -14,7 +14,7 @@ enum class Loss : uint8_t {
   kRingCorrupt = 1,         // records that the collector could not read
   kThreadNoSlot = 2,        // threads unsampled: all slots of the process in use
   kThreadNoTimer = 3,       // threads unsampled: timer_create refused (RLIMIT_SIGPENDING)
-  kThreadSeccomp = 4,       // threads unsampled: they began after a seccomp filter went in
+  kThreadSeccomp = 4,       // threads unsampled: under a seccomp filter
   kProcessNotJoined = 5,    // child processes that could not join the session
   kModuleRecord = 6,        // module changes that did not fit into the process ring
   kNameRecord = 7,          // thread names that did not fit into the process ring
@@ -32,8 +32,9 @@ enum class Loss : uint8_t {
   kMarkerHole = 19,         // markers that were never completed
   kPythonUnknown = 20,      // processes whose Python sampan does not know: native stacks only
   kThreadSignal = 21,       // threads unsampled: the program took the signal by a system call
+  kThreadDispatch = 22,     // threads unsampled: their system calls are dispatched to the program
 };
-inline constexpr unsigned kLossCount = 22;
+inline constexpr unsigned kLossCount = 23;
 
 // "threads unsampled: ..." for people; never null.
 const char* loss_text(Loss loss);

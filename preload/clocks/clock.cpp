@@ -90,10 +90,15 @@ bool arm_clock(ClockState& clock) {
   return set_clock(clock);
 }
 
-void disarm_clock(ClockState& clock) {
-  if (filtered() || clock.armed == kNoClock) return;
+bool stop_clock(ClockState& clock) {
+  if (clock.armed == kNoClock) return false;
   kInHandler[clock.armed].disarm(clock);
   clock.armed = kNoClock;
+  return true;
+}
+
+void disarm_clock(ClockState& clock) {
+  if (!filtered()) stop_clock(clock);
 }
 
 void postpone_clock(ClockState& clock) {

@@ -100,6 +100,8 @@ void start_clocks(bool perf_allowed);
 // (counted).
 bool arm_clock(ClockState& clock);
 void disarm_clock(ClockState& clock);
+// Disarms it also under a seccomp filter, which must allow that. False when it was not armed.
+bool stop_clock(ClockState& clock);
 // No signal during the next moment of the thread's CPU time (kMomentNs, or a period of perf).
 void postpone_clock(ClockState& clock);
 // In the handler, by the thread itself, without the lock: sets the rate that is requested now.

@@ -9,6 +9,7 @@
 #include "base/byte_writer.h"
 #include "base/clock.h"
 #include "base/syscall.h"
+#include "preload/interposers/confinement.h"
 #include "preload/modules/modules.h"
 #include "preload/process/environment.h"
 #include "preload/process/process.h"
@@ -50,6 +51,7 @@ void after_fork_in_child() {
   if (!this_process.started.load(std::memory_order_relaxed)) return;
   ThreadState* thread = thread_by_pthread(pthread_self());
   sampling_signal_after_fork();
+  confinement_after_fork();
   this_process.pid = static_cast<int>(raw_syscall(SYS_getpid));
   *this_process.fork_marker = 1;
   if (!join_in_child()) return leave();

@@ -1,11 +1,11 @@
-// prctl and syscall: they name threads and install seccomp filters. From the moment that a filter is
-// installed, the shim does nothing that the filter might not expect. The handler must know before,
-// because the filter holds from its first instruction on.
+// prctl and syscall: they name threads, and forbid them what a sample may need (confinement.h). The
+// shim must know before, because a filter holds from its first instruction on.
 #include <linux/seccomp.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
 
 #include "base/syscall.h"
+#include "preload/interposers/confinement.h"
 #include "preload/interposers/raw_signals.h"
 #include "preload/process/process.h"
 #include "preload/support/interpose.h"
@@ -14,28 +14,47 @@
 namespace sampan::preload {
 namespace {
 
-// Runs `install`, which installs a filter, or fails with a negative result.
-template <typename F>
-long while_filtering(F&& install) {
-  const bool before = this_process.seccomp_filtered.exchange(true);
-  const long result = install();
-  if (result < 0) this_process.seccomp_filtered.store(before);
-  return result;
+// The shim is at work, and not in a vfork child, which has threads and filters of its own.
+bool acts() {
+  return active() &&
+         (this_process.seccomp_filtered.load(std::memory_order_relaxed) || !in_vfork_child());
 }
 
-// Runs `install`, which leaves the calling thread read, write, exit and sigreturn. Even reading the
-// clock is fatal then (the kernel takes its instruction away), so nothing of the process is recorded
-// from here on.
-template <typename F>
-long while_becoming_strict(F&& install) {
-  count_loss(wire::Loss::kThreadSeccomp);
-  this_process.started.store(false);
-  const long result = install();
-  if (result < 0) this_process.started.store(true);
-  return result;
+bool is_confining(int option) {
+  return option == PR_SET_SECCOMP || option == PR_SET_SYSCALL_USER_DISPATCH || option == PR_SET_TSC;
+}
+
+// A prctl with an option of is_confining.
+long confine(int option, unsigned long a, unsigned long b, Install install) {
+  if (!acts()) return install();
+  if (option == PR_SET_SYSCALL_USER_DISPATCH)
+    return set_dispatch(a != PR_SYS_DISPATCH_OFF, install);
+  if (option == PR_SET_TSC) return a == PR_TSC_SIGSEGV ? forbid_tsc(install) : install();
+  return a == SECCOMP_MODE_STRICT ? become_strict(install) : install_filter({b, 0}, install);
 }
 
 using SystemCall = long(long, long, long, long, long, long, long) noexcept;
+
+// Whether syscall() is called for something that the shim must know.
+bool is_confining_call(long number, long a) {
+  return number == SYS_seccomp ? a == SECCOMP_SET_MODE_FILTER || a == SECCOMP_SET_MODE_STRICT
+                               : number == SYS_prctl && is_confining(static_cast<int>(a));
+}
+
+__attribute__((noinline)) long confine_by_number(long number, long a, long b, long c, long d,
+                                                 long e, long f) {
+  auto* const original = next<SystemCall, "syscall">();
+  const auto call = [&] { return original(number, a, b, c, d, e, f); };
+  const Install install = install_by(call);
+  if (number == SYS_prctl) {
+    return confine(static_cast<int>(a), static_cast<unsigned long>(b),
+                   static_cast<unsigned long>(c), install);
+  }
+  if (!acts()) return install();
+  return a == SECCOMP_SET_MODE_STRICT
+             ? become_strict(install)
+             : install_filter({static_cast<uint64_t>(c), static_cast<unsigned>(b)}, install);
+}
 
 }  // namespace
 }  // namespace sampan::preload
@@ -49,10 +68,9 @@ SAMPAN_EXPORT int prctl(int option, ...) noexcept {
                       c = va_arg(list, unsigned long), d = va_arg(list, unsigned long);
   va_end(list);
   auto* const original = SAMPAN_NEXT(prctl);
-  if (option == PR_SET_SECCOMP && active()) {
-    const auto install = [&] { return original(option, a, b, c, d); };
-    return static_cast<int>(a == SECCOMP_MODE_STRICT ? while_becoming_strict(install)
-                                                     : while_filtering(install));
+  if (is_confining(option)) {
+    const auto call = [&] { return original(option, a, b, c, d); };
+    return static_cast<int>(confine(option, a, b, install_by(call)));
   }
   const int result = original(option, a, b, c, d);
   if (option == PR_SET_NAME && result == 0 && active()) {
@@ -69,15 +87,9 @@ SAMPAN_EXPORT int prctl(int option, ...) noexcept {
 SAMPAN_EXPORT SystemCall interposed_syscall asm("syscall");
 
 long interposed_syscall(long number, long a, long b, long c, long d, long e, long f) noexcept {
-  auto* const original = next<SystemCall, "syscall">();
-  const bool filters = number == SYS_seccomp && a == SECCOMP_SET_MODE_FILTER;
-  const bool becomes_strict = number == SYS_seccomp && a == SECCOMP_SET_MODE_STRICT;
-  if ((filters || becomes_strict) && active()) {
-    const auto install = [&] { return original(number, a, b, c, d, e, f); };
-    return filters ? while_filtering(install) : while_becoming_strict(install);
-  }
+  if (is_confining_call(number, a)) return confine_by_number(number, a, b, c, d, e, f);
   if (is_signal_call(number)) {
     if (const RawResult made = make_signal_call(number, a, b, c, d); made.done) return made.result;
   }
-  return original(number, a, b, c, d, e, f);
+  return next<SystemCall, "syscall">()(number, a, b, c, d, e, f);
 }

@@ -110,6 +110,14 @@ bool has_our_action(int signo) {
          now.handler == reinterpret_cast<uintptr_t>(shared_handler);
 }
 
+uint64_t signal_return_address() {
+  // libc's restorer, two instructions: mov $15, %rax; syscall.
+  constexpr uint64_t kRestorerSize = 9;
+  KernelAction now{};
+  raw_syscall(SYS_rt_sigaction, sampling_signal(), nullptr, &now, kKernelSetSize);
+  return now.restorer + kRestorerSize;
+}
+
 void share_by(SignalHandler handler) {
   shared_handler = handler;
 }

@@ -21,6 +21,9 @@ struct KernelAction {
   uint64_t mask;
 };
 
+// What the kernel takes for the address of the call rt_sigreturn, by which our handler returns.
+uint64_t signal_return_address();
+
 // Start-up: the kernel handler of shared signals.
 void share_by(SignalHandler handler);
 // Sampling uses the signal from now on.

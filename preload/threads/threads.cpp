@@ -64,6 +64,7 @@ bool prepare(ThreadState& thread, uint32_t slot) {
   memset(static_cast<void*>(&thread.signals), 0, sizeof thread.signals);
   thread.start = {};
   thread.destructor_rounds = 0;
+  thread.dispatched = thread.was_dispatched = false;
   prepare_markers(thread.markers, slot, thread.samples);
   return true;
 }
@@ -262,6 +263,7 @@ bool keep_only(ThreadState* survivor) {
   foreign_threads.store(0, std::memory_order_relaxed);
   if (survivor == nullptr) return others;
   survivor->busy.store(false, std::memory_order_relaxed);
+  survivor->dispatched = false;
   survivor->samples.walking.store(false, std::memory_order_relaxed);
   survivor->samples.previous_depth = 0;
   survivor->samples.python.step = {};

@@ -41,6 +41,8 @@ struct ThreadState {
   std::span<uint8_t> alternate_stack;  // ours, for this slot
   ThreadStart start;
   unsigned destructor_rounds;  // of the key that tells the thread's end
+  bool dispatched;             // by PR_SET_SYSCALL_USER_DISPATCH, now
+  bool was_dispatched;         // is counted as such
   MarkerState markers;
 };
 

@@ -84,6 +84,26 @@ bool in_restartable_sequence(pid_t tid) {
   return read_process(tid, place, &section, sizeof section) == sizeof section && section != 0;
 }
 
+// Whether the thread's system calls become signals (prctl(2), PR_SET_SYSCALL_USER_DISPATCH). Linux 6.4
+// tells.
+bool dispatches_calls(pid_t tid) {
+  struct {
+    uint64_t mode, selector, offset, length;
+  } configuration{};
+  constexpr int kGetDispatchConfiguration = 0x4211;
+  return ptrace(static_cast<__ptrace_request>(kGetDispatchConfiguration), tid, sizeof configuration,
+                &configuration) == 0 &&
+         configuration.mode != 0;
+}
+
+// Whether a seccomp filter, which may be younger than we are, might kill the thread for our calls.
+bool is_filtered(pid_t tid) {
+  const auto status = read_whole("/proc/" + std::to_string(tid) + "/status");
+  if (!status) return true;
+  std::string_view seccomp = line_after(*status, "Seccomp:");
+  return take_number(seccomp) != 0;
+}
+
 bool write_to(pid_t pid, uint64_t avma, const std::vector<std::byte>& bytes) {
   iovec here{const_cast<std::byte*>(bytes.data()), bytes.size()};
   iovec there{reinterpret_cast<void*>(avma), bytes.size()};
@@ -203,7 +223,9 @@ bool RemoteTimers::begin(pid_t tid, const user_regs_struct& registers) {
     if (!site_) return false;
   }
   const auto state = state_of(tid, registers);
-  if (!state || in_restartable_sequence(tid)) return false;
+  if (!state || in_restartable_sequence(tid) || dispatches_calls(tid) || is_filtered(tid)) {
+    return false;
+  }
 
   const size_t makings = std::min(wanted_.size(), kMostMakings);
   const size_t deletions = std::min(unwanted_.size(), kMostOthers);

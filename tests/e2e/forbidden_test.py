@@ -1,5 +1,5 @@
-"""Programs that set their signals by system calls that nothing sees end as they do without sampan, at every rate, with
-both clocks and by each engine.
+"""Programs that set their signals by system calls that nothing sees, or forbid themselves what a sample needs, end as
+they do without sampan, at every rate, with both clocks and by each engine; what is not sampled is counted.
 
     forbidden_test.py [RUNS] [TEST...]    how often each is run: once in CI
 """
@@ -12,7 +12,7 @@ import sampan
 
 RUNS = int(sys.argv.pop(1)) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 1
 RATES = [250, 1000, 4000]
-TARGETS = ["raw_signals"]
+TARGETS = ["raw_signals", "confined"]
 
 
 @functools.cache
@@ -37,6 +37,38 @@ class Forbidden(unittest.TestCase):
             self.assertEqual(done.stdout.decode(), plain.out)
             self.assertEqual((done.returncode, run.returncode), (0, 0), run.stderr)
             self.assertGreater(run.report["samples"], 0)
+
+
+class Counted(unittest.TestCase):
+    """What a sample needs is forbidden, and the report says how many threads were concerned."""
+
+    def lost(self, kind, rate=1000):
+        run = profiled.profiled("confined", kind, rate=rate)
+        self.assertEqual(run.status, 7, run.err)
+        return run.report
+
+    def test_samples_go_on_where_only_other_calls_are_forbidden(self):
+        for kind in ("few-calls", "clock", "clock-syscall", "refused"):
+            with self.subTest(kind):
+                report = self.lost(kind)
+                self.assertEqual(report["lost"], {})
+                # Four computations of 10 ms each, at the kernel's tick at least.
+                self.assertGreater(report["samples"], 3)
+
+    def test_seccomp(self):
+        for kind, threads in {"kill": 1, "two-filters": 1, "inherited": 1, "thread": 2}.items():
+            with self.subTest(kind):
+                self.assertEqual(self.lost(kind)["lost"], {"thread_seccomp": threads})
+
+    def test_seccomp_for_all_threads(self):
+        report = self.lost("all-threads")
+        self.assertEqual(report["lost"], {"thread_seccomp": 4})
+
+    def test_dispatch(self):
+        report = self.lost("dispatch")
+        self.assertEqual(report["lost"], {"thread_dispatch": 1})
+        # Between the three times, and after them, it is sampled.
+        self.assertGreater(report["samples"], 3)
 
 
 for name in TARGETS:

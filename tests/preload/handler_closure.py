@@ -48,7 +48,7 @@ SHIM = """
     preload::seek_task preload::id_of_step preload::asyncio_layout preload::interpreter_float_type
 
     preload::keeps_sampling_signal preload::owns_sampling_signal preload::has_our_action
-    preload::is_ignored_by_default
+    preload::is_ignored_by_default preload::stop_clock
 
     preload::SpinLock::* preload::SignalsBlocked::* preload::signal_bit* preload::set_signal_bits preload::count_loss
 
@@ -84,7 +84,7 @@ SHIM = """
 """.split()
 # What calls through a pointer: the handler that the program has set, and the table of clocks, whose functions count.
 CALLS_POINTERS = {"preload::act_for_program", "preload::change_to", "preload::set_clock", "preload::clock_for_rate",
-                  "preload::interpreter_thread", "preload::arm_clock", "preload::disarm_clock", "preload::follow_rate"}
+                  "preload::interpreter_thread", "preload::arm_clock", "preload::disarm_clock", "preload::follow_rate", "preload::stop_clock"}
 
 Entry = collections.namedtuple("Entry", "start end name")  # a function or a data object
 

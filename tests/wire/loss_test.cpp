@@ -36,7 +36,7 @@ TEST(Names, EveryStopReasonHasItsOwnText) {
 TEST(ControlBlock, LayoutIsThatOfItsVersion) {
   ASSERT_EQ(kWireVersion, 7u);
   EXPECT_EQ(sizeof(RingPositions), 128u);
-  EXPECT_EQ(sizeof(ControlBlock), 320u);
+  EXPECT_EQ(sizeof(ControlBlock), 384u);
   EXPECT_EQ(sizeof(ThreadSlot), 3776u);
   EXPECT_EQ(kSlotsOffset % kPage, 0u);
   EXPECT_EQ(kSlotStride % kPage, 0u);

@@ -4,6 +4,7 @@ they do without sampan, at every rate, with both clocks and by each engine; what
     forbidden_test.py [RUNS] [TEST...]    how often each is run: once in CI
 """
 import functools
+import subprocess
 import sys
 import unittest
 
@@ -37,6 +38,17 @@ class Forbidden(unittest.TestCase):
             self.assertEqual(done.stdout.decode(), plain.out)
             self.assertEqual((done.returncode, run.returncode), (0, 0), run.stderr)
             self.assertGreater(run.report["samples"], 0)
+
+
+    def check_dispatched(self, engine):
+        """Attached while the program's calls are dispatched to itself."""
+        target = subprocess.Popen(profiled.command("confined", "dispatched"), stdout=subprocess.PIPE, text=True)
+        self.addCleanup(target.kill)
+        self.assertEqual(target.stdout.readline(), "on\n")
+        run = sampan.Attached(target.pid, engine, ["--rate", 250, "--duration", 0.5]).finish()
+        out, _ = target.communicate(timeout=120)
+        self.assertEqual((target.returncode, out), (7, "dispatched 0\n"))
+        self.assertGreater(run.report["samples"], 0)
 
 
 class Counted(unittest.TestCase):
@@ -78,6 +90,8 @@ for name in TARGETS:
                     lambda self, n=name, r=hertz, c=which: self.check(n, r, c))
     for which in ("perf", "ptrace", "poll"):
         setattr(Forbidden, f"test_{name}_by_{which}", lambda self, n=name, e=which: self.check_from_outside(n, e))
+for which in ("perf", "ptrace", "poll"):
+    setattr(Forbidden, f"test_dispatched_by_{which}", lambda self, e=which: self.check_dispatched(e))
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

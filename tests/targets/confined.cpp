@@ -3,7 +3,8 @@
 // samples them.
 //
 //   confined          all kinds
-//   confined KIND     one of kKinds
+//   confined KIND     one of kKinds, or:
+//   confined dispatched    says "on" and computes for a second and more, while its calls are dispatched
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -215,6 +216,20 @@ void dispatch_beside_a_thread() {
   pthread_join(thread, nullptr);
 }
 
+void stay_dispatched() {
+  struct sigaction action {};
+  action.sa_sigaction = on_dispatch;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGSYS, &action, nullptr);
+  prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, 0, &selector);
+  std::printf("on\n");
+  std::fflush(stdout);
+  selector = SYSCALL_DISPATCH_FILTER_BLOCK;
+  for (int i = 0; i < 200; ++i) compute();
+  selector = SYSCALL_DISPATCH_FILTER_ALLOW;
+  std::printf("dispatched %u\n", dispatched);
+}
+
 void forbid_clock() {
   const int set = prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
   compute();
@@ -249,6 +264,7 @@ void forbid_clock_and_calls() {
 struct Kind {
   const char* name;
   void (*run)();
+  bool only_alone = false;  // not among all kinds
 };
 constexpr Kind kKinds[] = {
     {"kill", kill_by_prctl},
@@ -264,6 +280,7 @@ constexpr Kind kKinds[] = {
     {"few-calls", few_calls},
     {"dispatch", dispatch_calls},
     {"dispatch-thread", dispatch_beside_a_thread},
+    {"dispatched", stay_dispatched, true},
     {"clock", forbid_clock},
     {"clock-syscall", forbid_clock_by_syscall},
     {"clock-filter", forbid_clock_and_calls},
@@ -271,6 +288,7 @@ constexpr Kind kKinds[] = {
 
 void run_all() {
   for (const Kind& kind : kKinds) {
+    if (kind.only_alone) continue;
     const pid_t child = fork();
     if (child == 0) {
       execl("/proc/self/exe", "confined", kind.name, static_cast<char*>(nullptr));

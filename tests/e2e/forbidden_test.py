@@ -50,6 +50,18 @@ class Forbidden(unittest.TestCase):
         self.assertEqual((target.returncode, out), (7, "dispatched 0\n"))
         self.assertGreater(run.report["samples"], 0)
 
+    def check_filtered(self, engine):
+        """The filter goes in after sampan has attached."""
+        target = subprocess.Popen(profiled.command("confined", "filtered"), stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, text=True)
+        self.addCleanup(target.kill)
+        self.assertEqual(target.stdout.readline(), "off\n")
+        attached = sampan.Attached(target.pid, engine, ["--rate", 250, "--duration", 0.7])
+        target.communicate("x", timeout=120)
+        run = attached.finish()
+        self.assertEqual(target.returncode, 7)
+        self.assertGreater(run.report["samples"], 0)
+
 
 class Counted(unittest.TestCase):
     """What a sample needs is forbidden, and the report says how many threads were concerned."""
@@ -92,6 +104,7 @@ for name in TARGETS:
         setattr(Forbidden, f"test_{name}_by_{which}", lambda self, n=name, e=which: self.check_from_outside(n, e))
 for which in ("perf", "ptrace", "poll"):
     setattr(Forbidden, f"test_dispatched_by_{which}", lambda self, e=which: self.check_dispatched(e))
+    setattr(Forbidden, f"test_filtered_by_{which}", lambda self, e=which: self.check_filtered(e))
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -5,6 +5,7 @@
 //   confined          all kinds
 //   confined KIND     one of kKinds, or:
 //   confined dispatched    says "on" and computes for a second and more, while its calls are dispatched
+//   confined filtered      says "off", reads a letter, puts in a filter, and computes as long
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -174,6 +175,14 @@ void few_calls() {
   for (int i = 0; i < 4; ++i) compute();
 }
 
+void stay_filtered() {
+  std::printf("off\n");
+  std::fflush(stdout);
+  std::getchar();
+  install(forbidding({SYS_rt_sigreturn}, SECCOMP_RET_KILL_PROCESS), How::kPrctl);
+  for (int i = 0; i < 200; ++i) compute();
+}
+
 volatile unsigned char selector = SYSCALL_DISPATCH_FILTER_ALLOW;
 volatile unsigned dispatched = 0;
 
@@ -281,6 +290,7 @@ constexpr Kind kKinds[] = {
     {"dispatch", dispatch_calls},
     {"dispatch-thread", dispatch_beside_a_thread},
     {"dispatched", stay_dispatched, true},
+    {"filtered", stay_filtered, true},
     {"clock", forbid_clock},
     {"clock-syscall", forbid_clock_by_syscall},
     {"clock-filter", forbid_clock_and_calls},

@@ -60,8 +60,8 @@ class Chromium(sampan.Case):
             self.assertIn(f"page {number} sum", plain[1])
             output = tempfile.mkdtemp(dir=self.path)
             os.chmod(output, 0o777)
-            status, out, err = self.show(page, sampan.PROGRAM, "run", "--quiet", "--format", "none", "--output", output,
-                                         *options, "--")
+            status, out, err = self.show(page, os.path.abspath(sampan.PROGRAM), "run", "--quiet", "--format", "none",
+                                         "--output", output, *options, "--")
             self.assertEqual((status, out), plain[:2], err)
             recording = next(pathlib.Path(output).glob("*/recording.sampan"))
             sampled = [process for process in sampan.report(recording)["processes"] if process["samples"] > 0]

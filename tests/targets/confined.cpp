@@ -180,7 +180,7 @@ void stay_filtered() {
   std::fflush(stdout);
   std::getchar();
   install(forbidding({SYS_rt_sigreturn}, SECCOMP_RET_KILL_PROCESS), How::kPrctl);
-  for (int i = 0; i < 200; ++i) compute();
+  for (int i = 0; i < 150; ++i) compute();
 }
 
 volatile unsigned char selector = SYSCALL_DISPATCH_FILTER_ALLOW;
@@ -234,7 +234,7 @@ void stay_dispatched() {
   std::printf("on\n");
   std::fflush(stdout);
   selector = SYSCALL_DISPATCH_FILTER_BLOCK;
-  for (int i = 0; i < 200; ++i) compute();
+  for (int i = 0; i < 150; ++i) compute();
   selector = SYSCALL_DISPATCH_FILTER_ALLOW;
   std::printf("dispatched %u\n", dispatched);
 }

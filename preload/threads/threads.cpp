@@ -64,7 +64,7 @@ bool prepare(ThreadState& thread, uint32_t slot) {
   memset(static_cast<void*>(&thread.signals), 0, sizeof thread.signals);
   thread.start = {};
   thread.destructor_rounds = 0;
-  thread.dispatched = thread.was_dispatched = false;
+  thread.dispatched = thread.was_dispatched = thread.has_ended = false;
   prepare_markers(thread.markers, slot, thread.samples);
   return true;
 }
@@ -101,7 +101,10 @@ void write_start(ThreadState& thread, uint64_t cpu_ns, const char* name) {
   thread.samples.ring.commit(static_cast<uint8_t>(RecordType::kThreadStart), writer.size());
 }
 
+// Once: under a filter that goes away again, the slot of a thread is freed long after its end.
 void write_end(ThreadState& thread, uint64_t cpu_ns) {
+  if (thread.has_ended) return;
+  thread.has_ended = true;
   const std::span<uint8_t> room = thread.samples.ring.begin(8 + 8 + 8);
   if (room.empty()) return;
   ByteWriter writer(room);

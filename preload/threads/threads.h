@@ -43,6 +43,7 @@ struct ThreadState {
   unsigned destructor_rounds;  // of the key that tells the thread's end
   bool dispatched;             // by PR_SET_SYSCALL_USER_DISPATCH, now
   bool was_dispatched;         // is counted as such
+  bool has_ended;              // its end is recorded, though the slot may stay taken
   MarkerState markers;
 };
 

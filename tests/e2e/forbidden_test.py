@@ -88,9 +88,16 @@ class Counted(unittest.TestCase):
         report = self.lost("all-threads")
         self.assertEqual(report["lost"], {"thread_seccomp": 4})
 
+    def test_actions_that_were_reset(self):
+        run = profiled.profiled("raw_signals", rate=1000)
+        # Three children each of six kinds; the others reset by syscall(), execute inline, or were never sampled.
+        self.assertEqual(run.status, 0, run.err)
+        self.assertGreaterEqual(run.report["lost"]["thread_signal"], 15)
+
     def test_dispatch(self):
         report = self.lost("dispatch")
         self.assertEqual(report["lost"], {"thread_dispatch": 1})
+        self.assertEqual(self.lost("dispatch-thread")["lost"], {"thread_dispatch": 1})
         # Between the three times, and after them, it is sampled.
         self.assertGreater(report["samples"], 3)
 

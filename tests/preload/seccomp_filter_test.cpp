@@ -113,7 +113,7 @@ TEST(SeccompFilter, AnswersAsTheKernelDoes) {
                               BPF_LDX | BPF_W | BPF_LEN,
                               BPF_ST,
                               BPF_STX,
-                              BPF_ALU | BPF_ADD | BPF_K,
+                              BPF_ALU | BPF_ADD,  // BPF_K is 0, as BPF_ADD is
                               BPF_ALU | BPF_SUB | BPF_X,
                               BPF_ALU | BPF_MUL | BPF_K,
                               BPF_ALU | BPF_DIV | BPF_K,

@@ -1,6 +1,5 @@
 // sampan addr2line: functions, files and lines of addresses in a file, with the interfaces of
 // addr2line and llvm-symbolizer.
-#include <fmt/core.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/say.h"
 #include "cli/command.h"
 #include "symbolizer/address_lookup.h"
 
@@ -72,7 +72,7 @@ class Answers {
     });
     write(&text);
     if (const std::string problem = lookup_->problem(); !problem.empty() && !problem_said_) {
-      fmt::print(stderr, "sampan: {}: {}\n", file_, problem);
+      say("sampan: {}: {}\n", file_, problem);
       problem_said_ = true;
     }
   }

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/say.h"
 #include "cli/command.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
@@ -66,7 +66,7 @@ bool is_one_file(const ExportOptions& options) {
 void print_notes(const std::vector<Written>& written) {
   for (const Written& file : written) {
     for (const std::string& note : file.notes) {
-      fmt::print(stderr, "sampan: {}: {}\n", file.path, note);
+      say("sampan: {}: {}\n", file.path, note);
     }
   }
 }

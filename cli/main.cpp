@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 #include <iterator>
 #include <string>
@@ -11,8 +10,10 @@
 #include <vector>
 
 #include "base/nearest.h"
+#include "base/say.h"
 #include "cli/command.h"
 #include "cli/manual.h"
+#include "cli/standard_streams.h"
 
 namespace sampan::cli {
 namespace {
@@ -160,7 +161,10 @@ int run(int argc, char** argv) {
   CLI::App app("A sampling profiler for native programs on Linux", "sampan");
   Commands commands;
   declare_commands(app, commands, argc > 1 ? argv[1] : "");
-  return parse_arguments(app, commands, argc, argv)();
+  const int status = parse_arguments(app, commands, argc, argv)();
+  // The status of a program that was run is its own.
+  if (status != 0 || !commands.program.empty()) return status;
+  return stdout_arrived() ? 0 : kExitFailure;
 }
 
 }  // namespace
@@ -176,13 +180,15 @@ void add_version(CLI::App& app, Commands& commands) {
 }  // namespace sampan::cli
 
 int main(int argc, char** argv) {
+  using sampan::say;
+  sampan::cli::keep_closed_streams_free();
   try {
     return sampan::cli::run(argc, argv);
   } catch (const sampan::cli::UsageError& error) {
-    fmt::print(stderr, "sampan: {}\n", error.what());
+    say("sampan: {}\n", error.what());
     return sampan::cli::kExitUsage;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "sampan: {}\n", error.what());
+    say("sampan: {}\n", error.what());
     return sampan::cli::kExitFailure;
   }
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/say.h"
 #include "cli/command.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
@@ -72,9 +73,9 @@ int merge_recordings(const MergeOptions& options) {
     });
   }
   fmt::print("{}\n", path);
-  fmt::print(stderr, "sampan: merged {} of {} recordings, {}\n", count, all.size(),
-             align == recording::Align::kClock ? "at the times of their clocks"
-                                               : "as if all had begun together");
+  say("sampan: merged {} of {} recordings, {}\n", count, all.size(),
+      align == recording::Align::kClock ? "at the times of their clocks"
+                                        : "as if all had begun together");
   return 0;
 }
 

@@ -3,10 +3,10 @@
 
 #include <fmt/core.h>
 
-#include <cstdio>
 #include <memory>
 #include <string>
 
+#include "base/say.h"
 #include "cli/command.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
@@ -28,9 +28,9 @@ int metrics(const MetricsOptions& options) {
       options.output.empty() ? options.recording.directory() + "/metrics" : options.output;
   const InterruptibleWriting interruptible;
   const exporters::WrittenMetrics written = exporters::write_metrics(view, directory);
-  for (const std::string& note : written.notes) fmt::print(stderr, "sampan: {}\n", note);
+  for (const std::string& note : written.notes) say("sampan: {}\n", note);
   if (written.metrics == 0) {
-    fmt::print(stderr, "sampan: the program marked no events and counters, or none in this part\n");
+    say("sampan: the program marked no events and counters, or none in this part\n");
   }
   fmt::print("{}/metrics.csv\n{}/metrics_comparison.svg\n", directory, directory);
   return 0;

@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 
+#include "base/say.h"
 #include "base/token_file.h"
 #include "cli/command.h"
 #include "cli/continuous_options.h"
@@ -128,7 +128,7 @@ push::PushOptions push_options(const PushOptions& options, pid_t process) {
   result.send.spool_bytes = size.bytes;
   result.send.names = symbolizer::environment_options();
   result.send.names.jobs = 1;  // leaves the CPUs to the program
-  result.send.say = [](const std::string& text) { fmt::print(stderr, "sampan: push: {}\n", text); };
+  result.send.say = [](const std::string& text) { say("sampan: push: {}\n", text); };
   result.spool = options.spool.empty() ? usual_spool() : options.spool;
   return result;
 }
@@ -150,7 +150,7 @@ void say_pushed(const push::Summary& summary, const PushOptions& options,
         fmt::format("; {} left, {:.1f} MB, in {}: the next sampan that pushes there sends them",
                     summary.left.items, static_cast<double>(summary.left.bytes) / 1e6, directory);
   }
-  fmt::print(stderr, "sampan: push: {}\n", text);
+  say("sampan: push: {}\n", text);
 }
 
 }  // namespace sampan::cli

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "base/clock.h"
+#include "base/say.h"
 #include "profile/load.h"
 #include "recording/names.h"
 #include "recording/segments.h"
@@ -22,7 +23,7 @@ constexpr const char* kClearLine = "\r\x1b[K";
 Progress::Progress() : terminal_(isatty(STDERR_FILENO) == 1), next_ns_(monotonic_ns() + kDelay) {}
 
 Progress::~Progress() {
-  if (shown_) fmt::print(stderr, "{}", kClearLine);
+  if (shown_) say("{}", kClearLine);
 }
 
 void Progress::show(const std::string& what, size_t done, size_t all) {
@@ -38,8 +39,7 @@ bool Progress::is_due() {
 }
 
 void Progress::print(const std::string& line) {
-  fmt::print(stderr, "{}{}", kClearLine, line);
-  std::fflush(stderr);
+  say("{}{}", kClearLine, line);
   shown_ = true;
   next_ns_ = monotonic_ns() + kInterval;
 }
@@ -47,7 +47,7 @@ void Progress::print(const std::string& line) {
 recording::Recording read_recording(const std::string& path) {
   recording::Recording recording = recording::read_whole(path);
   for (const std::string& damage : recording.damage) {
-    fmt::print(stderr, "sampan: {}: {}\n", path, damage);
+    say("sampan: {}: {}\n", path, damage);
   }
   return recording;
 }
@@ -77,7 +77,7 @@ void record_names(const std::string& path, const profile::Profile& profile) {
 
 void print_without_symbols(const std::vector<std::string>& problems) {
   for (const std::string& problem : problems) {
-    fmt::print(stderr, "sampan: no symbols: {}\n", problem);
+    say("sampan: no symbols: {}\n", problem);
   }
 }
 

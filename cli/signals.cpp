@@ -1,15 +1,14 @@
 #include "cli/signals.h"
 
-#include <fmt/core.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "exporters/output_file.h"
 
 namespace sampan::cli {
@@ -49,9 +48,9 @@ bool StopSignals::wait(int timeout_ms) {
 
 void flush_and_say(const std::function<std::string()>& flush) {
   try {
-    fmt::print(stderr, "sampan: what was recorded so far is in {}\n", flush());
+    say("sampan: what was recorded so far is in {}\n", flush());
   } catch (const std::exception& error) {
-    fmt::print(stderr, "sampan: {}\n", error.what());
+    say("sampan: {}\n", error.what());
   }
 }
 

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/token_file.h"
 #include "cli/command.h"
 #include "cli/recorded_profile.h"
@@ -49,7 +50,7 @@ bool has_display() {
 void show(const std::string& address) {
   const std::string problem = open_in_browser(address);
   if (!problem.empty()) {
-    fmt::print(stderr, "sampan: {}. Open the address above in a browser\n", problem);
+    say("sampan: {}. Open the address above in a browser\n", problem);
   }
 }
 
@@ -95,7 +96,7 @@ void serve(const ViewOptions& options, const std::string& path) {
   const std::string url = "http://" + listener.authority() + place;
   fmt::print("{}\n", url);
   std::fflush(stdout);
-  fmt::print(stderr, "sampan: serving {} on this machine until Ctrl-C\n", path);
+  say("sampan: serving {} on this machine until Ctrl-C\n", path);
   if (!options.no_open) show(url);
   stop.wait();
 }
@@ -116,7 +117,7 @@ std::string write_page(const ViewOptions& options) {
     outcome = format.write(view, path, format.max_size);
   }
   print_without_symbols(problems);
-  for (const std::string& note : outcome.notes) fmt::print(stderr, "sampan: {}: {}\n", path, note);
+  for (const std::string& note : outcome.notes) say("sampan: {}: {}\n", path, note);
   return path;
 }
 

@@ -1,6 +1,5 @@
 #include "preload/handler.h"
 
-#include <errno.h>
 #include <ucontext.h>
 
 #include "base/clock.h"
@@ -10,6 +9,7 @@
 #include "preload/samples/sampling_switch.h"
 #include "preload/signals/alternate_stack.h"
 #include "preload/signals/signal_action.h"
+#include "preload/support/this_pthread.h"
 #include "preload/threads/threads.h"
 #include "unwind/registers.h"
 #include "wire/control_block.h"
@@ -24,7 +24,7 @@ ThreadState* signalled_thread(const siginfo_t& info) {
   ThreadState* thread =
       thread_in_slot(static_cast<uint32_t>(reinterpret_cast<uint64_t>(info.si_value.sival_ptr)));
   // The signal may be late, and the slot may have another owner already.
-  if (thread == nullptr || (thread->pthread != 0 && thread->pthread != pthread_self())) {
+  if (thread == nullptr || (thread->pthread != 0 && thread->pthread != this_pthread())) {
     return nullptr;
   }
   return thread;
@@ -71,7 +71,6 @@ void sample(const siginfo_t& info, void* ucontext) {
     count_loss(wire::Loss::kHandlerBusy);
     return;
   }
-  const int saved_errno = errno;
   const bool filtered = this_process.seccomp_filtered.load(std::memory_order_relaxed);
   Sample taken{};
   taken.cpu_ns = filtered ? 0 : read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -85,7 +84,6 @@ void sample(const siginfo_t& info, void* ucontext) {
   follow_rate(thread->clock);
   add_cost(*thread, taken);
   thread->busy.store(false, std::memory_order_relaxed);
-  errno = saved_errno;
 }
 
 bool another_thread_takes(int signo) {

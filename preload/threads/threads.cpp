@@ -9,6 +9,7 @@
 #include "base/syscall.h"
 #include "preload/process/process.h"
 #include "preload/signals/alternate_stack.h"
+#include "preload/support/this_pthread.h"
 #include "wire/control_block.h"
 #include "wire/record.h"
 
@@ -128,7 +129,7 @@ ThreadState* thread_by_pthread(pthread_t pthread) {
 ThreadState* current_thread() {
   // Under a seccomp filter gettid may be fatal.
   if (this_process.seccomp_filtered.load(std::memory_order_relaxed)) {
-    return thread_by_pthread(pthread_self());
+    return thread_by_pthread(this_pthread());
   }
   return thread_by_tid(static_cast<int32_t>(raw_syscall(SYS_gettid)));
 }

@@ -13,15 +13,14 @@ import re
 import subprocess
 import sys
 
-# Functions of the C library: async-signal-safe, and without a lock.
-C_LIBRARY = {
-    "clock_gettime", "memcpy", "memmove", "memset", "memcmp", "strlen", "strcpy", "stpcpy",
-    "__errno_location", "pthread_self", "_dl_find_object",
-}
+# Functions of the C library: async-signal-safe, without a lock, and not replaced by any runtime of a sanitizer. A call goes
+# through the PLT, so what those replace (memcpy, clock_gettime) is the shim's own.
+C_LIBRARY = {"_dl_find_object"}
 
 # Functions of the shim, without "sampan::". None waits for a lock that its own thread may hold, allocates or calls
 # the loader.
 SHIM = """
+    own_* memcpy memmove memset memcmp strlen strcpy stpcpy clock_gettime copy_at no_idiom preload::this_pthread
     std::* raw_syscall ByteWriter::* ByteCursor::* CodeAddress::* TimePoint::* monotonic_ns read_clock_ns
     thread_cpu_clock
 
@@ -82,9 +81,11 @@ SHIM = """
     preload::take_sample preload::add preload::add_cost preload::act_for_program preload::hold
     preload::another_thread_takes
 """.split()
-# What calls through a pointer: the handler that the program has set, and the table of clocks, whose functions count.
-CALLS_POINTERS = {"preload::act_for_program", "preload::change_to", "preload::set_clock", "preload::clock_for_rate",
-                  "preload::interpreter_thread", "preload::arm_clock", "preload::disarm_clock", "preload::follow_rate", "preload::stop_clock"}
+# What calls through a pointer: the handler that the program has set, the table of clocks, whose functions count, and the
+# clock of the vDSO.
+CALLS_POINTERS = {"own_clock_gettime", "clock_gettime", "preload::act_for_program", "preload::change_to", "preload::set_clock",
+                  "preload::clock_for_rate", "preload::interpreter_thread", "preload::arm_clock", "preload::disarm_clock",
+                  "preload::follow_rate", "preload::stop_clock"}
 
 Entry = collections.namedtuple("Entry", "start end name")  # a function or a data object
 

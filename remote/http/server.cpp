@@ -1,6 +1,7 @@
 #include "remote/http/server.h"
 
 #include <microhttpd.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -80,6 +81,55 @@ Request read_head(MHD_Connection* connection, const char* method, const char* pa
   return request;
 }
 
+// What clients and proxies in front of us could understand differently: which server is asked, and where
+// the request ends.
+struct Ambiguity {
+  unsigned hosts = 0, lengths = 0, encodings = 0;
+  bool wrong_host = false, wrong_length = false;
+
+  explicit operator bool() const {
+    return hosts > 1 || lengths > 1 || (lengths != 0 && encodings != 0) || wrong_host ||
+           wrong_length;
+  }
+};
+
+// A name or an address, and perhaps a port (RFC 9110, section 7.2). One that nobody has is no matter here.
+bool is_authority(std::string_view host) {
+  const size_t bracket = host.find(']');  // an IPv6 address contains colons
+  const size_t colon = host.find(':', bracket != host.npos ? bracket : 0);
+  const std::string_view port = colon != host.npos ? host.substr(colon + 1) : "";
+  return host.find_first_of(" \t,/@?#") == host.npos &&
+         port.find_first_not_of("0123456789") == port.npos;
+}
+
+MHD_Result add_ambiguity(void* context, MHD_ValueKind, const char* name, const char* value) {
+  auto& found = *static_cast<Ambiguity*>(context);
+  const std::string_view text = value != nullptr ? value : "";
+  if (strcasecmp(name, "host") == 0) {
+    ++found.hosts;
+    found.wrong_host |= !is_authority(text);
+  } else if (strcasecmp(name, "content-length") == 0) {
+    ++found.lengths;
+    found.wrong_length |= text.empty() || text.find_first_not_of("0123456789") != text.npos;
+  } else if (strcasecmp(name, "transfer-encoding") == 0) {
+    ++found.encodings;
+  }
+  return MHD_YES;
+}
+
+bool is_ambiguous(MHD_Connection* connection) {
+  Ambiguity found;
+  mhd().get_connection_values(connection, MHD_HEADER_KIND, add_ambiguity, &found);
+  return static_cast<bool>(found);
+}
+
+// The connection ends with it: what follows may be a part of the request, or another one.
+Response refuse_ambiguous() {
+  Response response = sentence(400, "the request can be understood in several ways");
+  response.headers.emplace_back("Connection", "close");
+  return response;
+}
+
 bool announces_large_body(const Request& request) {
   const std::string_view length = request.header("content-length");
   uint64_t size = 0;
@@ -155,6 +205,7 @@ struct Server::State {
     exchange->connection = connection;
     exchange->request = read_head(connection, method, path);
     *context = new std::shared_ptr<Exchange>(exchange);
+    if (is_ambiguous(connection)) return queue(connection, refuse_ambiguous());
     std::optional<Response> refused = guard(exchange->request);
     if (!refused && announces_large_body(exchange->request)) {
       refused = sentence(413, "the request is too large");

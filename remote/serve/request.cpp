@@ -76,7 +76,10 @@ uint64_t nanoseconds(double seconds) {
 
 bool is_loopback_name(std::string_view host) {
   const size_t bracket = host.find(']');  // an IPv6 address contains colons
-  host = host.substr(0, host.find(':', bracket != host.npos ? bracket : 0));
+  const size_t colon = host.find(':', bracket != host.npos ? bracket : 0);
+  const std::string_view port = colon != host.npos ? host.substr(colon + 1) : "";
+  if (port.find_first_not_of("0123456789") != port.npos) return false;
+  host = host.substr(0, colon);
   if (host == "[::1]" || same_word(host, "localhost")) return true;
   // 127.0.0.0/8, and not "127.evil.example".
   return host.starts_with("127.") && host.find_first_not_of("0123456789.") == host.npos;

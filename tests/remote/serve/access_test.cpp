@@ -26,8 +26,10 @@ TEST(Access, RecognizesLoopbackNames) {
        {"localhost", "LocalHost:80", "127.0.0.1", "127.9.9.9:1", "[::1]", "[::1]:8"}) {
     EXPECT_TRUE(is_loopback_name(name)) << name;
   }
-  for (const char* const name : {"", "localhost.example", "127.example", "127.0.0.1.example",
-                                 "1.127.0.0", "[::1].example:8]", "[::2]", "128.0.0.1", ":80"}) {
+  for (const char* const name :
+       {"", "localhost.example", "127.example", "127.0.0.1.example", "1.127.0.0",
+        "[::1].example:8]", "[::2]", "128.0.0.1", ":80", "127.0.0.1:80, evil.example",
+        "127.0.0.1:evil", "localhost:80:80"}) {
     EXPECT_FALSE(is_loopback_name(name)) << name;
   }
 }

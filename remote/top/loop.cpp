@@ -37,6 +37,7 @@ class Loop {
         options_(options) {}
 
   std::string run() {
+    terminal_.stay_awake();
     while (!quits_) {
       const MonotonicNs now_ns = monotonic_ns();
       if (now_ns >= next_ns_) refresh(now_ns);
@@ -69,8 +70,9 @@ class Loop {
   void wait() {
     const MonotonicNs now_ns = monotonic_ns();
     const uint64_t left_ns = next_ns_.since(now_ns);
-    pollfd files[2] = {{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
-                       {.fd = options_.stop_fd, .events = POLLIN, .revents = 0}};
+    pollfd files[2] = {
+        {.fd = terminal_.is_ours() ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0},
+        {.fd = options_.stop_fd, .events = POLLIN, .revents = 0}};
     poll(files, 2, static_cast<int>(left_ns / 1'000'000 + 1));
     if ((files[1].revents & POLLIN) != 0) quits_ = true;
   }

@@ -37,6 +37,7 @@ struct SignalState {
   alignas(16) char stack[kStackSize];
 };
 SignalState rescue;
+volatile sig_atomic_t continued;  // SIGCONT has come
 
 // Async-signal-safe. When it returns, the signal is raised again and kills the process.
 void restore_and_die(int number) {
@@ -151,12 +152,30 @@ Terminal::~Terminal() {
   for (const int number : kCrashes) signal(number, SIG_DFL);
 }
 
+bool Terminal::is_ours() const {
+  const pid_t group = tcgetpgrp(STDIN_FILENO);
+  return group < 0 || group == getpgrp();
+}
+
+void Terminal::stay_awake() {
+  for (const int number : {SIGTTIN, SIGTTOU}) signal(number, SIG_IGN);
+  struct sigaction action {};
+  action.sa_handler = [](int) { continued = 1; };
+  sigaction(SIGCONT, &action, nullptr);
+}
+
 Size Terminal::size() const {
   return {static_cast<size_t>(std::max(getmaxx(stdscr), 1)),
           static_cast<size_t>(std::max(getmaxy(stdscr), 1))};
 }
 
 void Terminal::draw(const Picture& picture) {
+  if (!is_ours()) return;
+  if (continued != 0) {  // others have used the terminal
+    continued = 0;
+    reset_prog_mode();
+    clearok(curscr, TRUE);
+  }
   erase();
   for (size_t y = 0; y < picture.lines.size(); ++y) {
     wmove(stdscr, static_cast<int>(y), 0);
@@ -173,7 +192,7 @@ void Terminal::draw(const Picture& picture) {
 }
 
 std::optional<uint32_t> Terminal::key() {
-  while (true) {
+  while (is_ours()) {
     wint_t key = 0;
     const int kind = wget_wch(stdscr, &key);
     if (kind == ERR) {
@@ -184,6 +203,7 @@ std::optional<uint32_t> Terminal::key() {
     if (kind == OK) return static_cast<uint32_t>(key);
     if (const std::optional<uint32_t> known = special_key(key)) return known;
   }
+  return std::nullopt;
 }
 
 }  // namespace sampan::top

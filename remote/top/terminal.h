@@ -18,6 +18,12 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
+  // The shell has not given the terminal to somebody else (kill -STOP, bg): keys are for us, and so is the screen.
+  bool is_ours() const;
+  // Before the first picture, when nothing will be executed any more that inherits it: the kernel does not stop us for a use
+  // of the terminal in the background. We would not see that we are to end.
+  void stay_awake();
+
   Size size() const;
   void draw(const Picture& picture);
   // The next key (screen.h); 0 if the terminal was resized; none if no key was pressed.

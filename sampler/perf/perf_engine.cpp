@@ -61,10 +61,9 @@ PerfEngine::~PerfEngine() {
   for (const PerfEvents::Ring& ring : events_.rings()) loop_.forget(ring.fd);
 }
 
+// The process may have ended, with all of its threads: then the recording has its end.
 void PerfEngine::attach(pid_t pid) {
-  Process& process = processes_[pid];
   for (int scan = 0; scan < kMostScans && open_new_threads(pid); ++scan) drain();
-  if (process.threads.empty()) throw Error("process {} has ended", pid);
   look_for_python(pid);
 }
 

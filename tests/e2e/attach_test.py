@@ -7,6 +7,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -93,6 +94,24 @@ class Attach(sampan.Case):
         self.assertRegex(page, rf"engine +{ENGINE}\b")
 
     @stalls.measures_time("compares sampled CPU with the process's clock")
+    def test_killed_while_sampling_begins(self):
+        """There is a readable recording, of whatever there was, unless the process was gone before sampan looked."""
+        for step in range(20):
+            with subprocess.Popen(["sleep", "60"]) as target, tempfile.TemporaryDirectory(prefix="sampan-e2e-") as output:
+                attach = subprocess.Popen([sampan.PROGRAM, "attach", "--engine", ENGINE, "--format", "none", "--output", output,
+                                           str(target.pid)], stderr=subprocess.PIPE, text=True)
+                time.sleep(step / 100)
+                target.kill()
+                _, said = attach.communicate(timeout=60)
+                recordings = list(pathlib.Path(output).glob("*/recording.sampan"))
+                if attach.returncode == 1 and ENGINE == "perf":
+                    self.assertRegex(said, "there is no process|has ended; its parent", step)
+                elif attach.returncode == 1:
+                    self.assertRegex(said, "there is no process|has ended; its parent|cannot be sampled", step)
+                self.assertEqual((attach.returncode, len(recordings)), (0, 1) if recordings else (1, 0), (step, said))
+                if recordings:
+                    self.assertEqual(sampan.report(recordings[0])["command"], ["sleep", "60"])
+
     def test_killed_while_attached(self):
         self.assertIn("killed by SIGKILL", self.check_end("sigkill").run.stderr.decode())
 

@@ -27,6 +27,7 @@ const char* loss_text(Loss loss) {
     case Loss::kPythonUnknown: return "processes with native stacks only, unknown Python";
     case Loss::kThreadSignal: return "threads unsampled, the program took their signal";
     case Loss::kThreadDispatch: return "threads unsampled, they handle system calls themselves";
+    case Loss::kProcessNoShim: return "processes not sampled, the shim is not in their file system";
   }
   return "unknown loss";
 }
@@ -56,6 +57,7 @@ const char* loss_key(Loss loss) {
     case Loss::kPythonUnknown: return "python_unknown";
     case Loss::kThreadSignal: return "thread_signal";
     case Loss::kThreadDispatch: return "thread_dispatch";
+    case Loss::kProcessNoShim: return "process_no_shim";
   }
   return "unknown";
 }

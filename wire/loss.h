@@ -33,8 +33,9 @@ enum class Loss : uint8_t {
   kPythonUnknown = 20,      // processes whose Python sampan does not know: native stacks only
   kThreadSignal = 21,       // threads unsampled: the program took the signal by a system call
   kThreadDispatch = 22,     // threads unsampled: their system calls are dispatched to the program
+  kProcessNoShim = 23,      // executed images that cannot open the shim: it is outside their root
 };
-inline constexpr unsigned kLossCount = 23;
+inline constexpr unsigned kLossCount = 24;
 
 // "threads unsampled: ..." for people; never null.
 const char* loss_text(Loss loss);

@@ -27,22 +27,39 @@ bool hands_on_session() {
   return this_process.shared != nullptr;
 }
 
-// Whether the image is to be profiled; counts an image that cannot be. `spawned`: in a new process.
-bool profiles_image(const ImageFile& image, bool spawned) {
+// A new root (chroot) may not have it, and a new user may not read it. The loader would say so on the program's stderr.
+bool finds_shim() {
+  const long fd = raw_syscall(SYS_open, shim_path(), O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) raw_syscall(SYS_close, fd);
+  return fd >= 0;
+}
+
+// How the image is to be executed. Counts one that should be profiled and cannot be. `spawned`: in a new process.
+struct Plan {
+  bool profiled;
+  RuntimeName runtime;
+};
+Plan plan_for(const ImageFile& image, bool spawned) {
   // The filter would be on the new image too, and its shim would not know.
-  if (this_process.seccomp_filtered.load(std::memory_order_relaxed)) return false;
+  if (this_process.seccomp_filtered.load(std::memory_order_relaxed)) return {};
   const bool wanted =
       this_process.follow || (!spawned && raw_syscall(SYS_getpid) == this_process.session_pid);
-  return wanted && examine_image(image);
+  if (!wanted) return {};
+  const Examined examined = examine_image(image);
+  if (!examined.takes_shim) return {};
+  if (finds_shim()) return {true, examined.runtime};
+  count_loss(wire::Loss::kProcessNoShim);
+  return {};
 }
 
 // Calls `call` with the environment that is right for the image.
 template <typename F>
-int with_environment(char* const* given, bool profiled, F&& call) {
+int with_environment(char* const* given, const Plan& plan, F&& call) {
   const EnvironmentSize size = size_of_environment(given);
   auto* pointers = static_cast<char**>(alloca(size.pointers * sizeof(char*)));
   auto* text = static_cast<char*>(alloca(size.text));
-  return call(make_environment(given, profiled, {pointers, size.pointers}, {text, size.text}));
+  return call(make_environment(given, plan.profiled, plan.runtime.c_str(),
+                               {pointers, size.pointers}, {text, size.text}));
 }
 
 // The new image inherits the mask that the program set. Both touch only the calling thread's own
@@ -109,9 +126,9 @@ class Executing {
 template <typename F>
 int execute(const ImageFile& image, char* const* environment, F&& call) {
   if (!hands_on_session()) return call(environment);
-  const bool profiled = profiles_image(image, false);
+  const Plan plan = plan_for(image, false);
   const Executing executing(image.path);
-  return with_environment(environment, profiled, call);
+  return with_environment(environment, plan, call);
 }
 
 int execute_at(const char* path, char* const* arguments, char* const* environment) {
@@ -127,9 +144,9 @@ int execute_in_path(const char* file, char* const* arguments, char* const* envir
 template <typename F>
 int spawn(const ImageFile& image, char* const* environment, F&& call) {
   if (!hands_on_session()) return call(environment);
-  const bool profiled = profiles_image(image, true);
+  const Plan plan = plan_for(image, true);
   show_program_mask_to_kernel();
-  const int result = with_environment(environment, profiled, call);
+  const int result = with_environment(environment, plan, call);
   hide_program_mask_again();
   return result;
 }

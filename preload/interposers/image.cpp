@@ -61,10 +61,10 @@ long open_image(const ImageFile& file) {
   return fd >= 0 ? fd : raw_syscall(SYS_fcntl, file.directory, F_DUPFD_CLOEXEC, 0);
 }
 
-bool examine_file(const ImageFile& file) {
+Examined examine_file(const ImageFile& file) {
   const long fd = open_image(file);
   struct stat status {};
-  if (fd < 0) return true;
+  if (fd < 0) return {};
   const Image image = read_image(static_cast<int>(fd));
   if (fstat(static_cast<int>(fd), &status) == 0) {
     const auto user = static_cast<uid_t>(raw_syscall(SYS_geteuid));
@@ -74,8 +74,10 @@ bool examine_file(const ImageFile& file) {
       count_loss(wire::Loss::kProcessStatic);
     }
   }
+  Examined examined{.takes_shim = image != Image::kForeign, .runtime = {}};
+  if (image == Image::kDynamic) examined.runtime = NeededLibraries(static_cast<int>(fd)).runtime();
   raw_syscall(SYS_close, fd);
-  return image != Image::kForeign;
+  return examined;
 }
 
 // Finds the file that `execvp` would find.
@@ -99,11 +101,11 @@ bool find_in_path(const char* file, std::span<char> found) {
 
 }  // namespace
 
-bool examine_image(const ImageFile& file) {
-  if (file.path == nullptr) return true;
+Examined examine_image(const ImageFile& file) {
+  if (file.path == nullptr) return {};
   if (!file.search_in_path || strchr(file.path, '/') != nullptr) return examine_file(file);
   char found[PATH_MAX];
-  return !find_in_path(file.path, found) || examine_file({found});
+  return find_in_path(file.path, found) ? examine_file({found}) : Examined();
 }
 
 }  // namespace sampan::preload

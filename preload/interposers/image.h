@@ -5,6 +5,8 @@
 
 #include <fcntl.h>
 
+#include "base/sanitizer_runtime.h"
+
 namespace sampan::preload {
 
 // The file that an exec or a posix_spawn names.
@@ -15,9 +17,13 @@ struct ImageFile {
   bool search_in_path = false;  // a path without a slash is looked up along PATH
 };
 
+struct Examined {
+  bool takes_shim = true;  // false: its loader would complain, or give up
+  RuntimeName runtime;     // that must be loaded before the shim
+};
+
 // Reads the file before it is executed. Counts it when the loader will not load the shim into it:
-// static, for another C library (musl) or machine, or setuid. False when the loader must not be
-// asked to: it would complain or give up. True for a file that cannot be read.
-bool examine_image(const ImageFile& file);
+// static, for another C library (musl) or machine, or setuid.
+Examined examine_image(const ImageFile& file);
 
 }  // namespace sampan::preload

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/sanitizer_runtime.h"
 #include "wire/session.h"
 
 namespace sampan::preload {
@@ -73,14 +74,36 @@ void copy_without_shim(const char* list, char* to) {
   *to = '\0';
 }
 
-// Writes "LD_PRELOAD=", the shim (when `profiled`), and the list that `given` has.
-void write_preload(const char* given, bool profiled, std::span<char> text) {
-  char* end = stpcpy(text.data(), kPreload);
-  if (profiled) end = stpcpy(end, path);
-  if (given == nullptr) return;
-  const char* list = given + strlen(kPreload);
-  if (profiled && *list != '\0') *end++ = ':';
-  copy_without_shim(list, end);
+// Writes "LD_PRELOAD=", the list that `given` has, and (when `profiled`) the shim, where it belongs in that.
+void write_preload(const char* given, bool profiled, const char* runtime, std::span<char> text) {
+  char* const list = stpcpy(text.data(), kPreload);
+  *list = '\0';
+  if (given != nullptr) copy_without_shim(given + strlen(kPreload), list);
+  if (!profiled) return;
+  const size_t before = before_shim(list);
+  const bool adds_runtime = before == 0 && *runtime != '\0';
+  const size_t runtime_size = adds_runtime ? strlen(runtime) + strlen(kBeforeShim) : 0;
+  // A runtime at the end of the list has no separator behind it.
+  const bool separates = before != 0 && list[before - 1] != ':' && list[before - 1] != ' ';
+  char* const rest = list + before;
+  const size_t size = strlen(path);
+  memmove(rest + separates + runtime_size + size + 1, rest, strlen(rest) + 1);
+  char* end = rest;
+  if (separates) *end++ = ':';
+  if (adds_runtime) end = stpcpy(stpcpy(end, runtime), kBeforeShim);
+  memcpy(end, path, size);
+  end[size] = end[size + 1] != '\0' ? ':' : '\0';
+}
+
+// Takes the runtime that was loaded for our sake out of our environment: what this process executes past us (system) is not
+// to get it.
+void remove_runtime() {
+  char* const variable = getenv("LD_PRELOAD");
+  if (variable == nullptr) return;
+  char* const mark = strstr(variable, kBeforeShim);
+  if (mark == nullptr || strcspn(variable, ": ") != static_cast<size_t>(mark - variable)) return;
+  const char* const shim = mark + strlen(kBeforeShim);
+  if (strncmp(shim, path, strlen(path)) == 0) memmove(variable, shim, strlen(shim) + 1);
 }
 
 }  // namespace
@@ -93,6 +116,7 @@ void read_environment(const char* shim) {
     path[used++] = '/';
   }
   if (used + strlen(shim) < sizeof path) strcpy(path + used, shim);
+  remove_runtime();
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     if (is_ours(*variable)) keep(*variable);
   }
@@ -127,12 +151,13 @@ EnvironmentSize size_of_environment(char* const* given) {
   }
   const char* preload = find(given, kPreload);
   // The variables, LD_PRELOAD, SAMPAN_SESSION, and the end.
-  return {count + variable_count + 3,
-          strlen(kPreload) + strlen(path) + 2 + (preload != nullptr ? strlen(preload) : 0)};
+  return {count + variable_count + 3, strlen(kPreload) + sizeof(RuntimeName) + strlen(kBeforeShim) +
+                                          strlen(path) + 4 +
+                                          (preload != nullptr ? strlen(preload) : 0)};
 }
 
-char* const* make_environment(char* const* given, bool profiled, std::span<char*> pointers,
-                              std::span<char> text) {
+char* const* make_environment(char* const* given, bool profiled, const char* runtime,
+                              std::span<char*> pointers, std::span<char> text) {
   size_t count = 0;
   const auto add = [&](const char* variable) { pointers[count++] = const_cast<char*>(variable); };
   for (char* const* variable = given; variable != nullptr && *variable != nullptr; ++variable) {
@@ -141,7 +166,7 @@ char* const* make_environment(char* const* given, bool profiled, std::span<char*
     if (!dropped) add(*variable);
   }
   const char* preload = find(given, kPreload);
-  write_preload(preload, profiled, text);
+  write_preload(preload, profiled, runtime, text);
   if (profiled || (preload != nullptr && text[strlen(kPreload)] != '\0')) add(text.data());
   if (profiled) {
     for (const char* variable : std::span(variables, variable_count)) {

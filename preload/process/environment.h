@@ -20,14 +20,15 @@ void set_session_name(const char* name);
 const char* shim_path();
 
 // For an image that the program executes with the environment `given`: the same environment with
-// the session in it (`profiled`), or without any trace of it. It is made in the caller's memory, so
+// the session in it (`profiled`), or without any trace of it. `runtime`: is to be loaded before the shim; "" if
+// there is none. It is made in the caller's memory, so
 // that a vfork child can use its stack, and points into `given`.
 struct EnvironmentSize {
   size_t pointers;
   size_t text;
 };
 EnvironmentSize size_of_environment(char* const* given);
-char* const* make_environment(char* const* given, bool profiled, std::span<char*> pointers,
-                              std::span<char> text);
+char* const* make_environment(char* const* given, bool profiled, const char* runtime,
+                              std::span<char*> pointers, std::span<char> text);
 
 }  // namespace sampan::preload

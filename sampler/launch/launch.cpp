@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/sanitizer_runtime.h"
 #include "sampler/launch/program.h"
 #include "wire/session.h"
 
@@ -35,20 +36,32 @@ std::vector<std::string> own_environment() {
   return environment;
 }
 
+// The list `given` of LD_PRELOAD, with the shim in its place.
+std::string with_shim(const std::string& given, const LaunchOptions& options) {
+  const size_t before = before_shim(given.c_str());
+  std::string list = given.substr(0, before);
+  if (before == 0) {
+    const std::string runtime = runtime_before_shim(find_program(options.command[0]));
+    if (!runtime.empty()) list = runtime + kBeforeShim;
+  } else if (list.back() != ':' && list.back() != ' ') {
+    list += ':';
+  }
+  list += options.shim;
+  return before == given.size() ? list : list + ":" + given.substr(before);
+}
+
 // The program's environment, with the variables that load and configure the shim.
 std::vector<std::string> environment_for(const LaunchOptions& options) {
   std::vector<std::string> environment =
       options.environment ? *options.environment : own_environment();
   if (options.shim.empty()) return environment;
   constexpr std::string_view kPreload = "LD_PRELOAD=";
-  std::string preload = std::string(kPreload) + options.shim;
+  std::string given;
   for (const std::string& variable : environment) {
-    if (variable.starts_with(kPreload) && variable.size() > kPreload.size()) {
-      preload.append(":").append(variable.substr(kPreload.size()));
-    }
+    if (variable.starts_with(kPreload)) given = variable.substr(kPreload.size());
   }
   std::erase_if(environment, is_ours);
-  environment.push_back(preload);
+  environment.push_back(std::string(kPreload) + with_shim(given, options));
   environment.push_back(std::string(wire::kEnvironmentEnable) + "=1");
   environment.push_back(std::string(wire::kEnvironmentSession) + "=" + options.session);
   environment.push_back(std::string(wire::kEnvironmentFollow) + (options.follow ? "=1" : "=0"));

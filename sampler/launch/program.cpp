@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/sanitizer_runtime.h"
 
 namespace sampan::sampler {
 namespace {
@@ -150,6 +151,13 @@ std::string resolve_interpreter(const std::string& path, std::string& missing) {
     if (program.empty()) return "";
   }
   return program;
+}
+
+std::string runtime_before_shim(const std::string& path) {
+  std::string missing;
+  const std::string program = resolve_interpreter(path, missing);
+  const FileDescriptor file(open(program.c_str(), O_RDONLY | O_CLOEXEC));
+  return file ? NeededLibraries(file.get()).runtime().c_str() : "";
 }
 
 Preloadability preloadability(const std::string& path) {

@@ -34,4 +34,8 @@ struct Preloadability {
 // `path` is a binary or a script.
 Preloadability preloadability(const std::string& path);
 
+// The library that must be loaded before the shim (base/sanitizer_runtime.h); "" if there is none. `path` is a binary or
+// a script.
+std::string runtime_before_shim(const std::string& path);
+
 }  // namespace sampan::sampler

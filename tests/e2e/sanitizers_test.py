@@ -1,0 +1,186 @@
+"""Programs that are built with sanitizers, by gcc and by clang: they say under sampan what they say without it. A call of
+the signal handler that reached a sanitizer's runtime would be reported as a call or an access of the program's."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import unittest
+
+import sampan
+
+SOURCE = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t handled;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile long shared;
+
+static void on_signal(int number) { (void)number; ++handled; }
+
+// What the runtimes replace: memory, strings, locks, clocks.
+static void* work(void* racing) {
+  char text[256];
+  struct timespec now;
+  for (int i = 0; i < 40000; ++i) {
+    char* memory = malloc(64 + i % 100);
+    memset(memory, 'a', 64);
+    memory[63] = 0;
+    memcpy(text, memory, 64);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (!racing) pthread_mutex_lock(&lock);
+    shared += (long)strlen(text) + (now.tv_nsec < 0);
+    if (!racing) pthread_mutex_unlock(&lock);
+    free(memory);
+  }
+  return 0;
+}
+
+static void compute(int racing) {
+  pthread_t threads[3];
+  for (int i = 0; i < 3; ++i) pthread_create(&threads[i], 0, work, racing ? (void*)&shared : 0);
+  for (int i = 0; i < 3; ++i) pthread_join(threads[i], 0);
+}
+
+__attribute__((noinline)) static void leak(void) {
+  char* volatile lost = malloc(12345);
+  lost[0] = 1;
+  lost = 0;
+}
+__attribute__((noinline)) static void clear_stack(void) {
+  volatile char room[4096];
+  for (unsigned i = 0; i < sizeof room; ++i) room[i] = 0;
+}
+
+extern char** environ;
+
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "";
+  signal(SIGUSR1, on_signal);
+  raise(SIGUSR1);
+  compute(!strcmp(what, "race"));
+  if (!strcmp(what, "leak")) { leak(); clear_stack(); compute(0); }
+  if (!strcmp(what, "overflow")) { char* volatile memory = malloc(10); memory[10] = 1; }
+  if (!strcmp(what, "children")) {
+    char* words[] = {argv[0], "child", 0};
+    pid_t child;
+    int status = -1;
+    posix_spawn(&child, argv[0], 0, 0, words, environ);
+    waitpid(child, &status, 0);
+    printf("spawned %d\n", status);
+    char command[4096];
+    snprintf(command, sizeof command, "%s child; exec %s child", argv[0], argv[0]);
+    printf("system %d\n", system(command));
+    fflush(stdout);
+    execv(argv[0], words);
+  }
+  if (strcmp(what, "race")) printf("%ld\n", shared);
+  printf("%s %d\n", what, (int)handled);
+  return 5;
+}
+"""
+
+# Options, and the kinds of fault that a program built with them reports.
+BUILDS = {
+    "gcc": {"address": ["leak", "overflow"], "address -static-libasan": ["leak", "overflow"], "undefined": [],
+            "leak": ["leak"], "thread": ["race"]},
+    "clang": {"address": ["leak", "overflow"], "address -shared-libasan": ["leak", "overflow"], "undefined": [], "leak": ["leak"],
+              "thread": ["race"], "memory": []},
+}
+RATES = (1000, 4000)
+
+
+def plain(text):
+    """What a sanitizer prints, without what differs from run to run: numbers, and how often a race was seen."""
+    kinds = re.findall(r"(?:ERROR|WARNING|SUMMARY): (\w+Sanitizer: [\w -]+?)(?= \(| on |:| /|$)", text, re.MULTILINE)
+    return sorted(set(re.sub(r"\d+", "N", kind) for kind in kinds))
+
+
+class Sanitizers(sampan.Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        (cls.path / "program.c").write_text(SOURCE)
+
+    def build(self, compiler, options):
+        self.need(compiler)
+        program = self.path / f"{compiler}-{options.replace(' ', '')}"
+        first, *rest = options.split()
+        words = [compiler, "-g", "-O1", f"-fsanitize={first}", *rest, "-pthread", self.path / "program.c", "-o", program]
+        if "-shared-libasan" in rest:
+            folder = subprocess.run([compiler, "-print-runtime-dir"], stdout=subprocess.PIPE, text=True, check=True).stdout
+            old = subprocess.run([compiler, "-print-file-name=libclang_rt.asan-x86_64.so"], stdout=subprocess.PIPE, text=True,
+                                 check=True).stdout
+            for where in (folder.strip(), os.path.dirname(old.strip())):
+                words.append(f"-Wl,-rpath,{where}")
+        done = subprocess.run(words, stderr=subprocess.PIPE, text=True, check=False, env={**os.environ, "CCACHE_DISABLE": "1"})
+        if done.returncode != 0:
+            self.skipTest(f"{compiler} has no -fsanitize={options}: {done.stderr[:200]}")
+        return program
+
+    def check_program(self, program, what, rate, env=None):
+        words = [str(program), what]
+        bare = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120, check=False,
+                              env={**os.environ, **(env or {})})
+        result = sampan.run(words, options=["--rate", rate], text=True, env=env)
+        message = f"{program.name} {what} {rate}:\n{bare.stderr}\n--- sampled\n{result.stderr}"
+        self.assertEqual((result.returncode, result.stdout), (bare.returncode, bare.stdout), message)
+        self.assertEqual(plain(result.stderr), plain(bare.stderr), message)
+        self.assertGreater(result.report["samples"], 0, message)
+        return bare, result
+
+    def check(self, compiler, options, faults):
+        program = self.build(compiler, options)
+        for rate in RATES:
+            for what in ["nothing", *faults]:
+                with self.subTest(what=what, rate=rate):
+                    bare, _ = self.check_program(program, what, str(rate))
+                    self.assertEqual(bool(plain(bare.stderr)), what != "nothing", bare.stderr)
+        _, result = self.check_program(program, "children", "1000")
+        # The program, four others of it, and the shell of system(), which itself is not built so.
+        self.assertEqual(len([row for row in result.report["processes"] if row["name"] == program.name]), 5,
+                         result.report["processes"])
+
+    def test_a_runtime_that_the_user_preloads(self):
+        program = self.build("gcc", "address")
+        runtime = subprocess.run(["gcc", "-print-file-name=libasan.so"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        for list_of_user in (runtime.strip(), f"/lib/x86_64-linux-gnu/libm.so.6:{runtime.strip()}"):
+            bare = subprocess.run([program, "nothing"], env={**os.environ, "LD_PRELOAD": list_of_user}, stderr=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, text=True, check=False)
+            done = subprocess.run([sampan.PROGRAM, "run", "--quiet", "--format", "none", "--output", self.path / "preloaded", "--",
+                                   "env", f"LD_PRELOAD={list_of_user}", program, "nothing"], stderr=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, text=True, check=False)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (bare.returncode, bare.stdout, bare.stderr))
+
+    def test_the_environment_is_the_programs_own(self):
+        """The runtime is before the shim for the loader only."""
+        program = self.build("gcc", "address")
+        shown = self.path / "environment"
+        script = f'exec "$0" nothing'
+        result = sampan.run(["sh", "-c", script, program])
+        self.assertEqual(result.returncode, 5)
+        result = sampan.run([program, "nothing"])
+        self.assertEqual(result.returncode, 5)
+
+
+def add(compiler, options, faults):
+    name = re.sub(r"\W+", "_", options)
+    setattr(Sanitizers, f"test_{compiler}_{name}", lambda self: self.check(compiler, options, faults))
+
+
+for compiler, builds in BUILDS.items():
+    for options, faults in builds.items():
+        add(compiler, options, faults)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,18 +1,17 @@
 // sampan attach [options] PID
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 
 #include "base/clock.h"
+#include "base/say.h"
 #include "base/token_file.h"
 #include "cli/command.h"
 #include "cli/record.h"
 #include "cli/signals.h"
 #include "sampler/inspect/permission.h"
-#include "sampler/process/kernel_limits.h"
+#include "sampler/process/own_limits.h"
 #include "sampler/process/proc_task.h"
 
 namespace sampan::cli {
@@ -23,9 +22,9 @@ constexpr double kLongestDuration = 1e9;
 void say_what_begins(const sampler::RecordingSession& session, pid_t pid,
                      const std::string& program) {
   const std::string note = session.note();
-  fmt::print(stderr, "sampan: sampling process {} ({}) with the {} engine; Ctrl-C ends it\n", pid,
-             program, session.engine());
-  if (!note.empty()) fmt::print(stderr, "sampan: {}\n", note);
+  say("sampan: sampling process {} ({}) with the {} engine; Ctrl-C ends it\n", pid, program,
+      session.engine());
+  if (!note.empty()) say("sampan: {}\n", note);
 }
 
 // Samples until the process has ended, the time is over, or somebody stops it.
@@ -79,7 +78,7 @@ int attach_and_record(const AttachOptions& options) {
         "attach: --sections-only needs a program that sampan has launched: sampan run");
   }
   const recording::Session description = describe(sampler::command_line_of(pid), options.run);
-  sampler::raise_descriptor_limit();
+  const sampler::OwnLimits limits;
   RunFiles files(options.run, description.program, pid);
   EventLoop loop;
   std::unique_ptr<sampler::RecordingSession> session;

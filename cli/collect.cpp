@@ -15,7 +15,7 @@
 #include "cli/command.h"
 #include "cli/record.h"
 #include "cli/signals.h"
-#include "sampler/process/kernel_limits.h"
+#include "sampler/process/own_limits.h"
 #include "sampler/process/proc_task.h"
 
 namespace sampan::cli {
@@ -49,7 +49,7 @@ bool is_over(const sampler::RecordingSession& session) {
 
 int collect(const CollectOptions& options) {
   become_daemon();
-  sampler::raise_descriptor_limit();
+  const sampler::OwnLimits limits;
   const recording::Session description =
       describe(sampler::command_line_of(options.parent), options.run);
   RunFiles files(options.run, description.program, options.parent);

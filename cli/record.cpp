@@ -13,12 +13,14 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
 #include "cli/signals.h"
 #include "profile/load.h"
 #include "profile/view.h"
 #include "recording/segments.h"
+#include "recording/writer.h"
 #include "remote/live/dump.h"
 #include "reports/report.h"
 namespace sampan::cli {
@@ -83,7 +85,7 @@ void print_page(const profile::View& view, const std::string& directory,
   for (const exporters::Written& file : written) {
     options.notes.insert(options.notes.end(), file.notes.begin(), file.notes.end());
   }
-  fmt::print(stderr, "{}", reports::page(view, options));
+  say("{}", reports::page(view, options));
 }
 
 namespace fs = std::filesystem;
@@ -131,19 +133,21 @@ void write_results(const std::string& directory, const ResultOptions& options) {
 
 }  // namespace
 
-OutputDirectory::OutputDirectory(const std::string& output, const std::string& program)
+OutputDirectory::OutputDirectory(const std::string& output, const std::string& program, mode_t mode)
     : output_(output) {
   std::error_code error;
   created_output_ = std::filesystem::create_directories(output, error);
   if (error) throw Error("creating the output directory {}: {}", output, error.message());
   const std::string base = fmt::format("{}/{}_{}", output, local_time(), safe(program));
   path_ = base;
-  for (int i = 2; mkdir(path_.c_str(), 0777) != 0; ++i) {
+  const mode_t searchable = mode | (mode & 0444) >> 2;
+  for (int i = 2; mkdir(path_.c_str(), searchable) != 0; ++i) {
     if (errno != EEXIST || i > kMostOfASecond) {
       throw Error("creating {}: {}", path_, std::strerror(errno));
     }
     path_ = fmt::format("{}-{}", base, i);
   }
+  (void)chmod(path_.c_str(), searchable);  // the umask may be narrower
 }
 
 void OutputDirectory::remove() {
@@ -153,7 +157,10 @@ void OutputDirectory::remove() {
 }
 
 RunFiles::RunFiles(const RunOptions& options, const std::string& program, pid_t process)
-    : options_(options), formats_(chosen_formats(options)), directory_(options.output, program) {
+    : options_(options),
+      formats_(chosen_formats(options)),
+      directory_(options.output, program, file_mode(options.mode)) {
+  recording::set_file_mode(file_mode(options.mode));
   try {
     if (options.push.wanted()) pusher_.emplace(push_options(options.push, process));
   } catch (...) {
@@ -195,7 +202,7 @@ void RunFiles::push_rest() {
 void RunFiles::write_files(const std::vector<symbolizer::Substitute>& substitutes) {
   if (segments_) {
     for (const std::string& problem : segments_->problems()) {
-      fmt::print(stderr, "sampan: {}\n", problem);
+      say("sampan: {}\n", problem);
     }
     if (segments_->has_black_box()) conclude_black_box();
     if (segments_->has_black_box() && !fs::exists(directory_.recording())) return;
@@ -214,26 +221,25 @@ void RunFiles::conclude_black_box() {
   fs::remove(directory_.path(), ignored);  // unless a box is in it
   if (options_.quiet) return;
   for (const std::string& box : segments_->boxes()) {
-    fmt::print(stderr, "sampan: the black box: the last {} are in {}\n",
-               options_.continuous.black_box, box);
+    say("sampan: the black box: the last {} are in {}\n", options_.continuous.black_box, box);
   }
   if (segments_->boxes().empty()) {
-    fmt::print(stderr, "sampan: the black box: no process died by a signal, nothing was written\n");
+    say("sampan: the black box: no process died by a signal, nothing was written\n");
   }
 }
 
 void RunFiles::say_segments() const {
   const std::vector<std::string> files = recording::segment_files(segments_->directory());
-  fmt::print(stderr,
-             "sampan: {} segments, {:.1f} MB, are in {}\n"
-             "        sampan report {}\n"
-             "        sampan export --format html {}\n",
-             files.size(), static_cast<double>(size_of(files)) / 1e6, segments_->directory(),
-             directory_.path(), directory_.path());
+  say("sampan: {} segments, {:.1f} MB, are in {}\n"
+      "        sampan report {}\n"
+      "        sampan export --format html {}\n",
+      files.size(), static_cast<double>(size_of(files)) / 1e6, segments_->directory(),
+      directory_.path(), directory_.path());
 }
 
 void check_options(const RunOptions& options, pid_t process) {
   chosen_formats(options);
+  file_mode(options.mode);
   segment_options(options.continuous, "");
   if (options.push.wanted()) push_options(options.push, process);
   rate_options(options.sampling, options.quiet);

@@ -22,8 +22,9 @@ namespace sampan::cli {
 // ... for further runs of the same second.
 class OutputDirectory {
  public:
-  // Creates it, and missing directories above it. Throws Error when that is not permitted.
-  OutputDirectory(const std::string& output, const std::string& program);
+  // Creates it, and missing directories above it. Who may read the files, of `mode`, may read it. Throws
+  // Error when that is not permitted.
+  OutputDirectory(const std::string& output, const std::string& program, mode_t mode);
 
   const std::string& path() const { return path_; }
   std::string recording() const { return path_ + "/recording.sampan"; }

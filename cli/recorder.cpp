@@ -1,5 +1,7 @@
 // sampan recorder --config FD: started by `top` and `serve`. It works as `run` or `attach`, with the
 // settings of a RecorderConfig (remote/live/recorder_config.h).
+#include <fcntl.h>
+
 #include <memory>
 #include <utility>
 
@@ -15,6 +17,7 @@ int record(live::RecorderConfig config) {
   RunOptions& run = options.run;
   run.sampling = {config.rate_hz, config.clock, config.max_overhead};
   run.output = config.output;
+  run.mode = config.mode;
   run.formats = {"none"};
   run.follow = config.follow;
   run.quiet = true;
@@ -30,6 +33,9 @@ int record(live::RecorderConfig config) {
   push.ca_file = config.push.ca_file;
   if (push.wanted()) push.spool_size = config.push.spool_size;
   run.environment = std::move(config.environment);
+  run.strict = true;  // the program is not ours to become
+  run.owner = config.owner;
+  if (run.owner >= 0) fcntl(run.owner, F_SETFD, FD_CLOEXEC);
   if (!config.command.empty()) return run_and_record(config.command, run);
   options.target = std::to_string(config.pid);
   options.engine = config.engine;

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <cstdlib>
 
 #include "base/nearest.h"
+#include "base/say.h"
 #include "cli/command.h"
 #include "sampler/record.h"
 #include "wire/control_block.h"
@@ -74,11 +74,34 @@ void add_engine_option(CLI::App& command, std::string& engine, const std::string
       ->check(CLI::IsMember(names).description(""));
 }
 
+void add_mode_option(CLI::App& command, std::string& mode) {
+  command
+      .add_option(
+          "--mode", mode,
+          "Permissions of the recording and its directory, such as 640: it holds command lines")
+      ->envname("SAMPAN_MODE")
+      ->type_name("MODE")
+      ->capture_default_str();
+}
+
+mode_t file_mode(const std::string& text) {
+  mode_t mode = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, mode, 8);
+  if (error != std::errc() || rest != end || (mode & ~mode_t{0666}) != 0 || (mode & 0600) != 0600) {
+    throw UsageError(
+        "--mode {}: must be permissions in octal that let the owner read and write, such as 640",
+        text);
+  }
+  return mode;
+}
+
 sampler::RateOptions rate_options(const SamplingOptions& options, bool quiet) {
   sampler::RateOptions rate;
   rate.asked_hz = options.rate_hz;
   rate.limit = parse_limit(options.max_overhead);
-  if (!quiet) rate.say = [](const std::string& what) { fmt::print(stderr, "sampan: {}\n", what); };
+  if (!quiet) rate.say = [](const std::string& what) { say("sampan: {}
+", what); };
   return rate;
 }
 
@@ -103,9 +126,14 @@ void add_run_options(CLI::App& command, RunOptions& options) {
       .add_flag("--symbolize,!--no-symbolize", options.symbolize,
                 "Write function names into the recording")
       ->envname("SAMPAN_SYMBOLIZE");
+  command
+      .add_flag("--strict", options.strict,
+                "Do not run the program if it cannot be recorded: exit with 125 instead")
+      ->envname("SAMPAN_STRICT");
   command.add_option("--name", options.name, "Name of the run (default: the program's)")
       ->envname("SAMPAN_NAME")
       ->type_name("NAME");
+  add_mode_option(command, options.mode);
   command.add_flag(
       "--start-paused", options.start_paused,
       "Take no samples until the program or `sampan ctl` asks for them (SAMPAN_START=paused)");

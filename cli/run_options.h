@@ -3,6 +3,8 @@
 // launcher.
 #pragma once
 
+#include <sys/types.h>
+
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
@@ -27,9 +29,14 @@ void add_sampling_options(CLI::App& command, SamplingOptions& options);
 // --engine: "auto", or the name of an engine that samples from outside.
 void add_engine_option(CLI::App& command, std::string& engine, const std::string& description);
 
+// --mode: permissions, in octal.
+void add_mode_option(CLI::App& command, std::string& mode);
+
 // The rate, and what it may cost. Changes that matter are said on stderr unless `quiet`. Throws
 // UsageError.
 sampler::RateOptions rate_options(const SamplingOptions& options, bool quiet);
+
+inline constexpr const char* kUsualMode = "600";
 
 struct RunOptions {
   SamplingOptions sampling;
@@ -39,12 +46,15 @@ struct RunOptions {
   bool quiet = false;
   bool symbolize = true;
   std::string name;
+  std::string mode = kUsualMode;
   bool start_paused = false;
   bool sections_only = false;
   bool python = true;
   size_t max_sections = exporters::kUsualSections;
   ContinuousOptions continuous;
   PushOptions push;
+  bool strict = false;  // run the program only if it can be recorded
+  int owner = -1;       // a pidfd: with that process the recording ends, and the command lives on
   // The command's, "NAME=value"; absent: ours.
   std::optional<std::vector<std::string>> environment;
 };
@@ -56,6 +66,9 @@ void add_run_options(CLI::App& command, RunOptions& options);
 // The formats that were asked for, or the usual ones; "none" asks for none. Throws UsageError with
 // the nearest name for one that does not exist.
 std::vector<const exporters::Format*> chosen_formats(const RunOptions& options);
+
+// --mode: the permissions of the recording. Throws UsageError.
+mode_t file_mode(const std::string& mode);
 
 // --start-paused or SAMPAN_START=paused. Throws UsageError for another value.
 bool starts_paused(const RunOptions& options);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/token_file.h"
 #include "cli/command.h"
 #include "cli/continuous_options.h"
@@ -30,7 +31,7 @@
 #include "remote/serve/service.h"
 #include "remote/serve/source.h"
 #include "sampler/inspect/permission.h"
-#include "sampler/process/kernel_limits.h"
+#include "sampler/process/own_limits.h"
 
 namespace sampan::cli {
 namespace {
@@ -46,6 +47,7 @@ struct ServeOptions {
   SamplingOptions sampling = {.rate_hz = 100};
   ContinuousOptions continuous;
   std::string output = "sampan-profiles";  // with --continuous
+  std::string mode = kUsualMode;           // with --continuous
   PushOptions push;                        // with --continuous
   std::string engine = "auto";
   bool follow = true;
@@ -96,6 +98,7 @@ void add_serve_options(CLI::App& command, ServeOptions& options) {
       ->envname("SAMPAN_OUTPUT")
       ->type_name("DIR")
       ->capture_default_str();
+  add_mode_option(command, options.mode);
   add_push_options(command, options.push);
   add_engine_option(command, options.engine, "How a running process is sampled");
   command
@@ -129,6 +132,8 @@ live::CaptureOptions capture_options(const CLI::App& command, const ServeOptions
   recorder.follow = asked ? options.follow : !program.empty();
   if (options.continuous.continuous) {
     capture.kept_in = options.output;
+    file_mode(options.mode);
+    recorder.mode = options.mode;
     const ContinuousOptions& continuous = options.continuous;
     recorder.rotate = continuous.rotate.empty() ? kUsualRotate : continuous.rotate;
     recorder.keep = continuous.keep.empty() ? kUsualKeep : continuous.keep;
@@ -161,8 +166,7 @@ http::Listener listen(const ServeOptions& options, const http::Certificate& cert
   fmt::print("{}://{}/\n", encrypted ? "https" : "http", listener.authority());
   std::fflush(stdout);
   if (!listener.is_loopback() && !encrypted) {
-    fmt::print(stderr,
-               "sampan: the token and the answers are not encrypted: use --cert and --key\n");
+    say("sampan: the token and the answers are not encrypted: use --cert and --key\n");
   }
   return listener;
 }
@@ -182,7 +186,7 @@ int serve_recording(const ServeOptions& options) {
   const serve::ServiceOptions service = service_options(options, certificate);
   serve::RecordedSource source(recording_path(options.target));
   StopSignals stop;
-  sampler::raise_descriptor_limit();
+  const sampler::OwnLimits limits;
   const http::Listener listener = listen(options, certificate);
   const serve::Service served(listener, source, service);
   stop.wait();
@@ -209,17 +213,17 @@ int serve_process(const CLI::App& command, const ServeOptions& options,
   const http::Listener listener = listen(options, certificate);
   serve::LiveSource source(capture_options(command, options, program, running), running);
   if (options.continuous.continuous) {
-    fmt::print(stderr, "sampan: recording into {}\n", source.directory());
+    say("sampan: recording into {}\n", source.directory());
   }
   StopSignals stop;  // after the recorder started, which would inherit blocked signals
-  sampler::raise_descriptor_limit();
+  const sampler::OwnLimits limits;
   service.dump = [&source] { return dump_of(source); };
   const serve::Service served(listener, source, service);
   while (!source.over()) {
     if (stop.wait(kLookMs)) return source.finish();
   }
   if (options.stay) {
-    fmt::print(stderr, "sampan: the process has ended; its recording is served until Ctrl-C\n");
+    say("sampan: the process has ended; its recording is served until Ctrl-C\n");
     stop.wait();
   }
   return source.finish();

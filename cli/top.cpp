@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/say.h"
 #include "base/token_file.h"
 #include "cli/command.h"
 #include "cli/record.h"
@@ -94,7 +95,7 @@ void save(const recording::Recording& recording, const std::string& path) {
 
 // Writes the page beside the recording, as a run does.
 std::string open_page(recording::Recording recording, const TopOptions& options) {
-  const OutputDirectory directory(options.output, recording.session.program);
+  const OutputDirectory directory(options.output, recording.session.program, 0600);
   recording = recording::rebased(std::move(recording));
   recording::write(recording, directory.recording());
   profile::Profile profile = profile::load(std::move(recording), options.python);
@@ -193,7 +194,7 @@ int watch(const TopOptions& options, const Target& target) {
     stop.take();
   }
   terminal.reset();
-  if (!last_words.empty()) fmt::print(stderr, "sampan: {}\n", last_words);
+  if (!last_words.empty()) say("sampan: {}\n", last_words);
   return end(*source);
 }
 

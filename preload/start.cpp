@@ -26,12 +26,10 @@
 namespace sampan::preload {
 namespace {
 
-// Our mappings are large, though hardly any of their pages is ever used. A program with a limited
-// address space may need all of it.
 bool has_address_space() {
   rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
   raw_syscall(SYS_prlimit64, 0, RLIMIT_AS, nullptr, &limit);
-  return limit.rlim_cur / 8 >= wire::kSharedSize;
+  return limit.rlim_cur / wire::kShareOfAddressSpace >= wire::kSharedSize;
 }
 
 bool join() {
@@ -40,6 +38,7 @@ bool join() {
   const Session session = join_session(session_name(), nullptr);
   if (session.shared == nullptr) return false;
   this_process.shared = session.shared;
+  this_process.slots = session.slots;
   this_process.follow = session.follow;
   this_process.sections_only = session.sections_only;
   this_process.python = session.python;
@@ -57,7 +56,7 @@ __attribute__((constructor)) void start() {
   start_confinement();
   if (!join()) return;
   start_process_ring();
-  start_markers(markers_allowed());
+  start_markers(markers_allowed() && this_process.slots == wire::kSlotCount);
   find_markers_by([] {
     ThreadState* thread = current_thread();
     return thread != nullptr ? &thread->markers : nullptr;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 #include <zstd.h>
@@ -132,8 +133,9 @@ size_t BlockReader::next_magic(size_t offset) const {
 
 OutputFile::OutputFile(const std::string& path)
     : path_(path),
-      fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644)) {
+      fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, new_file_mode)) {
   if (fd_ < 0) throw Error("creating {}: {}", path, std::strerror(errno));
+  (void)::fchmod(fd_, new_file_mode);  // the umask may be narrower
 }
 
 OutputFile::OutputFile(const std::string& path, Existing)

@@ -2,6 +2,8 @@
 // damage.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -69,6 +71,8 @@ class BlockReader {
   std::vector<uint8_t> raw_;
   std::vector<std::string> damage_;
 };
+
+inline mode_t new_file_mode = 0600;  // set_file_mode() of writer.h
 
 class OutputFile {
  public:

@@ -40,6 +40,10 @@ uint64_t take(uint64_t all, uint64_t* taken) {
 
 }  // namespace
 
+void set_file_mode(mode_t mode) {
+  new_file_mode = mode;
+}
+
 struct Writer::State {
   State(const std::string& path, const Session& its_session, std::span<const Origin> origins)
       : session(its_session),

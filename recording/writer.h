@@ -11,6 +11,8 @@
 // Errors: throws Error (base/error.h) with the file's name, e.g. when the disk is full.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <memory>
 #include <span>
@@ -24,6 +26,10 @@
 namespace sampan::recording {
 
 struct Recording;
+
+// The permissions of the files that this process creates from now on. Until then they are 0600: a recording holds
+// command lines and paths.
+void set_file_mode(mode_t mode);
 
 class Writer {
  public:

@@ -7,6 +7,9 @@
 //   kMarkerNamesOffset     MarkerNames
 //   kLanesOffset           lane_count x { LanePositions, the lane's cells }
 //
+// A smaller memory (a limit on file sizes, ulimit -f) ends after some of the slots. Then so many threads
+// have one at a time, and no markers are recorded.
+//
 // A slot belongs to one thread at a time and is used again once that thread has ended: the ring
 // tells where one thread ends and the next begins. Unused slots cost no memory.
 //
@@ -67,6 +70,21 @@ inline constexpr size_t kLanesOffset = kMarkerNamesOffset + kMarkerNamesSize;
 inline constexpr size_t kLaneStride = kPage + kLaneCells * sizeof(MarkerCell);
 inline constexpr size_t kSharedSize = kLanesOffset + kLaneCount * kLaneStride;
 static_assert(sizeof(ControlBlock) <= kPage && sizeof(ThreadSlot) <= kPage);
+
+// The memory is large, though hardly any of its pages is ever used. A program with a limited address
+// space may need all of it, so the shim begins only where the memory is at most this part of it.
+inline constexpr uint64_t kShareOfAddressSpace = 8;
+
+// How many slots a memory of this size has: kSlotCount if it is whole.
+constexpr uint32_t slots_within(uint64_t size) {
+  if (size >= kSharedSize) return kSlotCount;
+  if (size < kSlotsOffset) return 0;
+  const uint64_t slots = (size - kSlotsOffset) / kSlotStride;
+  return slots < kSlotCount ? static_cast<uint32_t>(slots) : kSlotCount - 1;
+}
+constexpr size_t size_with(uint32_t slots) {
+  return slots == kSlotCount ? kSharedSize : kSlotsOffset + slots * kSlotStride;
+}
 
 inline ControlBlock* control_block(void* base) {
   return static_cast<ControlBlock*>(base);

@@ -36,7 +36,7 @@ void leave() {
 // The child's shared memory is mapped over its parent's, so that all pointers into it stay valid.
 bool join_in_child() {
   if (!this_process.follow) return false;
-  const JoiningChild child{this_process.shared, sampling_paused()};
+  const JoiningChild child{this_process.shared, this_process.slots, sampling_paused()};
   if (!this_process.seccomp_filtered.load() &&
       join_session(session_name(), &child).shared != nullptr) {
     return true;

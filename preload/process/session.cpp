@@ -93,16 +93,28 @@ int receive_welcome(int fd, wire::Welcome& welcome) {
   return -1;
 }
 
-void* map_shared(int memfd, void* at) {
+void* map(void* at, size_t size, int flags, int fd) {
+  const long mapped = raw_syscall(SYS_mmap, at, size, PROT_READ | PROT_WRITE,
+                                  flags | MAP_NORESERVE | (at != nullptr ? MAP_FIXED : 0), fd, 0);
+  return mapped < 0 && mapped > -4096 ? nullptr : reinterpret_cast<void*>(mapped);
+}
+
+// How many slots the memory has; 0: none, or it is not one.
+uint32_t slots_of(int memfd) {
   struct stat status {};
-  if (fstat(memfd, &status) != 0 || status.st_size < static_cast<off_t>(wire::kSharedSize)) {
-    return nullptr;
+  if (fstat(memfd, &status) != 0 || status.st_size < 0) return 0;
+  return wire::slots_within(static_cast<uint64_t>(status.st_size));
+}
+
+// `at`: a mapping of the same size, or null.
+void* map_shared(int memfd, uint32_t slots, void* at) {
+  if (at == nullptr && slots < wire::kSlotCount) {
+    // What a small memory does not have is mapped all the same, for nobody else to see.
+    at = map(nullptr, wire::kSharedSize, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    if (at == nullptr) return nullptr;
   }
-  const int flags = MAP_SHARED | MAP_NORESERVE | (at != nullptr ? MAP_FIXED : 0);
-  const long mapped =
-      raw_syscall(SYS_mmap, at, wire::kSharedSize, PROT_READ | PROT_WRITE, flags, memfd, 0);
-  if (mapped < 0 && mapped > -4096) return nullptr;
-  void* shared = reinterpret_cast<void*>(mapped);
+  void* shared = map(at, wire::size_with(slots), MAP_SHARED, memfd);
+  if (shared == nullptr) return nullptr;
   raw_syscall(SYS_madvise, shared, wire::kSharedSize, MADV_DONTDUMP);
   return shared;
 }
@@ -213,7 +225,10 @@ Session join_session(const char* name, const JoiningChild* child) {
   }
   close_fd(fd);
   if (memfd < 0) return session;
-  session.shared = map_shared(memfd, child != nullptr ? child->at : nullptr);
+  session.slots = slots_of(memfd);
+  if (session.slots != 0 && (child == nullptr || child->slots == session.slots)) {
+    session.shared = map_shared(memfd, session.slots, child != nullptr ? child->at : nullptr);
+  }
   session.follow = welcome.follow != 0;
   session.sections_only = welcome.sections_only != 0;
   session.python = welcome.python != 0;

@@ -8,7 +8,8 @@
 namespace sampan::preload {
 
 struct Session {
-  void* shared;  // the mapping of wire/control_block.h; null: not joined
+  void* shared;    // the mapping of wire/control_block.h; null: not joined
+  uint32_t slots;  // that it has
   bool follow;
   bool sections_only;
   bool python;
@@ -16,8 +17,9 @@ struct Session {
 
 // A child of fork.
 struct JoiningChild {
-  void* at;     // its shared memory is mapped over this, its parent's
-  bool paused;  // sampling was off there
+  void* at;        // its shared memory is mapped over this, its parent's
+  uint32_t slots;  // which has so many
+  bool paused;     // sampling was off there
 };
 
 // Joins the session with the socket `name`. `child`: null for a new image.

@@ -144,7 +144,7 @@ uint32_t slots_used() {
 }
 
 ThreadState* claim_slot() {
-  for (uint32_t slot = 0; slot < wire::kSlotCount; ++slot) {
+  for (uint32_t slot = 0; slot < this_process.slots; ++slot) {
     int32_t expected = kFree;
     if (tids[slot].load(std::memory_order_relaxed) == kFree &&
         tids[slot].compare_exchange_strong(expected, kClaimed, std::memory_order_acquire)) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,14 +35,6 @@ constexpr const char* kFileTime = "10s";
 constexpr const char* kKept = "15m";
 constexpr uint64_t kReadable = 15 * 60 * kNsPerSecond;
 
-std::string make_directory() {
-  const char* const base = std::getenv("TMPDIR");
-  std::string path = std::string(base != nullptr && *base != '\0' ? base : "/tmp");
-  path += "/sampan-live-XXXXXX";
-  if (mkdtemp(path.data()) == nullptr) throw Error("creating {}: {}", path, std::strerror(errno));
-  return path;
-}
-
 // The recorder gets our environment without SAMPAN_*, because its settings are in its config. The
 // token of its control socket and the labels are no settings.
 bool is_setting(std::string_view variable) {
@@ -67,15 +60,17 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
 struct Start {
   std::vector<std::string> words, environment;
   int config;
+  int owner;  // a pidfd of ours; -1: the recorder ends by a signal when we do
   std::string log;
   bool detached;
 };
 
-// Called in the child: becomes the recorder, which ends when `parent` ends.
+// Called in the child: becomes the recorder, which ends when `parent` ends. It would pass a signal on to the command that
+// it has launched, so that one learns it from a pidfd.
 [[noreturn]] void become(pid_t parent, Start& start) {
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (start.owner < 0) prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(1);  // it had ended before
-  fcntl(start.config, F_SETFD, 0);
+  for (const int inherited : {start.config, start.owner}) fcntl(inherited, F_SETFD, 0);
   if (start.detached) {
     const int messages = open(start.log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     dup2(messages, STDERR_FILENO);
@@ -90,19 +85,25 @@ struct Start {
 
 }  // namespace
 
-Capture::Capture(const CaptureOptions& options)
-    : base_(make_directory()), kept_in_(options.kept_in) {
+Capture::Capture(const CaptureOptions& options) : kept_in_(options.kept_in) {
   RecorderConfig config = options.recorder;
-  config.output = kept_in_.empty() ? base_ + "/runs" : kept_in_;
+  config.output = kept_in_.empty() ? base_.path() + "/runs" : kept_in_;
   if (config.rotate.empty()) config.rotate = kFileTime;
   if (config.keep.empty()) config.keep = kKept;
   config.environment = environment();
-  Start start{{}, config.environment, -1, base_ + "/log", options.detached_streams};
+  const pid_t parent = getpid();
+  FileDescriptor owner;
+  if (!config.command.empty()) {
+    owner = FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, parent, 0)));
+    if (!owner) throw Error("starting the recorder: pidfd_open: {}", std::strerror(errno));
+  }
+  config.owner = owner.get();
+  Start start{{},          config.environment,    -1,
+              owner.get(), base_.path() + "/log", options.detached_streams};
   std::erase_if(start.environment, is_setting);
   const FileDescriptor settings = write_config(config);
   start.config = settings.get();
   start.words = {"sampan", "recorder", "--config", std::to_string(start.config)};
-  const pid_t parent = getpid();
   recorder_ = fork();
   if (recorder_ < 0) throw Error("starting the recorder: {}", std::strerror(errno));
   if (recorder_ == 0) become(parent, start);
@@ -110,16 +111,12 @@ Capture::Capture(const CaptureOptions& options)
     await_recording();
   } catch (...) {
     finish();
-    std::error_code ignored;
-    std::filesystem::remove_all(base_, ignored);
     throw;
   }
 }
 
 Capture::~Capture() {
   finish();
-  std::error_code ignored;
-  std::filesystem::remove_all(base_, ignored);
 }
 
 // Others may record into the same directory, so the recorder is asked which file is its own.
@@ -129,7 +126,7 @@ void Capture::find_directory() {
     directory_ = std::filesystem::path(control("sync")).parent_path().parent_path();
     return;
   }
-  for (const auto& entry : std::filesystem::directory_iterator(base_ + "/runs", ignored)) {
+  for (const auto& entry : std::filesystem::directory_iterator(base_.path() + "/runs", ignored)) {
     directory_ = entry.path();
   }
 }
@@ -157,7 +154,7 @@ void Capture::await_recording() {
 }
 
 std::string Capture::recorder_output() const {
-  std::ifstream file(base_ + "/log", std::ios::binary);
+  std::ifstream file(base_.path() + "/log", std::ios::binary);
   std::string text(std::istreambuf_iterator<char>(file), {});
   constexpr std::string_view kOurs = "sampan: ";
   if (text.starts_with(kOurs)) text.erase(0, kOurs.size());
@@ -197,6 +194,7 @@ bool Capture::over() {
 int Capture::finish() {
   if (!over()) {
     kill(recorder_, SIGTERM);
+    kill(recorder_, SIGCONT);  // somebody may have stopped it
     while (waitpid(recorder_, &status_, 0) < 0 && errno == EINTR) continue;
     recorder_ = 0;
   }

@@ -15,6 +15,7 @@
 
 #include "base/time.h"
 #include "recording/reader.h"
+#include "remote/live/live_directory.h"
 #include "remote/live/recorder_config.h"
 
 namespace sampan::live {
@@ -64,7 +65,7 @@ class Capture {
   void find_directory();
   std::string recorder_output() const;
 
-  std::string base_;                 // our directory: the log, and the run unless it is kept
+  LiveDirectory base_;               // the log, and the run unless it is kept
   std::string directory_;            // of the run, in it
   std::atomic<pid_t> recorder_ = 0;  // 0: reaped
   int status_ = 0;

@@ -17,10 +17,11 @@ template <typename Archive, typename Config>
 void visit(Archive& archive, Config& config) {
   archive(config.command);
   archive(config.pid);
+  archive(config.owner);
   archive(config.rate_hz);
   for (auto* text : {&config.clock, &config.max_overhead, &config.engine}) archive(*text);
   archive(config.follow);
-  for (auto* text : {&config.rotate, &config.keep, &config.output}) archive(*text);
+  for (auto* text : {&config.rotate, &config.keep, &config.mode, &config.output}) archive(*text);
   auto& push = config.push;
   for (auto* text :
        {&push.url, &push.format, &push.spool, &push.spool_size, &push.token_file, &push.ca_file}) {

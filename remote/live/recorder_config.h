@@ -23,6 +23,7 @@ struct RecorderConfig {
   // The length of a file of the recording, and how much is kept: durations or sizes. "": the
   // defaults of Capture.
   std::string rotate = {}, keep = {};
+  std::string mode = "600";  // permissions of the recording
   struct Push {
     std::string url = {}, format = {}, spool = {}, spool_size = {}, token_file = {}, ca_file = {};
     std::vector<std::string> labels = {}, headers = {};
@@ -30,6 +31,7 @@ struct RecorderConfig {
   Push push = {};  // without a url nothing is pushed
 
   // Filled in by Capture.
+  int owner = -1;  // a pidfd of ours, which the recorder of a command inherits: it ends with us
   std::string output = {};                    // the directory that the run's directory is made in
   std::vector<std::string> environment = {};  // of the command, "NAME=value"
 };

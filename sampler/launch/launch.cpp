@@ -109,13 +109,13 @@ bool receive(const FileDescriptor& reader, T& value) {
   return size == static_cast<ssize_t>(sizeof value);
 }
 
-void call_before_exec(const LaunchOptions& options, pid_t pid) {
-  if (!options.before_exec) return;
+void prepare(const LaunchOptions& options, const LaunchedProgram& program) {
   try {
-    options.before_exec(pid);
+    if (!program.pidfd) throw Error("following the program: pidfd_open: {}", std::strerror(errno));
+    if (options.before_exec) options.before_exec(program);
   } catch (...) {
-    kill(pid, SIGKILL);
-    waitpid(pid, nullptr, 0);
+    kill(program.pid, SIGKILL);
+    waitpid(program.pid, nullptr, 0);
     throw;
   }
 }
@@ -174,7 +174,8 @@ void SignalRelay::pass_on(pid_t pid) {
   }
 }
 
-LaunchedProgram launch(const LaunchOptions& options, const SignalRelay& signals) {
+LaunchedProgram launch(const LaunchOptions& options, const SignalRelay& signals,
+                       const OwnLimits& limits) {
   if (options.shim.find_first_of(": \t\n") != std::string::npos) {
     throw Error(
         "{}: the loader cannot preload from a path with spaces or colons; install sampan "
@@ -191,6 +192,7 @@ LaunchedProgram launch(const LaunchOptions& options, const SignalRelay& signals)
   if (pid < 0) throw Error("starting the program: fork: {}", std::strerror(errno));
   if (pid == 0) {
     signals.restore();
+    limits.restore();
     gate.writer.reset();
     char nothing;
     receive(gate.reader, nothing);
@@ -200,16 +202,23 @@ LaunchedProgram launch(const LaunchOptions& options, const SignalRelay& signals)
     _exit(kNotFound);
   }
   failure.writer.reset();
-  call_before_exec(options, pid);
+  LaunchedProgram program{pid, FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)))};
+  prepare(options, program);
   gate.writer.reset();
   int error = 0;
   if (receive(failure.reader, error)) {
     waitpid(pid, nullptr, 0);
     refuse(options.command[0], error);
   }
-  LaunchedProgram program{pid, FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)))};
-  if (!program.pidfd) throw Error("following the program: pidfd_open: {}", std::strerror(errno));
   return program;
+}
+
+void become(const LaunchOptions& options) {
+  const std::vector<std::string> environment =
+      options.environment ? *options.environment : own_environment();
+  execvpe(options.command[0].c_str(), pointers_to(options.command).data(),
+          pointers_to(environment).data());
+  refuse(options.command[0], errno);
 }
 
 ProgramEnd wait_for(const LaunchedProgram& program) {

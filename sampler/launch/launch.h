@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/file_descriptor.h"
 #include "sampler/process/cpu_accounting.h"
+#include "sampler/process/own_limits.h"
 
 namespace sampan::sampler {
 
@@ -49,6 +50,11 @@ class SignalRelay {
   std::function<void()> call_;
 };
 
+struct LaunchedProgram {
+  pid_t pid;
+  FileDescriptor pidfd;  // readable when the program has ended
+};
+
 struct LaunchOptions {
   std::vector<std::string> command;  // as typed; not empty
   std::string shim;                  // path of libsampan_preload.so; empty: not preloaded
@@ -56,9 +62,9 @@ struct LaunchOptions {
   bool follow;                       // children too
   // The program's, "NAME=value", to which the variables of the shim are added; absent: ours.
   std::optional<std::vector<std::string>> environment = {};
-  // Called with the pid of the child, which executes the program only after this has returned. When
-  // this throws, the child is killed.
-  std::function<void(pid_t)> before_exec = {};
+  // Called with the child, which executes the program only after this has returned. When this throws,
+  // the child is killed.
+  std::function<void(const LaunchedProgram&)> before_exec = {};
 };
 
 // The program could not be executed. `exit_status` is a shell's: 127 when it was not found, 126
@@ -71,13 +77,13 @@ class LaunchError : public Error {
   const int exit_status;
 };
 
-struct LaunchedProgram {
-  pid_t pid;
-  FileDescriptor pidfd;  // readable when the program has ended
-};
+// Throws LaunchError, or Error when the shim's path cannot be preloaded or the kernel refuses a process or a
+// descriptor: no program runs then.
+LaunchedProgram launch(const LaunchOptions& options, const SignalRelay& signals,
+                       const OwnLimits& limits);
 
-// Throws LaunchError, or Error when the shim's path cannot be preloaded or fork fails.
-LaunchedProgram launch(const LaunchOptions& options, const SignalRelay& signals);
+// Becomes the program, without the shim. Throws LaunchError.
+[[noreturn]] void become(const LaunchOptions& options);
 
 struct ProgramEnd {
   ExitState exit;

@@ -69,11 +69,4 @@ std::string user_name(uid_t user) {
   return entry != nullptr ? fmt::format("{} ({})", entry->pw_name, user) : fmt::format("{}", user);
 }
 
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 }  // namespace sampan::sampler

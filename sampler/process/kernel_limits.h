@@ -34,8 +34,4 @@ bool under_seccomp_filter();
 // "alice (1000)", or "1000" for a user without a name.
 std::string user_name(uid_t user);
 
-// Raises RLIMIT_NOFILE to its hard limit, because each recorded process takes descriptors. Call it
-// after the program was launched, which keeps the limit that it would have had.
-void raise_descriptor_limit();
-
 }  // namespace sampan::sampler

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -19,23 +20,39 @@ namespace {
 
 constexpr int kBacklog = 4096;  // a storm of forks connects faster than we accept
 
+// The limit counts for memory files, too.
+uint32_t permitted_slots() {
+  rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  return wire::slots_within(limit.rlim_cur);
+}
+
 }  // namespace
 
-SharedMemory::SharedMemory() : fd_(memfd_create("sampan", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
+SharedMemory::SharedMemory()
+    : fd_(memfd_create("sampan", MFD_CLOEXEC | MFD_ALLOW_SEALING)), slots_(permitted_slots()) {
+  if (slots_ == 0) {
+    throw Error(
+        "the limit on file sizes (ulimit -f) has no room for the memory shared with the program");
+  }
+  const size_t size = wire::size_with(slots_);
   const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-  if (!fd_ || ftruncate(fd_.get(), wire::kSharedSize) != 0 ||
+  if (!fd_ || ftruncate(fd_.get(), static_cast<off_t>(size)) != 0 ||
       fcntl(fd_.get(), F_ADD_SEALS, seals) != 0) {
     throw Error("creating the memory shared with the program: {}", std::strerror(errno));
   }
-  base_ = mmap(nullptr, wire::kSharedSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-               fd_.get(), 0);
-  if (base_ == MAP_FAILED) {
+  constexpr int kAccess = PROT_READ | PROT_WRITE;
+  // What the file does not have is ours alone, and stays empty.
+  base_ =
+      mmap(nullptr, wire::kSharedSize, kAccess, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base_ == MAP_FAILED || mmap(base_, size, kAccess, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
+                                  fd_.get(), 0) == MAP_FAILED) {
     throw Error("mapping the memory shared with the program: {}", std::strerror(errno));
   }
 }
 
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept
-    : fd_(std::move(other.fd_)), base_(std::exchange(other.base_, nullptr)) {}
+    : fd_(std::move(other.fd_)), slots_(other.slots_), base_(std::exchange(other.base_, nullptr)) {}
 
 SharedMemory::~SharedMemory() {
   if (base_ != nullptr) munmap(base_, wire::kSharedSize);

@@ -13,7 +13,8 @@
 namespace sampan::sampler {
 
 // The memory that the recorder shares with one process (wire/control_block.h): sealed so that
-// neither side can change its size, and mapped by both.
+// neither side can change its size, and mapped by both. Smaller where the limit on file sizes leaves
+// less; throws Error where it leaves nothing.
 class SharedMemory {
  public:
   SharedMemory();  // throws Error when the kernel refuses
@@ -22,12 +23,14 @@ class SharedMemory {
   ~SharedMemory();
 
   void* base() const { return base_; }
+  uint32_t slots() const { return slots_; }  // for so many threads at once
   int fd() const { return fd_.get(); }
   // Once the other side has the descriptor, too. The mapping stays.
   void close_fd() { fd_.reset(); }
 
  private:
   FileDescriptor fd_;
+  uint32_t slots_;
   void* base_ = nullptr;
 };
 

@@ -54,7 +54,7 @@ ShimProcess::Drained ShimProcess::read_rings() {
 void ShimProcess::note_heads(Drained& drained) {
   const uint32_t used =
       std::min(wire::control_block(memory_.base())->slots_used.load(std::memory_order_acquire),
-               wire::kSlotCount);
+               memory_.slots());
   while (slots_.size() < used) {
     const auto index = static_cast<uint32_t>(slots_.size());
     slots_.emplace_back().ring = {&wire::thread_slot(memory_.base(), index)->ring,

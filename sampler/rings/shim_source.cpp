@@ -1,5 +1,7 @@
 #include "sampler/rings/shim_source.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <memory>
@@ -91,6 +93,12 @@ void ShimSource::take_in(Peer peer, const wire::Hello& hello) {
   origin.switches = {hello.forked != 0 ? hello.paused != 0 : session_.paused(),
                      options_.sections_only};
   SharedMemory memory;
+  if (memory.slots() < wire::kSlotCount) {
+    note_ = fmt::format(
+        "The limit on file sizes (ulimit -f) left room for {} threads of a process at once, and "
+        "none for markers.",
+        memory.slots());
+  }
   wire::ControlBlock* control = wire::control_block(memory.base());
   control->enabled.store(1, std::memory_order_relaxed);
   control->rate_hz.store(session_.rate_hz(), std::memory_order_relaxed);

@@ -33,6 +33,7 @@ class ShimSource : public Source {
   void set_rate(uint32_t rate_hz) override;
   uint64_t cost_ns() const override;
   void process_ended(const RecordedProcess& process) override;
+  std::string note() const override { return note_; }
 
  private:
   void listen();
@@ -50,6 +51,7 @@ class ShimSource : public Source {
   SignalCost signal_cost_;
   uint64_t ended_cost_ns_ = 0;  // of the processes that have ended
   uint64_t period_ns_;
+  std::string note_;
   MonotonicNs next_read_ns_ = 0;
 };
 

@@ -9,8 +9,10 @@ import socket
 import ssl
 import struct
 import subprocess
+import tempfile
 import time
 import unittest
+from unittest import mock
 
 import sampan
 from served import ENDPOINTS, Served
@@ -287,6 +289,27 @@ class Hostile(sampan.Case):
             raise AssertionError("64 MB were taken")
         self.served.get("/metrics")
 
+    def test_requests_that_can_be_understood_in_several_ways_are_refused(self):
+        """A proxy in front may take such a request for another server's, or see its end elsewhere."""
+        port = self.served.port
+        body = "\r\n0\r\n\r\nGET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        for head in (f"Host: 127.0.0.1:{port}, evil.example", "Host: 127.0.0.1:80:80", "Host: localhost\r\nHost: evil.example",
+                     "Host: user@localhost", "Host: localhost\r\nContent-Length: 3\r\nContent-Length: 3",
+                     "Host: localhost\r\nContent-Length: 3, 3", "Host: localhost\r\nContent-Length: +3",
+                     "Host: localhost\r\nContent-Length: 3\r\nTransfer-Encoding: chunked",
+                     "Host: localhost\r\nTransfer-Encoding: chunked\r\nContent-Length: 3"):
+            client = self.connect()
+            client.sendall(f"POST /pprof/symbol HTTP/1.1\r\n{head}\r\n{body}".encode())
+            answer = b""
+            try:
+                while part := client.recv(65536):
+                    answer += part
+            except ConnectionResetError:
+                pass  # it does not read what follows
+            self.assertTrue(answer.startswith(b"HTTP/1.1 400 "), (head, answer[:200]))
+            self.assertNotIn(b" 200 OK", answer, head)
+        self.served.get("/metrics")
+
     def test_ctrl_c_ends_it_while_clients_wait(self):
         self.connect()
         self.connect().sendall(b"GET / HT")
@@ -311,6 +334,34 @@ class Command(sampan.Case):
         served.stop(signal.SIGTERM)
         with self.assertRaises(ProcessLookupError):
             os.kill(dump["pid"], 0)
+
+    def test_it_lives_on_when_sampan_is_killed(self):
+        served = Served(self, "--", "sh", "-c", "echo $$; read -r go; echo went $go; exit 3",
+                        stdin=subprocess.PIPE)
+        pid = int(served.server.stdout.readline())
+        recorder = int(pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8").partition("PPid:\t")[2].split()[0])
+        directories = set(self.captures())
+        served.server.kill()
+        served.server.wait()
+        while os.path.exists(f"/proc/{recorder}"):  # it ends with its owner
+            time.sleep(0.01)
+        os.kill(pid, 0)
+        served.server.stdin.write("on\n")
+        served.server.stdin.close()
+        self.assertEqual(served.server.stdout.readline(), "went on\n")
+        # What it has left is removed by the next one.
+        self.assertEqual(set(self.captures()), directories)
+        Served(self, "--", "true").server.wait()
+        self.assertEqual(self.captures(), [])
+
+    def captures(self):
+        return list(pathlib.Path(self.temporary).glob("sampan-live-*"))
+
+    def setUp(self):
+        self.temporary = tempfile.mkdtemp(dir=self.path)
+        variables = mock.patch.dict(os.environ, {"TMPDIR": self.temporary})
+        variables.start()
+        self.addCleanup(variables.stop)
 
     def test_it_stays_when_asked_to(self):
         served = Served(self, "--stay", "--", sampan.TARGETS / "target_shares", "1")

@@ -17,11 +17,11 @@ ENDPOINTS = ["/", "/page-data", "/debug/pprof/", "/debug/pprof/profile", "/debug
 class Served:
     """`words`: options, and what is served."""
 
-    def __init__(self, case, *words, env=None):
+    def __init__(self, case, *words, env=None, **keywords):
         variables = {name: value for name, value in os.environ.items() if not name.startswith("SAMPAN_")}
         self.server = subprocess.Popen([sampan.PROGRAM, "serve", *map(str, words)], text=True,
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                       env={**variables, **(env or {})})
+                                       env={**variables, **(env or {})}, **keywords)
         case.addCleanup(self.stop)
         self.url = self.server.stdout.readline().strip()
         if not self.url:

@@ -303,6 +303,73 @@ class Top(sampan.Case):
         terminal.status()
         self.assertEqual(terminal.state(), before)
 
+    def check_stopped(self, stopped, ask):
+        """top is in a shell with jobs. It is asked to end when one of its processes has been stopped."""
+        terminal = self.terminal()
+        terminal.start("bash --norc -i")
+        terminal.type(f"{sampan.PROGRAM} top -- {WATCHED} 300 0")
+        terminal.press("Enter")
+        terminal.wait_for(r"worker-1 +[1-9]")
+        shell = int(terminal.tmux("display-message", "-p", "#{pane_pid}"))
+        top = children_of(children_of(shell)[0])[0]
+        recorder = children_of(top)[0]
+        command = children_of(recorder)[0]
+        os.kill({"top": top, "recorder": recorder, "command": command}[stopped], signal.SIGSTOP)
+        ask(terminal, top)
+        for pid in (top, recorder, command):
+            self.wait_until_gone(pid)
+
+    def continue_in_the_background(self, terminal, top):
+        terminal.wait_for("Stopped")
+        os.kill(top, signal.SIGCONT)
+        terminal.type("echo ty''ped")  # for the shell
+        terminal.press("Enter")
+        terminal.wait_for("^typed")
+
+    def test_it_ends_when_asked_in_the_background(self):
+        def ask(terminal, top):
+            self.continue_in_the_background(terminal, top)
+            os.kill(top, signal.SIGTERM)
+        self.check_stopped("top", ask)
+
+    def test_it_ends_when_asked_after_fg(self):
+        def ask(terminal, top):
+            self.continue_in_the_background(terminal, top)
+            terminal.type("fg")
+            terminal.press("Enter")
+            terminal.wait_for(r"worker-1 +[1-9]")
+            terminal.press("q")
+        self.check_stopped("top", ask)
+
+    def test_it_ends_when_asked_though_its_recorder_is_stopped(self):
+        self.check_stopped("recorder", lambda terminal, top: os.kill(top, signal.SIGTERM))
+
+    def test_it_ends_when_asked_though_its_command_is_stopped(self):
+        self.check_stopped("command", lambda terminal, top: os.kill(top, signal.SIGTERM))
+
+    def wait_until_gone(self, pid, seconds=40):
+        end = time.monotonic() + seconds
+        while not gone(pid):
+            self.assertLess(time.monotonic(), end, f"{pid} lives")
+            time.sleep(0.02)
+
+    def test_the_command_lives_on_when_top_is_killed(self):
+        terminal = self.terminal()
+        self.start(terminal)
+        shell = int(terminal.tmux("display-message", "-p", "#{pane_pid}"))
+        top = children_of(shell)[0]
+        recorder = children_of(top)[0]
+        target = children_of(recorder)[0]
+        self.addCleanup(os.kill, target, signal.SIGKILL)
+        os.kill(top, signal.SIGKILL)
+        self.wait_until_gone(recorder)
+        before_s = self.cpu_s(target)
+        while self.cpu_s(target) == before_s:
+            time.sleep(0.01)
+
+    def cpu_s(self, pid):
+        return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11]) / os.sysconf("SC_CLK_TCK")
+
     @stalls.measures_time("some kernels count a stall as CPU of one function")
     def test_once_and_json(self):
         target = self.watched()

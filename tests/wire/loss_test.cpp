@@ -60,5 +60,17 @@ TEST(ControlBlock, SlotsAndTheirBuffersDoNotOverlap) {
   EXPECT_EQ(address(lane_cells(base, kLaneCount - 1).data() + kLaneCells), kSharedSize);
 }
 
+TEST(ControlBlock, SmallerMemoryHasTheFirstSlots) {
+  EXPECT_EQ(slots_within(UINT64_MAX), kSlotCount);
+  EXPECT_EQ(slots_within(kSharedSize), kSlotCount);
+  EXPECT_EQ(slots_within(kSharedSize - 1), kSlotCount - 1);  // no room for markers: not whole
+  EXPECT_EQ(slots_within(size_with(1)), 1u);
+  EXPECT_EQ(slots_within(size_with(1) - 1), 0u);
+  EXPECT_EQ(slots_within(0), 0u);
+  for (const uint32_t slots : {1u, 17u, kSlotCount - 1, kSlotCount}) {
+    EXPECT_EQ(slots_within(size_with(slots)), slots);
+  }
+}
+
 }  // namespace
 }  // namespace sampan::wire

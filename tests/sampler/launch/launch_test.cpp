@@ -27,7 +27,7 @@ class LaunchTest : public testing::Test {
   // Runs the command without a shim.
   static ProgramEnd run(const std::vector<std::string>& command) {
     SignalRelay signals;
-    return wait_for(launch({command, "", "session", true}, signals));
+    return wait_for(launch({command, "", "session", true}, signals, OwnLimits()));
   }
   static std::string output(const std::string& path) {
     std::ifstream in(path);
@@ -69,7 +69,7 @@ TEST_F(LaunchTest, PassesOnTheSessionAndTheEnvironment) {
                    "libc.so.6",
                    "name",
                    false},
-                  signals));
+                  signals, OwnLimits()));
   unsetenv("LD_PRELOAD");
   unsetenv("SAMPAN_SESSION");
   EXPECT_EQ(output(out), "libc.so.6:libm.so.6 1 name 0\n");
@@ -77,7 +77,7 @@ TEST_F(LaunchTest, PassesOnTheSessionAndTheEnvironment) {
 
 TEST_F(LaunchTest, RefusesAShimThatTheLoaderCannotName) {
   SignalRelay signals;
-  EXPECT_THROW(launch({{"true"}, "/a b/shim.so", "name", true}, signals), Error);
+  EXPECT_THROW(launch({{"true"}, "/a b/shim.so", "name", true}, signals, OwnLimits()), Error);
 }
 
 TEST_F(LaunchTest, GivesTheProgramTheSignalsThatSampanWasGiven) {
@@ -99,7 +99,7 @@ TEST_F(LaunchTest, GivesTheProgramTheSignalsThatSampanWasGiven) {
 
 TEST_F(LaunchTest, PassesOnWhatIsSentToItself) {
   SignalRelay signals;
-  const LaunchedProgram program = launch({{"sleep", "30"}, "", "name", true}, signals);
+  const LaunchedProgram program = launch({{"sleep", "30"}, "", "name", true}, signals, OwnLimits());
   kill(getpid(), SIGTERM);
   pollfd wait{signals.fd(), POLLIN, 0};
   ASSERT_EQ(poll(&wait, 1, 10'000), 1);

@@ -168,20 +168,20 @@ class Output(Case):
         self.assertEqual({entry.name for entry in run.iterdir()},
                          {"recording.sampan", "profile_overall.folded", "profile_overall.prof"})
 
-    def test_a_directory_that_cannot_be_written_ends_it_before_the_program(self):
+    def test_a_directory_that_cannot_be_written_ends_it_before_the_program_if_strict(self):
         blocker = self.path / "file"
         blocker.write_text("")
         marker = self.path / "ran"
         for output in (blocker, blocker / "below", "/proc/nowhere"):
             with self.subTest(output=output):
-                result = self.sampan("run", "--output", output, "--", "touch", marker)
+                result = self.sampan("run", "--strict", "--output", output, "--", "touch", marker)
                 self.assertEqual(result.returncode, 125)
                 self.assertIn(str(output), result.stderr)
                 self.assertFalse(marker.exists())
         if os.geteuid() != 0:
             readonly = self.path / "readonly"
             readonly.mkdir(stat.S_IRUSR | stat.S_IXUSR)
-            result = self.sampan("run", "--output", readonly, "--", "touch", marker)
+            result = self.sampan("run", "--strict", "--output", readonly, "--", "touch", marker)
             self.assertEqual(result.returncode, 125)
 
     def test_the_recording_survives_sigkill_of_sampan(self):

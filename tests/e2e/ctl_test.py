@@ -165,7 +165,7 @@ class Asking(sampan.Case):
         os.chmod(token, 0o640)
         self.refused(program.ctl("resume"), "others may use")
         program.finish()
-        result = subprocess.run([sampan.PROGRAM, "run", "--", "true"], cwd=self.path,
+        result = subprocess.run([sampan.PROGRAM, "run", "--strict", "--", "true"], cwd=self.path,
                                 env={**os.environ, "SAMPAN_TOKEN_FILE": str(token)},
                                 stderr=subprocess.PIPE, text=True)
         self.assertEqual(result.returncode, 125)

@@ -61,7 +61,8 @@ __attribute__((constructor)) void start() {
     ThreadState* thread = current_thread();
     return thread != nullptr ? &thread->markers : nullptr;
   });
-  if (!start_fork() || !walker.start() || !start_thread_life() || !start_modules()) {
+  if (!start_threads() || !start_fork() || !walker.start() || !start_thread_life() ||
+      !start_modules()) {
     return;
   }
   start_clocks(perf_allowed() && inherited == Inherited::kNothing);

@@ -32,8 +32,9 @@ constexpr int32_t kClaimed = -1;
 // Apart from the states, so that a search touches little memory.
 constinit std::atomic<int32_t> tids[wire::kSlotCount];
 constinit std::atomic<uint32_t> used;
-// Zeroes: the pages of unused states are never touched.
-alignas(64) constinit ThreadState states[wire::kSlotCount]{};
+// By slot. Zeroes: the pages of unused states are never touched. Not among the shim's own data: LeakSanitizer looks there for
+// pointers, and the program's memory that a state knows (an alternate stack, a thread's argument) would never be lost.
+constinit ThreadState* states;
 std::atomic<uint64_t> ended_cpu_ns;
 
 bool map_private_memory(ThreadState& thread) {
@@ -132,6 +133,15 @@ ThreadState* current_thread() {
     return thread_by_pthread(this_pthread());
   }
   return thread_by_tid(static_cast<int32_t>(raw_syscall(SYS_gettid)));
+}
+
+bool start_threads() {
+  const long mapped =
+      raw_syscall(SYS_mmap, nullptr, wire::kSlotCount * sizeof(ThreadState), PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped < 0 && mapped > -4096) return false;
+  states = reinterpret_cast<ThreadState*>(mapped);
+  return true;
 }
 
 ThreadState* thread_in_slot(uint32_t slot) {

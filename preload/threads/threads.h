@@ -47,6 +47,9 @@ struct ThreadState {
   MarkerState markers;
 };
 
+// At start-up, before anything else here. False when there is no memory.
+bool start_threads();
+
 // The state of the calling thread; null when it has none. Async-signal-safe.
 ThreadState* current_thread();
 // The state by slot, e.g. from a cookie; null when the slot is free or out of range.

@@ -151,11 +151,13 @@ class PythonSteps(interpreters.Case):
         run = sampan.run([program, script, sampan.TARGETS / "target_step.so", str(BOUNDARIES), kinds], ["--rate", "1"],
                          text=True)
         self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertEqual(run.report["lost"], {})
+        # The target does not wait for a collector that gets no CPU: then the order is not known.
+        lost = run.report["lost"]
+        self.assertLessEqual(lost.keys(), {"ring_full"})
         steps = Steps(json.loads(run.stdout))
         functions = {name for state in steps.states for name in state}
         self.assertGreater(len(functions), 30)
-        seen, torn, outside = [], 0, 0
+        seen, torn, outside, unknown = [], 0, 0, 0
         for frames, _ in interpreters.exported(run, "--python", "python"):
             names = [frame for frame in frames if frame in functions]
             if not names:
@@ -163,20 +165,26 @@ class PythonSteps(interpreters.Case):
                 outside += "<module>" in frames
                 torn += "<module>" not in frames
                 continue
+            if "[python]" in frames:  # the ring had no room for its name
+                unknown += 1
+                continue
             self.assertEqual(frames[frames.index(names[0]):], names)
             self.assertIn(names, [*steps.states, *(state + [name] for state in steps.states for name in GENERATORS)],
                           "a stack that the program does not have")
             seen.append(names)
-        samples = len(seen) + torn + outside
+        samples = len(seen) + torn + outside + unknown
+        self.assertGreaterEqual(samples + lost.get("ring_full", 0), BOUNDARIES)
+        self.assertLess(torn, 0.04 * samples)
+        if lost or unknown:
+            print(f"  {version}: {samples} boundaries, {torn} torn, {unknown} unknown, lost {lost}", file=sys.stderr)
+            return
         for place, names in enumerate(changes(seen)):
             if not steps.follow(names):
                 self.fail(f"state {place}: {names} does not follow {steps.states[steps.at % len(steps.states)]}")
         turns = steps.at / len(steps.states)
         print(f"  {version}: {samples} boundaries, {torn} torn, {turns:.1f} turns, {steps.skipped} of {steps.at} states "
               f"not seen", file=sys.stderr)
-        self.assertGreaterEqual(samples, BOUNDARIES)
         self.assertGreater(steps.at, 20)
-        self.assertLess(torn, 0.04 * samples)
         self.assertLess(steps.skipped, 0.05 * steps.at)
 
     def test_every_instruction(self):

@@ -17,8 +17,8 @@
 namespace {
 
 constexpr long kTrapFlag = 0x100;
-// So many samples fit into a ring; then sampan is given the time to empty it.
-constexpr long kBatch = 200;
+// Many times as many samples fit into a ring. After each, sampan has time to empty it, also on a busy machine.
+constexpr long kBatch = 50;
 constexpr timespec kPause{0, 20'000'000};
 constexpr uint64_t kSignals = uint64_t{1} << (SIGPROF - 1);
 

@@ -34,7 +34,7 @@ const recording::Wait kAsleep = {"sleeping", ""};  // the kernel does not say in
 const recording::Wait kUnseen = {"unseen", ""};    // waits so short that none was ever seen
 
 bool sleeps(std::optional<char> state) {
-  return state == 'S' || state == 'D';
+  return state && (*state == 'S' || *state == 'D');
 }
 
 // A zombie: the leader of threads that live on.

@@ -100,8 +100,7 @@ sampler::RateOptions rate_options(const SamplingOptions& options, bool quiet) {
   sampler::RateOptions rate;
   rate.asked_hz = options.rate_hz;
   rate.limit = parse_limit(options.max_overhead);
-  if (!quiet) rate.say = [](const std::string& what) { say("sampan: {}
-", what); };
+  if (!quiet) rate.say = [](const std::string& what) { say("sampan: {}\n", what); };
   return rate;
 }
 

@@ -96,8 +96,8 @@ std::optional<PythonTaskRecord> decode_python_task(std::span<const uint8_t> payl
   const Field coroutine = take_field(cursor);
   const bool is_whole = cursor.ok() && cursor.at_end() && name.width <= 4 && coroutine.width <= 4;
   if (!is_whole || record.number == 0 || record.number > wire::kTaskNumbers) return std::nullopt;
-  record.task.name = text_of(name);
-  record.task.coroutine = text_of(coroutine);
+  record.task.name = python_text(name.width, name.bytes);
+  record.task.coroutine = python_text(coroutine.width, coroutine.bytes);
   return record;
 }
 

@@ -15,7 +15,7 @@
 namespace sampan::cli {
 namespace {
 
-std::optional<sampler::CostLimit> parse_limit(const std::string& text) {
+std::optional<sampler::CostLimit> parse_cost_limit(const std::string& text) {
   if (text.empty()) return sampler::kCostCeiling;
   if (text == "none") return std::nullopt;
   double percent = 0;
@@ -99,7 +99,7 @@ mode_t file_mode(const std::string& text) {
 sampler::RateOptions rate_options(const SamplingOptions& options, bool quiet) {
   sampler::RateOptions rate;
   rate.asked_hz = options.rate_hz;
-  rate.limit = parse_limit(options.max_overhead);
+  rate.limit = parse_cost_limit(options.max_overhead);
   if (!quiet) rate.say = [](const std::string& what) { say("sampan: {}\n", what); };
   return rate;
 }

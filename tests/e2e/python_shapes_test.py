@@ -40,13 +40,21 @@ def everywhere(check):
 
 class Shapes(interpreters.Case):
     def seen(self, stacks, calls, roots):
-        """The CPU of which each function is the innermost known one, after the check that all calls are right."""
+        """The CPU of which each function is the innermost known one, after the check that all calls are right. A
+        function has no name while sampan is late to empty the rings: such stacks are left out, and counted."""
         seen = {}
         for frames, weight in stacks:
+            if "[python]" in frames:
+                seen["[python]"] = seen.get("[python]", 0) + weight
+                continue
             known = known_calls(frames, calls, roots)
             if known:
                 seen[known[-1]] = seen.get(known[-1], 0) + weight
         return seen
+
+    def assert_spent(self, seen, function, wanted, delta):
+        self.assertLess(seen.get(function, 0), wanted + delta, seen)
+        self.assertGreater(seen.get(function, 0) + seen.get("[python]", 0), wanted - delta, seen)
 
     def check_embedded(self, program, *options):
         library = library_of(program)
@@ -63,8 +71,8 @@ class Shapes(interpreters.Case):
         in_thread = sum(weight for frames, weight in stacks if "run_in_thread" in frames and "spin" in frames)
         native = sum(weight for frames, weight in stacks if "native_spin" in frames)
         # A tenth of a second in two threads and two lives.
-        self.assertAlmostEqual(seen.get("spin", 0), 0.4, delta=unsampled_s(4))
-        self.assertAlmostEqual(in_thread, 0.2, delta=unsampled_s(2))
+        self.assert_spent(seen, "spin", 0.4, unsampled_s(4))
+        self.assert_spent({**seen, "spin": in_thread}, "spin", 0.2, unsampled_s(2))
         self.assertGreater(native, 0.3 - unsampled_s(2))
         self.assertGreater(run.report["complete_stacks"], 0.99)
 
@@ -99,12 +107,12 @@ main_outer()
         calls = {"main_outer": {"main_inner", "sub_outer"}, "main_inner": {"spin"}, "sub_outer": {"sub_inner"}}
         run, stacks = self.stacks_of(program, script=script, rate="1000")
         seen = self.seen(stacks, calls, ["main_outer", "sub_outer"])
-        self.assertAlmostEqual(seen.get("spin", 0), 0.4, delta=unsampled_s())
+        self.assert_spent(seen, "spin", 0.4, unsampled_s())
         if version == "3.9":  # counts the runs of one state from the root: native stacks, which say so
             self.assertNotIn("sub_inner", seen)
             self.assertLess(run.report["complete_stacks"], 0.8)
             return
-        self.assertAlmostEqual(seen["sub_inner"], 0.3, delta=unsampled_s())
+        self.assert_spent(seen, "sub_inner", 0.3, unsampled_s())
         self.assertGreater(run.report["complete_stacks"], 0.99)
         # Since 3.12 only the state of the subinterpreter is known, and its callers are C functions.
         has_callers = version in ("3.10", "3.11")
@@ -132,7 +140,7 @@ if __name__ == "__main__": main()
         run, stacks = self.stacks_of(program, script=script, rate="1000")
         seen = self.seen(stacks, {"task": {"part"}, "part": {"spin"}}, ["task"])
         # 18 tasks of a tenth of a second.
-        self.assertAlmostEqual(seen.get("spin", 0), 1.8, delta=unsampled_s(18))
+        self.assert_spent(seen, "spin", 1.8, unsampled_s(18))
 
     @everywhere
     def test_threads_that_outlive_the_interpreter(self, _, program):
@@ -187,7 +195,7 @@ pings, pongs = greenlet.greenlet(ping), greenlet.greenlet(pong)
 main()
 """, {"main": {"ping", "pong"}, "ping": {"ping_part"}, "ping_part": {"spin"}, "pong": {"pong_part"}, "pong_part": {"spin"}},
             ["main", "ping", "pong"])
-        self.assertAlmostEqual(seen["spin"], 0.375, delta=unsampled_s())
+        self.assert_spent(seen, "spin", 0.375, unsampled_s())
 
     def test_gevent(self):
         if subprocess.run(["/usr/bin/python3", "-c", "import gevent"], capture_output=True, check=False).returncode:
@@ -207,7 +215,7 @@ def main():
     pool.join()
 main()
 """, {"main": set(), "handle": {"first", "second"}, "first": {"spin"}, "second": {"by"}, "by": {"spin"}}, ["main", "handle"])
-        self.assertAlmostEqual(seen["spin"], 0.475, delta=unsampled_s())
+        self.assert_spent(seen, "spin", 0.475, unsampled_s())
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ inline uint64_t identity_of(uint64_t at, const CodeObject& code) {
                        code.name * 0xa0761d6478bd642f + code.name_hash * 0xe7037ed1a0b428db +
                        code.qualified_name * 0x8ebc6af09c88c6e3 +
                        code.line_table * 0x589965cc75374cc3 +
-                       static_cast<uint32_t>(code.first_line) * 0x1d8e4e27c47d124f;
+                       uint64_t{static_cast<uint32_t>(code.first_line)} * 0x1d8e4e27c47d124f;
   return ((sum ^ sum >> 32) * 0x9e3779b97f4a7c15) | 1;
 }
 

@@ -342,7 +342,7 @@ wait()
             attached = sampan.Attached(target.pid, "perf", ["--duration", "0.5"])
             target.go()
             run = attached.finish()
-        self.assertRegex(run.stderr.decode(), r"Python.*native stacks.*--engine ptrace")
+        self.assertRegex(run.stderr.decode(), r"(?s)Python.*native\s+stacks.*--engine\s+ptrace")
         self.assertFalse([row for row in run.report["functions"] if row["name"] == "<module>"])
 
     def test_other_programs_hear_nothing_of_python(self):

@@ -120,7 +120,7 @@ struct Markers {
   std::vector<Label> labels;
   std::vector<Step> steps;
 
-  // Of what the program reports; steps are found by sampling.
+  // Whether the program reports nothing. Steps do not count: they are found by sampling.
   bool empty() const {
     return spans.empty() && events.empty() && counters.empty() && sections.empty();
   }

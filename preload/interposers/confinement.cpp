@@ -97,7 +97,7 @@ bool clock_makes_calls() {
   return true;
 }
 
-// What a sample needs where it makes no other calls. Found out before the first filter.
+// The calls that a sample cannot do without. They are found out before the first filter.
 struct Needs {
   bool known, clock_call;
   uint64_t signal_return;  // where rt_sigreturn comes from

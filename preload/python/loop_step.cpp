@@ -5,7 +5,7 @@
 
 #include "base/byte_writer.h"
 #include "preload/python/interpreter.h"
-#include "preload/python/python_text.h"
+#include "unwind/python_text.h"
 #include "wire/control_block.h"
 
 namespace sampan::preload {
@@ -61,11 +61,11 @@ class Objects {
   uint64_t coroutine_of(uint64_t task) { return word(task + asyncio_.task_coroutine); }
   uint64_t name_of(uint64_t task) { return word(task + asyncio_.task_name); }
 
-  bool find_string(uint64_t string, PythonBytes& text) {
-    return is_a(string, "str") && find_text(memory_, layout_, string, kMostName, text);
+  bool find_string(uint64_t string, unwind::PythonBytes& text) {
+    return is_a(string, "str") && unwind::find_text(memory_, layout_, string, kMostName, text);
   }
   // The name of its function; none for other things that can be awaited.
-  void find_coroutine_name(uint64_t coroutine, PythonBytes& text) {
+  void find_coroutine_name(uint64_t coroutine, unwind::PythonBytes& text) {
     if (!is_a(coroutine, "coroutine") && !is_a(coroutine, "generator")) return;
     find_string(word(coroutine + asyncio_.coroutine_name), text);
   }
@@ -109,7 +109,7 @@ class TaskName {
     print(number);
   }
 
-  const PythonBytes& text() const { return text_; }
+  const unwind::PythonBytes& text() const { return text_; }
 
   // Of its first characters.
   uint64_t hash() const {
@@ -141,10 +141,10 @@ class TaskName {
   }
 
   char digits_[32];
-  PythonBytes text_;
+  unwind::PythonBytes text_;
 };
 
-void write_text(ByteWriter& writer, const PythonBytes& text) {
+void write_text(ByteWriter& writer, const unwind::PythonBytes& text) {
   writer.fixed(text.width);
   writer.fixed(text.size);
   if (text.size != 0) writer.bytes(reinterpret_cast<const void*>(text.at), text.size);
@@ -159,7 +159,7 @@ uint8_t number_of_task(Objects& objects, uint64_t task, uint64_t coroutine, wire
   const auto index = static_cast<uint8_t>((identity >> 32) % wire::kTaskNumbers);
   const auto number = static_cast<uint8_t>(index + 1);
   if (step.tasks[index] == identity) return number;
-  PythonBytes function;
+  unwind::PythonBytes function;
   objects.find_coroutine_name(coroutine, function);
   const size_t size = sizeof number + sizeof object + name.text().size + function.size +
                       2 * (sizeof function.width + sizeof function.size);

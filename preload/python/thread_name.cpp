@@ -5,7 +5,7 @@
 
 #include "preload/python/interpreter.h"
 #include "preload/python/python_memory.h"
-#include "preload/python/python_text.h"
+#include "unwind/python_text.h"
 
 namespace sampan::preload {
 namespace {
@@ -34,8 +34,8 @@ class Reader {
   }
 
   bool is(uint64_t string, std::string_view expected) {
-    PythonBytes text;
-    return string != 0 && find_text(memory_, layout_, string, expected.size() + 1, text) &&
+    unwind::PythonBytes text;
+    return string != 0 && unwind::find_text(memory_, layout_, string, expected.size() + 1, text) &&
            text.width == 0 && text.size == expected.size() &&
            std::memcmp(reinterpret_cast<const void*>(text.at), expected.data(), text.size) == 0;
   }
@@ -107,7 +107,7 @@ bool append_utf8(uint32_t character, std::span<char> out, size_t& size) {
   return true;
 }
 
-void copy(const PythonBytes& text, std::span<char> out) {
+void copy(const unwind::PythonBytes& text, std::span<char> out) {
   const size_t width = text.width == 0 ? 1 : text.width;
   size_t size = 0;
   for (size_t i = 0; i + width <= text.size; i += width) {
@@ -132,8 +132,9 @@ void name_of_new_thread(std::span<char> name) {
   Reader reader(memory, *layout);
   const uint64_t object = reader.thread_object(thread);
   const uint64_t string = object != 0 ? reader.text_attribute(object, "_name") : 0;
-  PythonBytes text;
-  if (string != 0 && find_text(memory, *layout, string, name.size() * sizeof(uint32_t), text)) {
+  unwind::PythonBytes text;
+  if (string != 0 &&
+      unwind::find_text(memory, *layout, string, name.size() * sizeof(uint32_t), text)) {
     copy(text, name);
   }
 }

@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import sampan
+from tolerances import share_noise
 
 KNOWN = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
 
@@ -110,6 +111,25 @@ def exported(run, *options):
 
 
 class Case(sampan.Case):
+    def assert_shares(self, version, stacks, spare_s):
+        """The shares of SHARES in one second of each thread, and no eval loop where a function is known. `spare_s`: CPU
+        of these two seconds that is used outside of the functions, or not sampled."""
+        sampled_s = sum(weight for _, weight in stacks)
+        # A thread that others push off its CPU has fewer samples, which weigh more.
+        samples = sampled_s ** 2 / sum(weight ** 2 for _, weight in stacks)
+
+        def share(*names):
+            wanted = [name_in(version, name) for name in names]
+            return sum(weight for frames, weight in stacks if all(name in frames for name in wanted)) / sampled_s
+        for names, expected in {("rare", "leaf", "spin"): 0.25, ("frequent", "leaf", "spin"): 0.5,
+                                ("compress",): 0.25, ("Service.parts", "frequent"): 0.5,
+                                ("Service.__init__", "rare"): 0.25}.items():
+            self.assertAlmostEqual(share(*names), expected, delta=share_noise(expected, samples) + spare_s / sampled_s,
+                                   msg=f"{names}, {samples:.0f} samples")
+        for frames, _ in stacks:
+            for caller, callee in zip(frames, frames[1:]):
+                self.assertFalse(caller.startswith("_PyEval_EvalFrameDefault") and callee in ("work", "leaf", "spin"))
+
     def stacks_of(self, program, *options, seconds="1", script=SHARES, rate="250"):
         """The run and its stacks, as exported() has them."""
         path = self.path / "program.py"

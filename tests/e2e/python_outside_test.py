@@ -13,7 +13,7 @@ import interpreters
 import python_storm_test
 import sampan
 from stalls import measures_time
-from tolerances import share_noise, unsampled_s
+from tolerances import unsampled_s
 
 ENGINES = ("ptrace", "poll")  # those that stop a thread at its sample
 
@@ -248,21 +248,7 @@ class Attach(interpreters.Case):
         run, stacks = self.attached(program, engine, interpreters.SHARES, "1")
         self.assertEqual(run.report["lost"], {})
         self.assertGreaterEqual(run.report["complete_stacks"], 0.98)
-        sampled_s = sum(weight for _, weight in stacks)
-        samples = sampled_s ** 2 / sum(weight ** 2 for _, weight in stacks)
-
-        def share(*names):
-            wanted = [interpreters.name_in(version, name) for name in names]
-            return sum(weight for frames, weight in stacks if all(name in frames for name in wanted)) / sampled_s
-        for names, expected in {("rare", "leaf", "spin"): 0.25, ("frequent", "leaf", "spin"): 0.5,
-                                ("compress",): 0.25, ("Service.parts", "frequent"): 0.5,
-                                ("Service.__init__", "rare"): 0.25}.items():
-            missing = (unsampled_s(2) + run.delayed_s) / sampled_s
-            self.assertAlmostEqual(share(*names), expected, delta=share_noise(expected, samples) + CPU_OF_START + missing,
-                                   msg=f"{names}, {samples:.0f} samples")
-        for frames, _ in stacks:
-            for caller, callee in zip(frames, frames[1:]):
-                self.assertFalse(caller.startswith("_PyEval_EvalFrameDefault") and callee in ("work", "leaf", "spin"))
+        self.assert_shares(version, stacks, 2 * CPU_OF_START + unsampled_s(2) + run.delayed_s)
 
     def test_a_storm_of_calls(self):
         functions = python_storm_test.STORM_CALLS.keys() | set().union(*python_storm_test.STORM_CALLS.values())

@@ -1,7 +1,5 @@
 """What sampling from outside costs: rows of bench/run.py about attach, the wall clock and dump."""
-import json
 import os
-import pathlib
 import shutil
 import statistics
 import subprocess

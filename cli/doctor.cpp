@@ -1,4 +1,5 @@
-// sampan doctor [PID|RECORDING]: what this machine permits, and what is missing for names.
+// sampan doctor [PID|RECORDING|-- COMMAND]: what this machine permits, what a command can expect, and what is missing for
+// names.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -86,7 +87,8 @@ void print(const std::vector<Finding>& findings, const reports::Style& style) {
   }
 }
 
-std::string to_json(const std::vector<Finding>& machine, const std::vector<Finding>& modules) {
+std::string to_json(const std::vector<Finding>& command, const std::vector<Finding>& machine,
+                    const std::vector<Finding>& modules) {
   Json json;
   const auto members = [&json](const Finding& finding) {
     json.member("subject", finding.subject);
@@ -95,6 +97,7 @@ std::string to_json(const std::vector<Finding>& machine, const std::vector<Findi
     json.member("advice", finding.advice);
   };
   json.object([&] {
+    if (!command.empty()) json.objects("command", command, members);
     json.objects("findings", machine, members);
     json.objects("modules", modules, members);
   });
@@ -248,47 +251,63 @@ bool is_recording(const std::string& target) {
                         std::filesystem::exists(recording_path(target), error));
 }
 
-int examine(const DoctorOptions& options) {
+// One of the engines (perf, ptrace, poll) is enough; a command needs none if the shim gets into it, and nothing else may
+// forbid samples.
+bool can_be_profiled(const std::vector<Finding>& command, const std::vector<Finding>& machine) {
+  const auto is_shim = [](const Finding& finding) { return finding.subject == "shim"; };
+  const auto is_way = [&](const Finding& finding) {
+    return finding.good && (is_shim(finding) || finding.subject.ends_with(" engine"));
+  };
+  return std::ranges::all_of(command, [&](const Finding& it) { return it.good || is_shim(it); }) &&
+         (std::ranges::any_of(command, is_way) || std::ranges::any_of(machine, is_way));
+}
+
+int examine(const DoctorOptions& options, const std::vector<std::string>& words) {
   if (is_recording(options.target)) {
     return examine_recording(recording_path(options.target), options.json);
   }
   std::optional<pid_t> pid;
   if (!options.target.empty()) {
+    if (!words.empty()) throw UsageError("doctor: either a process or a command");
     pid = sampler::find_process(options.target);
     const std::string why = sampler::why_not_profilable(*pid);
     if (!why.empty()) throw Error("{}", why);
   }
+  const std::vector<Finding> command =
+      words.empty() ? std::vector<Finding>() : sampler::examine_command(words.front());
   const std::vector<Finding> machine = sampler::examine(pid);
   const std::vector<Finding> modules = pid ? describe_modules(*pid) : std::vector<Finding>();
   if (options.json) {
-    fmt::print("{}", to_json(machine, modules));
+    fmt::print("{}", to_json(command, machine, modules));
   } else {
     const reports::Style style(reports::page_options_for(stdout).colour);
+    if (!command.empty()) fmt::print("{}\n", words.front());
+    print(command, style);
+    if (!command.empty()) fmt::print("\n");
     fmt::print("{}\n", pid ? fmt::format("Process {} ({})", *pid, sampler::executable_of(*pid))
                            : "This machine");
     print(machine, style);
     if (!modules.empty()) fmt::print("\nNames\n");
     print(modules, style);
   }
-  // One of the engines (perf, ptrace, poll) is enough.
-  const bool any = std::any_of(machine.begin(), machine.end(), [](const Finding& finding) {
-    return finding.good && finding.subject.ends_with(" engine");
-  });
-  return any ? 0 : kExitFailure;
+  return can_be_profiled(command, machine) ? 0 : kExitFailure;
 }
 
 }  // namespace
 
 void add_doctor(CLI::App& app, Commands& commands) {
   CLI::App* const command = app.add_subcommand(
-      "doctor", "Show what this machine permits, and what a process or a recording lacks");
+      "doctor", "Show what this machine permits, and what a command, process or recording lacks");
+  command->footer("sampan doctor [OPTIONS] [TARGET | -- COMMAND [ARG...]]");
   const auto options = std::make_shared<DoctorOptions>();
   command->add_option(
       "TARGET", options->target,
       "A pid, the name of a process if it is unique, or a recording, to see what its "
       "modules lack for names");
   command->add_flag("--json", options->json, "Print JSON");
-  commands.actions[command] = [options] { return examine(*options); };
+  commands.actions[command] = [options, &commands] {
+    return examine(*options, std::exchange(commands.program, {}));
+  };
 }
 
 }  // namespace sampan::cli

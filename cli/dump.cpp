@@ -1,4 +1,4 @@
-// sampan dump: the current state and stack of each thread of a process.
+// sampan dump: the current state and stack of each thread of a process, or of each task of asyncio.
 #include <fmt/core.h>
 
 #include <memory>
@@ -7,6 +7,7 @@
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
 #include "remote/live/dump.h"
+#include "remote/live/task_dump.h"
 #include "sampler/inspect/permission.h"
 
 namespace sampan::cli {
@@ -16,11 +17,17 @@ struct DumpOptions {
   std::string process;
   std::vector<std::string> threads;  // names or tids; empty: all
   profile::PythonFrames python = profile::PythonFrames::kMixed;
+  bool tasks = false;
   bool json = false;
 };
 
 int dump(const DumpOptions& options) {
   const pid_t pid = sampler::find_process(options.process);
+  if (options.tasks) {
+    const live::TaskDump tasks = live::take_task_dump(pid);
+    fmt::print("{}", options.json ? live::tasks_as_json(tasks) : live::tasks_as_text(tasks));
+    return 0;
+  }
   const auto take = [&] {
     Progress progress;
     return live::take_dump(pid, options.threads, options.python, [&](size_t done, size_t all) {
@@ -40,10 +47,15 @@ void add_dump(CLI::App& app, Commands& commands) {
   const auto options = std::make_shared<DumpOptions>();
   command->add_option("PID", options->process, "A process, or its name if it is unique")
       ->required();
+  CLI::Option* const threads = command
+                                   ->add_option("--thread", options->threads,
+                                                "Only threads with this name or tid (repeatable)")
+                                   ->type_name("NAME|TID")
+                                   ->allow_extra_args(false);
   command
-      ->add_option("--thread", options->threads, "Only threads with this name or tid (repeatable)")
-      ->type_name("NAME|TID")
-      ->allow_extra_args(false);
+      ->add_flag("--tasks", options->tasks,
+                 "Print the tasks of asyncio instead: what each does, and what it waits for")
+      ->excludes(threads);
   add_python_option(*command, options->python);
   command->add_flag("--json", options->json, "Print JSON, see docs/dump-json.md");
   commands.actions[command] = [options] { return dump(*options); };

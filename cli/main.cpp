@@ -137,7 +137,8 @@ Action parse_arguments(CLI::App& app, Commands& commands, int argc, char** argv)
   if (!words.empty() && (words.front() == "run" || words.front() == "record")) {
     commands.program = take_program(*app.get_subcommand(words.front()), words);
   }
-  if (!words.empty() && (words.front() == "serve" || words.front() == "top")) {
+  if (!words.empty() &&
+      (words.front() == "serve" || words.front() == "top" || words.front() == "doctor")) {
     commands.program = take_program(words);
   }
   std::reverse(words.begin(), words.end());  // CLI11 expects the reverse order

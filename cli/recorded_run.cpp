@@ -10,22 +10,10 @@
 #include "base/clock.h"
 #include "base/say.h"
 #include "cli/signals.h"
-#include "wire/control_block.h"
+#include "sampler/inspect/permission.h"
 
 namespace sampan::cli {
 namespace {
-
-// A limit that the program inherits may leave the shim no room; "" if it does not.
-std::string note_about_address_space() {
-  rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
-  getrlimit(RLIMIT_AS, &limit);
-  if (limit.rlim_cur / wire::kShareOfAddressSpace >= wire::kSharedSize) return "";
-  return fmt::format(
-      "The limit on the program's address space (ulimit -v) is {} MB. The shim needs {} MB, and "
-      "begins only where "
-      "that is at most an eighth: nothing was sampled.",
-      limit.rlim_cur >> 20, wire::kSharedSize >> 20);
-}
 
 // Says why there may be nothing to see, and what to do; "" if all is well.
 std::string note_about(const std::string& outside, size_t joined, size_t still_running) {
@@ -35,7 +23,9 @@ std::string note_about(const std::string& outside, size_t joined, size_t still_r
   }
   if (!outside.empty()) return outside;
   if (joined > 0) return "";
-  if (std::string note = note_about_address_space(); !note.empty()) return note;
+  if (const std::string why = sampler::why_no_address_space(); !why.empty()) {
+    return why + ": nothing was sampled.";
+  }
   return "The program did not take the shim in, so nothing was sampled. Does it clear its "
          "environment, or end before main?";
 }

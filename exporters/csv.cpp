@@ -14,6 +14,7 @@
 #include "exporters/sample_windows.h"
 #include "profile/flat.h"
 #include "profile/frames.h"
+#include "profile/loop_steps.h"
 #include "profile/python_modules.h"
 
 namespace sampan::exporters {
@@ -55,7 +56,8 @@ class SampleRows {
       : view_(view),
         profile_(*view.profile),
         file_(file),
-        windows_(view),
+        tasks_(profile::task_labels(view)),
+        windows_(view, tasks_.of_samples),
         python_modules_(profile::python_modules(profile_)),
         leaves_(profile_.locations.size() + 1) {
     for (uint32_t i = 0; i < profile_.functions.size(); ++i) {
@@ -69,12 +71,14 @@ class SampleRows {
     const std::vector<uint64_t> stacks = stack_sizes();
     outcome.notes = windows_.fit(max_size, [&] { return size(stacks); });
     file_.write(
-        "time_s,weight_s,samples,state,process,pid,thread,tid,function,file,line,module,stack\n");
+        "time_s,weight_s,samples,state,process,pid,thread,tid,task,function,file,line,module,"
+        "stack\n");
     for (size_t position = 0; position < view_.threads.size(); ++position) {
       const std::string thread = thread_cells(view_.threads[position]);
       for (const WindowSample& sample : windows_.samples(position)) {
         row_.seconds(sample.time_ns).seconds(sample.weight_ns).number(sample.samples);
-        row_.raw(sample.waiting ? "waiting" : "cpu").raw(thread).raw(leaf_cells(sample.stack));
+        row_.raw(sample.waiting ? "waiting" : "cpu").raw(thread).text(tasks_.texts[sample.label]);
+        row_.raw(leaf_cells(sample.stack));
         row_.text(stack_text(sample.stack));
         file_.write(row_.end());
       }
@@ -145,7 +149,8 @@ class SampleRows {
     for (size_t position = 0; position < view_.threads.size(); ++position) {
       const uint64_t thread = thread_cells(view_.threads[position]).size() + kNumbers;
       for (const WindowSample& sample : windows_.samples(position)) {
-        sum += thread + leaf_cells(sample.stack).size();
+        // With quotes, and an apostrophe in front.
+        sum += thread + leaf_cells(sample.stack).size() + 2 * tasks_.texts[sample.label].size() + 4;
         if (sample.stack != kNone) sum += stacks[sample.stack];
       }
     }
@@ -155,6 +160,7 @@ class SampleRows {
   const profile::View& view_;
   const profile::Profile& profile_;
   OutputFile& file_;
+  const profile::TaskLabels tasks_;
   SampleWindows windows_;
   CsvRow row_;
   std::vector<std::string> python_modules_;  // by function

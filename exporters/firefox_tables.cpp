@@ -90,6 +90,7 @@ FirefoxTables::FirefoxTables(const profile::View& view, const FirefoxCategories&
       frame_function_.add(function(kNone));
       frame_symbol_.add(std::nullopt);
       frame_line_.add(std::nullopt);
+      frame_column_.add(std::nullopt);
       unknown_stack_ = add_stack(frame_count_++, kNone);
     }
     for (; stack != kNone && !used[stack]; stack = profile_.stacks[stack].prefix)
@@ -147,6 +148,7 @@ uint32_t FirefoxTables::first_frame(uint32_t index) {
       frame_symbol_.add(native_symbol(outermost, lib, address));
     }
     frame_line_.add(unless(frame.line, 0));
+    frame_column_.add(unless(frame.column, 0));
     ++frame_count_;
   });
   return frames_[index];
@@ -241,7 +243,7 @@ std::string FirefoxTables::json() const {
          {"nativeSymbol", frame_symbol_.text()},
          {"innerWindowID", repeated("null", frame_count_)},
          {"line", frame_line_.text()},
-         {"column", repeated("null", frame_count_)}});
+         {"column", frame_column_.text()}});
   table("funcTable", functions_.used().size(),
         {{"name", function_name_.text()},
          {"isJS", function_is_js_.text()},

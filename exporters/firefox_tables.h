@@ -75,7 +75,7 @@ class FirefoxTables {
   bool has_python_ = false;
   FirefoxColumn stack_frame_, stack_prefix_;
   FirefoxColumn frame_address_, frame_depth_, frame_category_, frame_subcategory_, frame_function_,
-      frame_symbol_, frame_line_;
+      frame_symbol_, frame_line_, frame_column_;
   FirefoxColumn function_name_, function_resource_, function_source_, function_line_,
       function_is_js_;
   FirefoxColumn symbol_library_, symbol_address_, symbol_name_;

@@ -4,7 +4,7 @@
 // - Each process is a resource, with a profile "cpu" in nanoseconds and, for wall time, a profile
 //   "off_cpu" of waiting. A profile has one kind of value.
 // - Threads are attributes of samples, thread.name and thread.id, as in OpenTelemetry's own
-//   profiler.
+//   profiler. Samples in a task of asyncio have the attribute task.name, too.
 // - A location's first line is the innermost inlined function; addresses are artificial ones in one
 //   address space (mapping_ranges.h), within their mapping.
 // - A profile's id is a hash of its content, so the same profile has the same id again.
@@ -21,6 +21,7 @@
 #include "exporters/formats.h"
 #include "exporters/otlp_dictionary.h"
 #include "exporters/write_stacks.h"
+#include "profile/loop_steps.h"
 #include "profile/profile.h"
 #include "profile/rates.h"
 
@@ -40,8 +41,13 @@ std::string id_of(const std::string& encoded) {
 
 class OtlpWriter {
  public:
-  OtlpWriter(const profile::View& view, const std::vector<ResourceAttribute>& resource)
-      : view_(view), profile_(*view.profile), resource_(resource), dictionary_(profile_) {}
+  OtlpWriter(const profile::View& view, const std::vector<ResourceAttribute>& resource,
+             const profile::TaskLabels& tasks)
+      : view_(view),
+        profile_(*view.profile),
+        resource_(resource),
+        tasks_(tasks),
+        dictionary_(profile_) {}
 
   std::string write(Rows rows) {
     std::string data;
@@ -130,14 +136,17 @@ class OtlpWriter {
 
   void add_sample(const profile::WeightedStack& row, pbf_writer* profile) {
     const profile::Thread& thread = profile_.threads[row.thread];
-    const int32_t attributes[] = {
+    std::vector<int32_t> attributes = {
         dictionary_.attribute("thread.name", view_.thread_name(row.thread)),
         dictionary_.attribute("thread.id", int64_t{thread.tid})};
+    if (row.label != 0) {
+      attributes.push_back(dictionary_.attribute("task.name", tasks_.texts[row.label]));
+    }
     const auto value = static_cast<int64_t>(row.weight.ns);
     const int32_t stack = dictionary_.stack(row.stack);
     pbf_writer sample(*profile, otlp_profile::kSamples);
     sample.add_int32(otlp_sample::kStack, stack);
-    sample.add_packed_int32(otlp_sample::kAttributes, std::begin(attributes), std::end(attributes));
+    sample.add_packed_int32(otlp_sample::kAttributes, attributes.begin(), attributes.end());
     sample.add_packed_int64(otlp_sample::kValues, &value, &value + 1);
   }
 
@@ -148,6 +157,7 @@ class OtlpWriter {
   const profile::View& view_;
   const profile::Profile& profile_;
   const std::vector<ResourceAttribute>& resource_;
+  const profile::TaskLabels& tasks_;
   OtlpDictionary dictionary_;
 };
 
@@ -161,14 +171,20 @@ std::vector<ResourceAttribute> usual_resource(const profile::Profile& profile) {
 
 std::string otlp_message(const profile::View& view,
                          const std::vector<ResourceAttribute>& resource) {
-  return OtlpWriter(view, resource).write(profile::by_thread_and_stack(view));
+  const profile::TaskLabels tasks = profile::task_labels(view);
+  return OtlpWriter(view, resource, tasks)
+      .write(profile::by_thread_and_stack(view, tasks.of_samples));
 }
 
 Outcome write_otlp(const profile::View& view, const std::string& path, uint64_t max_size) {
   const std::vector<ResourceAttribute> resource = usual_resource(*view.profile);
-  return write_stacks(view, path, max_size, [&](const StackRows& rows, OutputFile& file) {
-    file.write(OtlpWriter(view, resource).write(rows));
-  });
+  const profile::TaskLabels tasks = profile::task_labels(view);
+  return write_stacks(
+      view, path, max_size,
+      [&](const StackRows& rows, OutputFile& file) {
+        file.write(OtlpWriter(view, resource, tasks).write(rows));
+      },
+      tasks.of_samples);
 }
 
 }  // namespace sampan::exporters

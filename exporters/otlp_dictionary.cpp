@@ -110,6 +110,7 @@ int32_t OtlpDictionary::location(uint32_t index) {
     pbf_writer line(lines.emplace_back());
     line.add_int32(otlp_line::kFunction, function(frame.function));
     if (frame.line != 0) line.add_int64(otlp_line::kLine, frame.line);
+    if (frame.column != 0) line.add_int64(otlp_line::kColumn, frame.column);
   });
   location_rows_[index] = add(&locations_, otlp_dictionary::kLocations, [&](pbf_writer& row) {
     if (mapped != 0) row.add_int32(otlp_location::kMapping, mapped);

@@ -103,7 +103,7 @@ namespace otlp_location {
 inline constexpr uint32_t kMapping = 1, kAddress = 2, kLines = 3, kAttributes = 4;
 }
 namespace otlp_line {
-inline constexpr uint32_t kFunction = 1, kLine = 2;
+inline constexpr uint32_t kFunction = 1, kLine = 2, kColumn = 3;
 }
 namespace otlp_function {
 inline constexpr uint32_t kName = 1, kFile = 3, kStartLine = 4;

@@ -60,7 +60,7 @@ namespace location_field {
 constexpr uint32_t kId = 1, kMappingId = 2, kAddress = 3, kLine = 4;
 }
 namespace line_field {
-constexpr uint32_t kFunctionId = 1, kLine = 2;
+constexpr uint32_t kFunctionId = 1, kLine = 2, kColumn = 3;
 }
 namespace function_field {
 constexpr uint32_t kId = 1, kName = 2, kFileName = 4, kStartLine = 5;
@@ -267,6 +267,7 @@ class PprofWriter {
       used_functions_[frame.function] = true;
       line.add_uint64(line_field::kFunctionId, uint64_t{frame.function} + 1);
       line.add_int64(line_field::kLine, frame.line);
+      if (frame.column != 0) line.add_int64(line_field::kColumn, frame.column);
       if (use != nullptr) {
         use->files |= profile_.functions[frame.function].file != 0;
         use->lines |= frame.line != 0;

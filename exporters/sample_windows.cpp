@@ -56,8 +56,11 @@ class Kept {
 
 }  // namespace
 
-SampleWindows::SampleWindows(const profile::View& view)
-    : view_(view), first_(view.threads.size() + 1), sorted_(view.samples.size()) {
+SampleWindows::SampleWindows(const profile::View& view, const std::vector<uint32_t>& labels)
+    : view_(view),
+      first_(view.threads.size() + 1),
+      sorted_(view.samples.size()),
+      labels_(labels.size()) {
   const profile::Profile& profile = *view.profile;
   std::vector<size_t> position(profile.threads.size(), 0);
   for (size_t i = 0; i < view.threads.size(); ++i) position[view.threads[i]] = i;
@@ -67,7 +70,11 @@ SampleWindows::SampleWindows(const profile::View& view)
   for (const uint32_t sample : view.samples) ++first_[position_of(sample) + 1];
   for (size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
   std::vector<size_t> next(first_.begin(), first_.end() - 1);
-  for (const uint32_t sample : view.samples) sorted_[next[position_of(sample)]++] = sample;
+  for (size_t i = 0; i < view.samples.size(); ++i) {
+    const size_t place = next[position_of(view.samples[i])]++;
+    sorted_[place] = view.samples[i];
+    if (!labels.empty()) labels_[place] = labels[i];
+  }
 }
 
 const std::vector<WindowSample>& SampleWindows::samples(size_t position) {
@@ -77,8 +84,12 @@ const std::vector<WindowSample>& SampleWindows::samples(size_t position) {
   size_t window_begin = 0;  // into out_
   for (size_t i = first_[position]; i < first_[position + 1]; ++i) {
     const profile::Sample& sample = profile.samples[sorted_[i]];
-    const WindowSample one = {sample.time_ns, sample.weight_ns, 1, sample.stack,
-                              sample.wait != profile::kNone};
+    const WindowSample one = {sample.time_ns,
+                              sample.weight_ns,
+                              1,
+                              sample.stack,
+                              sample.wait != profile::kNone,
+                              labels_.empty() ? 0 : labels_[i]};
     if (window_ns_ != 0) {
       if (!out_.empty() && out_.back().time_ns / window_ns_ != one.time_ns / window_ns_) {
         window_begin = out_.size();
@@ -86,7 +97,7 @@ const std::vector<WindowSample>& SampleWindows::samples(size_t position) {
       const size_t stack = one.stack == profile::kNone ? profile.stacks.size() : one.stack;
       size_t& last = last_[2 * stack + (one.waiting ? 1 : 0)];
       if (last >= window_begin && last < out_.size() && out_[last].stack == one.stack &&
-          out_[last].waiting == one.waiting) {
+          out_[last].waiting == one.waiting && out_[last].label == one.label) {
         out_[last].weight_ns += one.weight_ns;
         ++out_[last].samples;
         continue;

@@ -1,6 +1,6 @@
 // The samples of each thread by time, and fewer of them if a viewer cannot have all.
 //
-// Samples of one thread, stack and state in the same window of time are replaced by one sample, at
+// Samples of one thread, stack, state and label in the same window of time are replaced by one sample, at
 // the time of the first and with their total weight. So the weight of each stack of each thread
 // stays exact, however long the window is; only the order within a window is lost.
 //
@@ -28,11 +28,13 @@ struct WindowSample {
   uint64_t samples = 0;  // that it stands for
   uint32_t stack = profile::kNone;
   bool waiting = false;
+  uint32_t label = 0;
 };
 
 class SampleWindows {
  public:
-  explicit SampleWindows(const profile::View& view);
+  // `labels`: by position in view.samples; empty: all 0.
+  explicit SampleWindows(const profile::View& view, const std::vector<uint32_t>& labels = {});
 
   // The samples of the thread at a position in view.threads, by time. Valid until the next call.
   const std::vector<WindowSample>& samples(size_t position);
@@ -53,6 +55,7 @@ class SampleWindows {
   uint64_t stride_ = 1;            // one of so many samples is kept
   std::vector<size_t> first_;      // into sorted_, by position in view.threads; and one more
   std::vector<uint32_t> sorted_;   // samples, by thread and time
+  std::vector<uint32_t> labels_;   // of sorted_; empty: all 0
   std::vector<WindowSample> out_;  // of the last call
   std::vector<size_t> last_;       // into out_: the last sample of a stack, if that is still there
 };

@@ -81,7 +81,7 @@ void sample(const siginfo_t& info, void* ucontext) {
   } else {
     leave_out(thread->samples, taken.cpu_ns, taken.ticks * period_ns(thread->clock));
   }
-  follow_rate(thread->clock);
+  follow_clock(thread->clock, taken.cpu_ns);
   add_cost(*thread, taken);
   thread->busy.store(false, std::memory_order_relaxed);
 }

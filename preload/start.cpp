@@ -65,7 +65,7 @@ __attribute__((constructor)) void start() {
       !start_modules()) {
     return;
   }
-  start_clocks(perf_allowed() && inherited == Inherited::kNothing);
+  start_clocks(perf_allowed() && inherited == Inherited::kNothing, perf_always());
   look_up_signal_functions();
   if (!start_sampling_signal(sampling_handler)) return;
   this_process.started.store(true, std::memory_order_release);

@@ -14,6 +14,7 @@ struct Frame {
   uint32_t function = kNone;  // kNone: the profile is not symbolized
   uint32_t file = 0;          // string: of the line that is executing
   uint32_t line = 0;          // that is executing; 0 unknown
+  uint32_t column = 0;        // the same; two calls in one line are two frames
   bool inlined = false;       // into the next frame towards the root
 };
 
@@ -24,7 +25,8 @@ void for_each_frame(const Profile& profile, uint32_t location, Visit&& visit) {
   if (place.line_count == 0) return visit(Frame{.location = location});
   for (uint32_t i = 0; i < place.line_count; ++i) {
     const Line& line = profile.lines[place.first_line + i];
-    visit(Frame{location, line.function, line.file, line.line, i + 1 < place.line_count});
+    visit(Frame{location, line.function, line.file, line.line, line.column,
+                i + 1 < place.line_count});
   }
 }
 

@@ -188,7 +188,8 @@ void enter_names(const recording::Names& names, Profile* profile) {
     location.first_line = static_cast<uint32_t>(profile->lines.size());
     location.line_count = frame.line_count;
     for (const recording::NamedLine& line : lines) {
-      profile->lines.push_back({functions[line.function], texts[line.file], line.line});
+      profile->lines.push_back(
+          {functions[line.function], texts[line.file], line.line, line.column});
     }
   }
 }
@@ -216,7 +217,7 @@ recording::Names names_to_record(const Profile& profile) {
     names.frames.push_back({i, location.line_count});
     for (const Line& line :
          std::span(profile.lines).subspan(location.first_line, location.line_count)) {
-      names.lines.push_back({line.function, line.file, line.line});
+      names.lines.push_back({line.function, line.file, line.line, line.column});
     }
   }
   return names;

@@ -103,8 +103,9 @@ struct Function {
 // One source line of a location. Inlining gives a location several, innermost first.
 struct Line {
   uint32_t function = kNone;
-  uint32_t file = 0;  // string: of the line itself (differs by #include)
-  uint32_t line = 0;  // 0 unknown
+  uint32_t file = 0;    // string: of the line itself (differs by #include)
+  uint32_t line = 0;    // 0 unknown
+  uint32_t column = 0;  // of Python's functions, in bytes of UTF-8 from 1; 0 unknown
 };
 
 // What a thread waits for. `held_in` is the Python function in which the holder of Python's lock was

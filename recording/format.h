@@ -1,4 +1,4 @@
-// The file format of a recording, version 6. This comment is its specification; docs/recording.md
+// The file format of a recording, version 7. This comment is its specification; docs/recording.md
 // has the reasons and the measurements.
 //
 // A file is a header followed by blocks, each appended with one write(2). Bytes once written never
@@ -16,7 +16,8 @@
 //
 // A reader cuts a torn tail at the last whole block, and continues after a damaged block at the
 // next one whose checksum is right. It also reads version 2 (no kOrigins), 3 (no kMarkers), 4 (no
-// kSegment, kIdentities, kJitNames, start_monotonic_ns) and 5 (no kRates); it refuses others.
+// kSegment, kIdentities, kJitNames, start_monotonic_ns), 5 (no kRates) and 6 (no columns of names);
+// it refuses others.
 //
 // Payloads. `uleb` and `zigzag` are those of base/byte_writer.h, `string` is uleb size and bytes,
 // `ref` is a row's index plus one, 0 for none; `maybe x` is u8 0, or u8 1 and x.
@@ -107,6 +108,7 @@
 //                   are texts of the block
 //     frames        uleb count, { zigzag frame - the frame before, uleb lines,
 //                   { uleb function, uleb file, uleb line } each line } each
+//     columns       only if any is known: uleb column[lines of all frames], from 1; 0: unknown
 //
 //   kJitNames names of code that was made at run time (names.h), after all rows. Of rows with the
 //             same process, frame and time, the last one counts.
@@ -124,10 +126,11 @@
 namespace sampan::recording {
 
 inline constexpr char kFileMagic[6] = {'S', 'A', 'M', 'P', 'A', 'N'};
-inline constexpr uint16_t kVersion = 6;
-inline constexpr uint16_t kOldestVersion = 2;    // that is read
-inline constexpr uint16_t kNamesVersion = 4;     // the oldest that has kNames
-inline constexpr uint16_t kJitNamesVersion = 5;  // and kJitNames
+inline constexpr uint16_t kVersion = 7;
+inline constexpr uint16_t kOldestVersion = 2;       // that is read
+inline constexpr uint16_t kNamesVersion = 4;        // the oldest that has kNames
+inline constexpr uint16_t kJitNamesVersion = 5;     // and kJitNames
+inline constexpr uint16_t kNameColumnsVersion = 7;  // and columns in kNames
 
 struct FileHeader {
   char magic[6];

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -29,7 +30,7 @@ class Part {
   void add(const FrameNames& frame, std::span<const NamedLine> lines) {
     part_.frames.push_back(frame);
     for (const NamedLine& line : lines) {
-      part_.lines.push_back({function(line.function), text(line.file), line.line});
+      part_.lines.push_back({function(line.function), text(line.file), line.line, line.column});
     }
   }
   bool is_full() const { return part_.frames.size() >= kFramesPerBlock; }
@@ -139,7 +140,7 @@ void add_name(uint32_t frame, const FrameName& name, Names* names) {
   const auto function = static_cast<uint32_t>(names->functions.size());
   const uint32_t file = name.file.empty() ? 0 : text(name.file);
   names->functions.push_back({text(name.function), file, name.first_line, kNone});
-  names->lines.push_back({function, file, name.line});
+  names->lines.push_back({function, file, name.line, name.column});
   names->frames.push_back({frame, 1});
 }
 
@@ -153,7 +154,7 @@ void join(Names more, Names* names) {
     names->functions.push_back(function);
   }
   for (const NamedLine& line : more.lines) {
-    names->lines.push_back({line.function + functions, line.file + texts, line.line});
+    names->lines.push_back({line.function + functions, line.file + texts, line.line, line.column});
   }
   names->frames.insert(names->frames.end(), more.frames.begin(), more.frames.end());
   for (JitName row : more.jit) {
@@ -184,6 +185,9 @@ void encode_names(const Names& names, ColumnWriter* out) {
       out->uleb(line->line);
     }
   }
+  const auto has_column = [](const NamedLine& named) { return named.column != 0; };
+  if (std::ranges::none_of(names.lines, has_column)) return;
+  for (const NamedLine& named : names.lines) out->uleb(named.column);
 }
 
 bool decode_names(std::span<const uint8_t> payload, size_t modules, Names* names) {
@@ -211,6 +215,9 @@ bool decode_names(std::span<const uint8_t> payload, size_t modules, Names* names
       const uint32_t file = in.index(texts);
       block.lines.push_back({function, file, in.uleb32()});
     }
+  }
+  if (!in.at_end()) {
+    for (NamedLine& line : block.lines) line.column = in.uleb32();
   }
   if (!in.ok() || !in.at_end()) return false;
 
@@ -255,7 +262,10 @@ void append_names(const std::string& path, const Names& names) {
   const uint16_t version = version_of(path);
   BlockEncoder blocks;
   std::string bytes;
-  for (const Names& part : in_parts(names)) {
+  for (Names& part : in_parts(names)) {
+    if (version < kNameColumnsVersion) {
+      for (NamedLine& line : part.lines) line.column = 0;
+    }
     ColumnWriter payload;
     encode_names(part, &payload);
     blocks.append(BlockType::kNames, payload.bytes(), &bytes);

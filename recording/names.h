@@ -20,8 +20,9 @@ struct NamedFunction {
 
 struct NamedLine {
   uint32_t function = 0;
-  uint32_t file = 0;  // 0 unknown
-  uint32_t line = 0;  // 0 unknown
+  uint32_t file = 0;    // 0 unknown
+  uint32_t line = 0;    // 0 unknown
+  uint32_t column = 0;  // in bytes of UTF-8, from 1; 0 unknown
 };
 
 struct FrameNames {
@@ -35,6 +36,7 @@ struct FrameName {
   std::string file;
   uint32_t first_line = 0;  // of the function; 0 unknown
   uint32_t line = 0;        // 0 unknown
+  uint32_t column = 0;      // as of NamedLine
 };
 
 struct Names {

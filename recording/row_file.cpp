@@ -166,7 +166,7 @@ void RowFile::name(uint32_t frame, const FrameName& name) {
   const auto function = static_cast<uint32_t>(names.functions.size());
   const uint32_t file = handle(name.file);
   names.functions.push_back({handle(name.function), file, name.first_line, kNone});
-  names.lines.push_back({function, file, name.line});
+  names.lines.push_back({function, file, name.line, name.column});
   names.frames.push_back({frame, 1});
 }
 

@@ -43,6 +43,7 @@ class RowFile {
 
   // Interned, see Writer.
   uint32_t frame(const Frame& frame, const FrameName* name = nullptr);
+  void name(uint32_t frame, const FrameName& name);
   uint32_t stack(uint32_t prefix, uint32_t frame);
   uint32_t stack(std::span<const Frame> frames);
   uint32_t wait(const Wait& wait);
@@ -90,7 +91,6 @@ class RowFile {
   void flush_rates();
   void flush_markers();
   void flush_names();
-  void name(uint32_t frame, const FrameName& name);
   void append(BlockType type);
 
   OutputFile file_;

@@ -227,6 +227,10 @@ uint32_t Writer::frame(const Frame& frame, const FrameName& name) {
   return state_->file->frame({state_->module(frame.module), frame.address}, &name);
 }
 
+void Writer::rename(uint32_t frame, const FrameName& name) {
+  state_->file->name(frame, name);
+}
+
 uint32_t Writer::stack(uint32_t prefix, uint32_t frame) {
   return state_->file->stack(prefix, frame);
 }

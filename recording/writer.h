@@ -56,6 +56,8 @@ class Writer {
   uint32_t frame(const Frame& frame);
   // The frame with this name, which is written when the frame is new.
   uint32_t frame(const Frame& frame, const FrameName& name);
+  // Names a frame that has another name so far.
+  void rename(uint32_t frame, const FrameName& name);
   uint32_t stack(uint32_t prefix, uint32_t frame);
   // The stack of `frames`, leaf first.
   uint32_t stack(std::span<const Frame> frames);

@@ -116,11 +116,14 @@ std::string engine(const Context& context) {
 std::string why_slower(const Context& context) {
   const profile::Profile& profile = context.profile();
   const auto refused = profile.losses[static_cast<size_t>(wire::Loss::kPerfRefused)];
-  const std::string tick = fmt::format("the kernel's tick is {} Hz", profile.session.kernel_hz);
-  if (refused != 0) return "perf_event is refused here, and " + tick;
+  const std::string tick_hz = fmt::format("{} Hz", profile.session.kernel_hz);
+  if (refused != 0) return "perf_event is refused here, and the kernel's tick is " + tick_hz;
   if (profile.losses[static_cast<size_t>(wire::Loss::kRingFull)] != 0) return "samples were lost";
   if (profile.session.rate_hz > profile.session.kernel_hz) {
-    return profile.session.kernel_hz != 0 ? tick : "";
+    if (profile.session.kernel_hz == 0) return "";
+    return profile.session.engine == "preload"
+               ? "code in the kernel is sampled at its tick, " + tick_hz
+               : "the kernel's tick is " + tick_hz;
   }
   return "turns on the CPU that are shorter than a tick share a sample";
 }

@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/text/readable.h"
@@ -47,6 +49,34 @@ std::string milliseconds(uint64_t ns) {
   return count((ns + 500'000) / 1'000'000);
 }
 
+// A step that waits for something else than its loop has no samples where CPU alone was sampled. Nothing is said where
+// the loops had CPU most of the time.
+std::string hint_of_waits(const Context& context, uint64_t cpu_ns) {
+  constexpr double kMost = 0.8;
+  const profile::View& view = context.view;
+  if (view.profile->has_waits()) return "";
+  std::map<uint32_t, std::pair<SessionNs, SessionNs>>
+      times;  // by thread: its first step, its last one
+  for (const profile::Step& step : view.profile->markers.steps) {
+    const bool is_seen =
+        step.end_ns >= view.from_ns && step.begin_ns <= view.to_ns &&
+        std::ranges::find(view.threads, view.thread_of(step.thread)) != view.threads.end();
+    if (!is_seen) continue;
+    const SessionNs begin_ns = std::max(step.begin_ns, view.from_ns);
+    const SessionNs end_ns = std::min(step.end_ns, view.to_ns);
+    const auto [time, is_first] = times.try_emplace(step.thread, begin_ns, end_ns);
+    if (is_first) continue;
+    time->second = {std::min(time->second.first, begin_ns), std::max(time->second.second, end_ns)};
+  }
+  uint64_t all_ns = 0;
+  for (const auto& [thread, time] : times) all_ns += time.second - time.first;
+  if (all_ns == 0 || static_cast<double>(cpu_ns) > kMost * static_cast<double>(all_ns)) return "";
+  return context.style.faint(fmt::format(
+             "  for {} s of {} s their loops had no CPU: --clock wall shows steps that waited",
+             seconds(all_ns - cpu_ns), seconds(all_ns))) +
+         "\n";
+}
+
 std::string task_rows(const Context& context) {
   const profile::Profile& profile = context.profile();
   const std::vector<TaskRow> rows = task_table(context.view);
@@ -84,7 +114,7 @@ std::string task_rows(const Context& context) {
                 fmt::format("  and {} more, {} s of CPU", count(folded), seconds(folded_ns))) +
             "\n";
   }
-  return text;
+  return text + hint_of_waits(context, all_ns);
 }
 
 // The first function and the last ones.

@@ -34,6 +34,7 @@ enum class PythonValues : uint8_t {
 struct PythonRuntimeLayout {
   // _PyRuntimeState
   uint16_t first_interpreter = 0;
+  uint16_t finalizing = 0;      // the state of the thread that ends the interpreter; 0: not known
   uint16_t gil = 0;             // the only one, itself; 0: each interpreter points to one
   uint16_t current_thread = 0;  // the state of the thread that has the GIL; 0: not known
 
@@ -41,6 +42,7 @@ struct PythonRuntimeLayout {
   uint16_t next_interpreter = 0;
   uint16_t first_thread = 0;
   uint16_t gil_pointer = 0;  // 0: see `gil`; both 0: not known
+  uint16_t modules = 0;      // the dictionary sys.modules
 
   // PyThreadState
   uint16_t next_thread = 8;
@@ -97,8 +99,9 @@ struct PythonLayout {
   // Zeroes where the interpreter itself states them: see runtime_layout().
   PythonRuntimeLayout runtime = {};
 
-  // _Py_DebugOffsets: where the interpreter itself states the offsets of its lock, of a thread state,
-  // of a frame and of a code object. 0: it does not.
+  // _Py_DebugOffsets: where the interpreter itself states the offsets of its modules, of its lock, of a
+  // thread state, of a frame and of a code object. 0: it does not.
+  uint16_t debug_modules = 0;
   uint16_t debug_gil = 0;
   uint16_t debug_thread = 0;
   uint16_t debug_frame = 0;
@@ -125,9 +128,11 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .string_ascii = 48,
      .string_other = 72,
      .runtime = {.first_interpreter = 32,
+                 .finalizing = 16,
                  .gil = 352,
                  .current_thread = 568,
                  .first_thread = 8,
+                 .modules = 856,
                  .thread_id = 176}},
     {.version = 0x030a,
      .groups = PythonGroups::kFrameObjects,
@@ -152,9 +157,11 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .string_ascii = 48,
      .string_other = 72,
      .runtime = {.first_interpreter = 32,
+                 .finalizing = 16,
                  .gil = 352,
                  .current_thread = 568,
                  .first_thread = 8,
+                 .modules = 856,
                  .thread_id = 176}},
     {.version = 0x030b,
      .groups = PythonGroups::kEntryFrames,
@@ -182,9 +189,11 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .type_keys = 872,
      .values = PythonValues::kPointer,
      .runtime = {.first_interpreter = 40,
+                 .finalizing = 24,
                  .gil = 360,
                  .current_thread = 576,
                  .first_thread = 16,
+                 .modules = 888,
                  .thread_id = 152,
                  .native_thread_id = 160}},
     {.version = 0x030c,
@@ -212,8 +221,10 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .type_keys = 880,
      .values = PythonValues::kMarkedPointer,
      .runtime = {.first_interpreter = 40,
+                 .finalizing = 24,
                  .first_thread = 72,
                  .gil_pointer = 384,
+                 .modules = 944,
                  .thread_id = 136,
                  .native_thread_id = 144}},
     {.version = 0x030d,
@@ -237,6 +248,7 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .string_other = 56,
      .type_keys = 880,
      .values = PythonValues::kInline,
+     .debug_modules = 88,
      .debug_gil = 112,
      .debug_thread = 152,
      .debug_frame = 224,
@@ -259,6 +271,9 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .code_instructions = 208,
      .string_ascii = 40,
      .string_other = 56,
+     .type_keys = 880,
+     .values = PythonValues::kInline,
+     .debug_modules = 96,
      .debug_gil = 120,
      .debug_thread = 176,
      .debug_frame = 248,

@@ -29,9 +29,11 @@ class PythonLayoutCheck {
   bool runtime_layout(PythonRuntimeLayout& runtime) const {
     runtime = layout_.runtime;
     if (layout_.debug_thread == 0) return true;
-    return take(kFirstInterpreter, runtime.first_interpreter) &&
+    return take(kFinalizing, runtime.finalizing) &&
+           take(kFirstInterpreter, runtime.first_interpreter) &&
            take(kNextInterpreter, runtime.next_interpreter) &&
            take(kFirstThread, runtime.first_thread) &&
+           take(layout_.debug_modules, runtime.modules) &&
            take(layout_.debug_gil, runtime.gil_pointer) &&
            take(layout_.debug_thread + kNextThread, runtime.next_thread) &&
            take(layout_.debug_thread + kThreadId, runtime.thread_id) &&
@@ -48,7 +50,8 @@ class PythonLayoutCheck {
   // state, of a frame and of a code object count from their group.
   static constexpr std::string_view kCookie = "xdebugpy";
   static constexpr uint64_t kVersion = 8, kIsFreeThreaded = 16;
-  static constexpr uint64_t kFirstInterpreter = 40, kNextInterpreter = 64, kFirstThread = 72;
+  static constexpr uint64_t kFinalizing = 32, kFirstInterpreter = 40, kNextInterpreter = 64,
+                            kFirstThread = 72;
   static constexpr uint64_t kNextThread = 16, kThreadFrame = 32, kThreadId = 40,
                             kNativeThreadId = 48, kThreadDatastack = 56;
   static constexpr uint64_t kFramePrevious = 8, kFrameCode = 16, kFrameInstruction = 24;

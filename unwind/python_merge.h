@@ -13,8 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <type_traits>
-#include <utility>
 
 #include "unwind/python_chain.h"
 #include "unwind/python_frame_objects.h"
@@ -81,32 +79,42 @@ class PythonMerge {
         codes_(codes),
         frames_(frames) {}
 
-  // `thread`: the PyThreadState. `outer_thread`: the one whose chain goes on where that of `thread` ends, for
-  // a thread that runs a subinterpreter; 0: none. False: the interpreter's chain of frames is torn, or does
-  // not fit the native stack.
-  bool run(uint64_t thread, uint64_t outer_thread = 0) {
-    if (layout_.groups == PythonGroups::kFrameObjects) {
-      return merge_frame_objects(thread, outer_thread);
+  // `threads`: the thread's PyThreadStates, innermost first: several while it runs subinterpreters. False: an
+  // interpreter's chain of frames is torn, or does not fit the native stack. May be called again.
+  bool run(std::span<const uint64_t> threads) {
+    begin_again();
+    size_t native = 0;
+    for (const uint64_t& thread : threads) {
+      if (merge_state(thread, native, &thread == &threads.back())) continue;
+      if (threads.size() > 1) return false;
+      begin_again();
+      return merge_around_beginning(thread);
     }
-    using Chain = PythonChain<Memory>;
-    if (outer_thread != 0) {
-      Chain outer(memory_, layout_, outer_thread);
-      return merge_chain(Chain(memory_, layout_, thread), &outer);
-    }
-    if (merge_chain(Chain(memory_, layout_, thread))) return true;
-    depth_ = 0;
-    is_full_ = false;
-    codes_.clear();
-    return merge_around_beginning(thread);
+    return true;
   }
 
   uint32_t depth() const { return depth_; }
   // There was no room for more.
   bool is_full() const { return is_full_; }
+  bool run(uint64_t thread) { return run(std::span(&thread, 1)); }
+
+  // The native frame that ran the outermost functions.
+  size_t last_run() const { return last_run_; }
+  // Whether a native frame of the eval loop ran none of the functions. The leaf may be one at any time, at the
+  // beginning or at the end of a run.
+  bool has_run_of_others() const { return has_run_of_others_; }
 
  private:
   // How far the eval loop may be into its code while its cframe is linked and not written yet.
   static constexpr uint64_t kBeginning = 256;  // bytes
+
+  void begin_again() {
+    depth_ = 0;
+    is_full_ = false;
+    last_run_ = 0;
+    has_run_of_others_ = false;
+    codes_.clear();
+  }
 
   void add(uint64_t frame) {
     if (depth_ < frames_.size()) {
@@ -135,29 +143,40 @@ class PythonMerge {
     return !chain.torn();
   }
 
-  // `outer`: the chain that goes on where the first one ends, if there is one.
+  // Native frames from `i` on: those of the last chain, to the end; else up to where the chain ends.
   template <typename Chain>
-  bool merge_chain(Chain&& chain, std::remove_reference_t<Chain>* outer = nullptr) {
-    auto* current = &chain;
-    if (current->torn()) return false;
-    for (size_t i = 0; i < native_.frames.size(); ++i) {
-      if (outer != nullptr && !current->has_group()) {
-        current = std::exchange(outer, nullptr);
-        if (current->torn() ||
-            (i > 0 && current->has_group() && current->mark() < native_.cfas[i - 1])) {
-          return false;
-        }
-      }
+  bool merge_chain(Chain&& chain, size_t& i, bool is_last) {
+    if (chain.torn() || (i > 0 && chain.has_group() && chain.mark() < native_.cfas[i - 1])) {
+      return false;
+    }
+    for (; i < native_.frames.size(); ++i) {
+      if (!is_last && !chain.has_group()) return true;
       // A mark is in the frame of the eval loop that made it. Below the leaf's stack pointer is the
       // leaf's, too. A signal handler's frames may be on another stack, which has no marks.
       const bool has_marks = memory_.on_stack(native_.cfas[i] - 1);
-      if (has_marks && current->has_group() && current->mark() < native_.cfas[i] &&
-          !merge_group(*current, native_.cfas[i])) {
-        return false;
+      if (has_marks && chain.has_group() && chain.mark() < native_.cfas[i]) {
+        if (!merge_group(chain, native_.cfas[i])) return false;
+        last_run_ = i;
+      } else if (i > 0 && eval_loop_.contains(native_.frames[i])) {
+        has_run_of_others_ = true;
       }
       add(native_.frames[i]);
     }
-    return !native_.has_root || (!current->has_group() && outer == nullptr);
+    return !native_.has_root || (!chain.has_group() && is_last);
+  }
+
+  bool merge_state(uint64_t thread, size_t& native, bool is_last) {
+    if (layout_.groups != PythonGroups::kFrameObjects) {
+      return merge_chain(PythonChain<Memory>(memory_, layout_, thread), native, is_last);
+    }
+    if (layout_.thread_cframe != 0) {
+      const CframeRuns runs(memory_, layout_, thread);
+      return merge_chain(PythonFrameObjects(memory_, layout_, thread, runs, true), native, is_last);
+    }
+    // Runs can be counted only where the whole stack is known, and only those of one state.
+    const EvalLoopRuns runs(native_, eval_loop_);
+    return native_.has_root &&
+           merge_chain(PythonFrameObjects(memory_, layout_, thread, runs, false), native, is_last);
   }
 
   // A generator that is being left: still the current frame, but linked to none any more.
@@ -176,34 +195,21 @@ class PythonMerge {
   // otherwise.
   bool merge_around_beginning(uint64_t thread) {
     uint64_t cframe = 0;
-    if (layout_.thread_cframe == 0 || !memory_.read(thread + layout_.thread_cframe, cframe) ||
-        !native_.has_root || native_.frames.empty() ||
-        native_.frames[0] - eval_loop_.start >= kBeginning || !memory_.on_stack(cframe) ||
-        cframe >= native_.cfas[0] || leaves_generator(cframe)) {
+    if (layout_.groups == PythonGroups::kFrameObjects || layout_.thread_cframe == 0 ||
+        !memory_.read(thread + layout_.thread_cframe, cframe) || !native_.has_root ||
+        native_.frames.empty() || native_.frames[0] - eval_loop_.start >= kBeginning ||
+        !memory_.on_stack(cframe) || cframe >= native_.cfas[0] || leaves_generator(cframe)) {
       return false;
     }
     const uint64_t distance = native_.cfas[0] - cframe;
     for (size_t i = 1; i < native_.frames.size(); ++i) {
       if (!eval_loop_.contains(native_.frames[i])) continue;
+      size_t first = 0;
       return merge_chain(
-          PythonChain<Memory>::from_cframe(memory_, layout_, native_.cfas[i] - distance));
+          PythonChain<Memory>::from_cframe(memory_, layout_, native_.cfas[i] - distance), first,
+          true);
     }
     return false;
-  }
-
-  bool merge_frame_objects(uint64_t thread, uint64_t outer_thread) {
-    if (layout_.thread_cframe != 0) {
-      const CframeRuns runs(memory_, layout_, thread);
-      PythonFrameObjects chain(memory_, layout_, thread, runs, true);
-      if (outer_thread == 0) return merge_chain(chain);
-      const CframeRuns outer_runs(memory_, layout_, outer_thread);
-      PythonFrameObjects outer(memory_, layout_, outer_thread, outer_runs, true);
-      return merge_chain(chain, &outer);
-    }
-    // Runs can be counted only where the whole stack is known.
-    const EvalLoopRuns runs(native_, eval_loop_);
-    return native_.has_root &&
-           merge_chain(PythonFrameObjects(memory_, layout_, thread, runs, false));
   }
 
   Memory& memory_;
@@ -214,6 +220,8 @@ class PythonMerge {
   std::span<uint64_t> frames_;
   uint32_t depth_ = 0;
   bool is_full_ = false;
+  size_t last_run_ = 0;
+  bool has_run_of_others_ = false;
 };
 
 }  // namespace sampan::unwind

@@ -73,6 +73,7 @@ const char* stop_reason_text(StopReason reason) {
     case StopReason::kNoProgress: return "no progress";
     case StopReason::kNotCopied: return "stack larger than the copy";
     case StopReason::kPythonTorn: return "Python frames being linked";
+    case StopReason::kPythonLate: return "Python frames read too late";
   }
   return "unknown reason";
 }

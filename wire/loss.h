@@ -53,8 +53,9 @@ enum class StopReason : uint8_t {
   kNoProgress = 6,  // the next frame would not be above this one: a loop
   kNotCopied = 7,   // the rest of the stack was not copied (perf copies 64 KB at most)
   kPythonTorn = 8,  // complete, but without Python's frames: the interpreter was just linking one
+  kPythonLate = 9,  // the same: the thread had run on before they were read (perf)
 };
-inline constexpr unsigned kStopReasonCount = 9;
+inline constexpr unsigned kStopReasonCount = 10;
 
 // "no unwind information": for people; never null.
 const char* stop_reason_text(StopReason reason);

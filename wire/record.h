@@ -21,8 +21,8 @@
 //   kThreadEnd    u64 time, u64 cpu (0: not known), u64 left_out, in all
 //   kPythonCode   u32 number, i32 first line, then three times u8 width, u16 size, bytes: the
 //                 qualified name, the file, the line table. `width`: bytes of a character; 0: ASCII;
-//                 of the table, its PythonLineTable. python_frame() has the number, in all threads
-//                 of the process.
+//                 of the table, its PythonLineTable, or kNoLineTable. python_frame() has the
+//                 number, in all threads of the process.
 //   kPythonTask   u8 number, u64 id, then twice u8 width, u16 size, bytes, as of kPythonCode: the
 //                 name of an asyncio task, and the qualified name of its coroutine; both may be
 //                 empty. From here on, the samples of this thread mean it by the number, which is 1
@@ -104,6 +104,8 @@ enum class PythonLineTable : uint8_t {
   kRanges = 2,     // 3.10: ranges of the bytecode, some of no line (PEP 626)
   kLocations = 3,  // 3.11 and later: with columns (PEP 657)
 };
+// In place of a format: the table is not there, for the ring had no room. It may be announced later.
+inline constexpr uint8_t kNoLineTable = 0;
 // A longer table is cut: what it says of the instructions behind is not known.
 inline constexpr size_t kMaxPythonLineTable = 8192;
 

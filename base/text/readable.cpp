@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <string.h>
 
+#include <algorithm>
 #include <ctime>
 
 #include "base/utf8.h"
@@ -129,6 +130,31 @@ std::string cut_path(std::string_view path, size_t width) {
 
 std::string_view file_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+}
+
+bool natural_less(std::string_view a, std::string_view b) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  // Takes a number off the text, without the zeros in front.
+  const auto take_number = [&](std::string_view& text) {
+    text.remove_prefix(std::min(text.find_first_not_of('0'), text.size()));
+    size_t size = 0;
+    while (size < text.size() && is_digit(text[size])) ++size;
+    const std::string_view number = text.substr(0, size);
+    text.remove_prefix(size);
+    return number;
+  };
+  while (!a.empty() && !b.empty()) {
+    if (is_digit(a.front()) && is_digit(b.front())) {
+      const std::string_view first = take_number(a), second = take_number(b);
+      if (first.size() != second.size()) return first.size() < second.size();
+      if (first != second) return first < second;
+    } else {
+      if (a.front() != b.front()) return std::char_traits<char>::lt(a.front(), b.front());
+      a.remove_prefix(1);
+      b.remove_prefix(1);
+    }
+  }
+  return a.empty() && !b.empty();
 }
 
 std::string signal_name(int signal) {

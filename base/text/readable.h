@@ -36,6 +36,9 @@ std::string cut_path(std::string_view path, size_t width);
 // The part of a path after the last slash.
 std::string_view file_name(std::string_view path);
 
+// The order of names for people: numbers in them count, so worker-2 comes before worker-10.
+bool natural_less(std::string_view a, std::string_view b);
+
 // "SIGSEGV", "signal 99".
 std::string signal_name(int signal);
 // How a process ended: "exit status 3", "killed by SIGSEGV"; empty when neither is known.

@@ -18,6 +18,7 @@ constexpr OrdinaryClock kOrdinary[] = {
     {perf_clock::start, perf_clock::postpone, perf_clock::signals_outlive_exec},
 };
 constexpr int kClockCount = 2;
+constexpr int kSlowClock = 0, kFastClock = 1;
 static_assert(sizeof kInHandler == kClockCount * sizeof(HandlerClock) &&
               sizeof kOrdinary == kClockCount * sizeof(OrdinaryClock));
 
@@ -40,6 +41,7 @@ int clock_for_rate(ClockState& clock) {
   clock.rate_hz = requested_rate();
   wire::thread_slot(this_process.shared, clock.slot)
       ->rate_hz.store(clock.rate_hz, std::memory_order_relaxed);
+  if (clock.hidden.avoid_ns != 0) return kSlowClock;
   for (int i = 0; i < kClockCount; ++i) {
     if (clock.rate_hz <= kInHandler[i].highest_rate_hz()) return i;
   }
@@ -47,17 +49,61 @@ int clock_for_rate(ClockState& clock) {
   return 0;
 }
 
+// A larger part than this, and so many periods, are much, if chance does not explain them: on a busy
+// machine, a hundredth or two of the periods end while the thread loses its CPU.
+constexpr uint64_t kHiddenPart = 32;
+constexpr uint64_t kHiddenPeriods = 4;
+constexpr uint64_t kWindowPeriods = 4096;
+// The perf clock is avoided for so many times of what it has hidden.
+constexpr uint64_t kAvoidTimes = 64;
+
+bool may_avoid_perf;
+
+// `hidden_ns` is larger than the bound by three deviations (of a Poisson distribution).
+bool is_much(const HiddenTime& hidden, uint64_t period) {
+  const uint64_t part_ns = hidden.passed_ns / kHiddenPart;
+  const uint64_t bound_ns = part_ns + kHiddenPeriods * period;
+  if (hidden.hidden_ns <= bound_ns) return false;
+  const uint64_t periods = (hidden.hidden_ns - bound_ns) / period;
+  return periods > kWindowPeriods || periods * periods * period > 9 * part_ns;
+}
+
+// Whether another clock shall be armed, after a signal at `cpu_ns`.
+bool follow_hidden_time(ClockState& clock, uint64_t cpu_ns) {
+  HiddenTime& hidden = clock.hidden;
+  const uint64_t before_ns = hidden.last_cpu_ns;
+  hidden.last_cpu_ns = cpu_ns;
+  if (before_ns == 0 || cpu_ns < before_ns) return false;
+  const uint64_t passed_ns = cpu_ns - before_ns;
+  if (hidden.avoid_ns != 0) {
+    hidden.avoid_ns -= passed_ns < hidden.avoid_ns ? passed_ns : hidden.avoid_ns;
+    return hidden.avoid_ns == 0;
+  }
+  if (clock.armed != kFastClock || !may_avoid_perf) return false;
+  const uint64_t period = period_ns(clock);
+  hidden.passed_ns += passed_ns;
+  if (passed_ns > period + period / 2) hidden.hidden_ns += passed_ns - period;
+  const bool avoids = is_much(hidden, period);
+  if (avoids) hidden.avoid_ns = kAvoidTimes * hidden.hidden_ns;
+  if (avoids || hidden.passed_ns > kWindowPeriods * period) {
+    hidden.passed_ns = hidden.hidden_ns = 0;
+  }
+  return avoids;
+}
+
 // The new clock is armed before the old one goes. When that fails, the old one stays, unless it is
 // the same one.
 bool change_to(ClockState& clock, int wanted) {
   const int before = clock.armed;
   if (before == wanted) {
+    clock.hidden.last_cpu_ns = 0;
     if (kInHandler[wanted].set_rate(clock)) return true;
     clock.armed = kNoClock;
     return false;
   }
   if (!kInHandler[wanted].arm(clock)) return false;
   clock.armed = wanted;
+  clock.hidden.last_cpu_ns = 0;
   if (before != kNoClock) kInHandler[before].disarm(clock);
   return true;
 }
@@ -77,7 +123,8 @@ bool set_clock(ClockState& clock) {
 
 }  // namespace
 
-void start_clocks(bool perf_allowed) {
+void start_clocks(bool perf_allowed, bool perf_always) {
+  may_avoid_perf = !perf_always;
   for (const OrdinaryClock& clock : kOrdinary) clock.start(perf_allowed);
 }
 
@@ -87,6 +134,7 @@ bool arm_clock(ClockState& clock) {
     count_loss(wire::Loss::kThreadSeccomp);
     return false;
   }
+  clock.hidden = {};
   return set_clock(clock);
 }
 
@@ -102,6 +150,7 @@ void disarm_clock(ClockState& clock) {
 }
 
 void postpone_clock(ClockState& clock) {
+  clock.hidden.last_cpu_ns = 0;
   if (filtered() || clock.armed == kNoClock || kOrdinary[clock.armed].postpone(clock)) return;
   clock.armed = kNoClock;
   count_loss(wire::Loss::kPerfRefused);
@@ -109,13 +158,15 @@ void postpone_clock(ClockState& clock) {
   kOrdinary[0].postpone(clock);
 }
 
-void follow_rate(ClockState& clock) {
-  if (requested_rate() == clock.rate_hz || filtered() ||
+void follow_clock(ClockState& clock, uint64_t cpu_ns) {
+  const bool changes = cpu_ns != 0 && follow_hidden_time(clock, cpu_ns);
+  if ((!changes && requested_rate() == clock.rate_hz) || filtered() ||
       this_process.executing.load(std::memory_order_relaxed)) {
     return;
   }
   if (!clock.lock.try_lock()) return;  // the next sample tries again
   if (clock.armed != kNoClock) set_clock(clock);
+  clock.hidden.last_cpu_ns = cpu_ns;
   clock.lock.unlock();
 }
 

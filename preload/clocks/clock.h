@@ -31,8 +31,8 @@ inline constexpr uint64_t kCookie = 0x73616d70ull << 32;
 
 // The clock for rates above the kernel's tick: a perf event of the thread that counts its own CPU
 // time (PERF_COUNT_SW_TASK_CLOCK, a high-resolution timer that runs while the thread does) and sends
-// it the sampling signal. It counts user time only, which any user may (perf_event_paranoid 2). The
-// kernel's share is in the thread's CPU clock, which weighs the samples.
+// it the sampling signal. A period that ends in the kernel has no signal: so any user may
+// (perf_event_paranoid 2), and no call of the program is ever interrupted.
 //
 // An event lives as long as its file, and a mapping of its first page holds the file as well as a
 // descriptor does. So the descriptor is closed at once: nothing appears in the program's table,
@@ -40,6 +40,15 @@ inline constexpr uint64_t kCookie = 0x73616d70ull << 32;
 // (VM_DONTCOPY), and exec drops it.
 struct PerfEvent {
   void* page;
+};
+
+// The perf clock hides the periods of a thread that end in the kernel. The next sample weighs for them,
+// and it is of code in user space, perhaps of another function. Where they are many, the CPU timer is
+// right, which counts both. So the thread has that one for a while, and then tries again.
+struct HiddenTime {
+  uint64_t last_cpu_ns;           // the thread's CPU clock at the last signal; 0: none yet
+  uint64_t passed_ns, hidden_ns;  // CPU in the current window; the part that was hidden
+  uint64_t avoid_ns;              // for so much CPU, the perf clock is avoided
 };
 
 // The clock of one thread.
@@ -51,6 +60,7 @@ struct ClockState {
   SpinLock lock;     // held while the clock is armed or disarmed
   CpuTimer cpu_timer;
   PerfEvent perf_event;
+  HiddenTime hidden;
 };
 inline constexpr int kNoClock = -1;
 
@@ -93,8 +103,9 @@ bool sent(const siginfo_t& info);
 bool signals_outlive_exec();
 }  // namespace perf_clock
 
-// Once, before any clock is armed. `perf_allowed`: perf_event_open may be called.
-void start_clocks(bool perf_allowed);
+// Once, before any clock is armed. `perf_allowed`: perf_event_open may be called. `perf_always`: also
+// where it hides much.
+void start_clocks(bool perf_allowed, bool perf_always);
 
 // Arms the clock for the rate that is requested now. False when the thread stays without a clock
 // (counted).
@@ -104,8 +115,9 @@ void disarm_clock(ClockState& clock);
 bool stop_clock(ClockState& clock);
 // No signal during the next moment of the thread's CPU time (kMomentNs, or a period of perf).
 void postpone_clock(ClockState& clock);
-// In the handler, by the thread itself, without the lock: sets the rate that is requested now.
-void follow_rate(ClockState& clock);
+// In the handler, by the thread itself, without the lock: sets the rate that is requested now, with a
+// clock that sees what the thread does. `cpu_ns`: the thread's CPU clock; 0: not known.
+void follow_clock(ClockState& clock, uint64_t cpu_ns);
 // In a forked child: it inherits no clock, and the lock may have been held by a lost thread.
 void forget_clock(ClockState& clock);
 

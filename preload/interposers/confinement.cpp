@@ -25,12 +25,18 @@ namespace sampan::preload {
 namespace {
 
 std::atomic<bool> has_filter = false;
-// All filters so far allow what stops a clock, and the system call that reads one.
-std::atomic<bool> may_stop = true, may_read_clock = true;
+// All filters that were seen allow what stops a clock, and the system call that reads one.
+std::atomic<bool> seen_allow_stopping = true, seen_allow_clock = true;
 std::atomic<int> dispatching = 0;  // threads
 
 bool filtered() {
   return this_process.seccomp_filtered.load(std::memory_order_relaxed);
+}
+bool may_stop() {
+  return seen_allow_stopping.load() && !this_process.unseen_filter.load();
+}
+bool may_read_clock() {
+  return seen_allow_clock.load() && !this_process.unseen_filter.load();
 }
 
 // A copy of the program's filter; read in place where no system call may be made for that.
@@ -136,7 +142,8 @@ void count(wire::Loss loss, uint32_t threads) {
 }
 
 void follow_filters() {
-  this_process.seccomp_filtered.store(has_filter.load() || dispatching.load() > 0);
+  this_process.seccomp_filtered.store(has_filter.load() || this_process.unseen_filter.load() ||
+                                      dispatching.load() > 0);
 }
 
 }  // namespace
@@ -146,12 +153,12 @@ long install_filter(const FilterRequest& request, Install install) {
   const Verdict verdict = judge(request.program);
   if (!verdict.readable) return install();
   const bool for_all = (request.flags & SECCOMP_FILTER_FLAG_TSYNC) != 0;
-  const bool silences = !verdict.samples && may_stop.load();
+  const bool silences = !verdict.samples && may_stop();
+  // From here on no thread arms a clock, so none does behind the back of those that stop them.
+  const bool before = this_process.seccomp_filtered.exchange(true);
   // Under an older filter the other threads cannot be waited for.
   uint32_t silenced = 0;
-  if (silences) silenced = for_all && !filtered() ? silence_all_threads() : silence_this_thread();
-
-  const bool before = this_process.seccomp_filtered.exchange(true);
+  if (silences) silenced = for_all && !before ? silence_all_threads() : silence_this_thread();
   const long result = install();
   // With TSYNC, a positive result may be the thread that cannot have the filter.
   const bool has_listener = (request.flags & SECCOMP_FILTER_FLAG_NEW_LISTENER) != 0;
@@ -161,8 +168,8 @@ long install_filter(const FilterRequest& request, Install install) {
     return result;
   }
   has_filter.store(true);
-  if (!verdict.stopping) may_stop.store(false);
-  if (!verdict.clock_call) may_read_clock.store(false);
+  if (!verdict.stopping) seen_allow_stopping.store(false);
+  if (!verdict.clock_call) seen_allow_clock.store(false);
   count(wire::Loss::kThreadSeccomp, silenced);
   return result;
 }
@@ -189,7 +196,7 @@ long set_dispatch(bool on, Install install) {
     end_silence_of_this_thread();
     return result;
   }
-  const uint32_t silenced = may_stop.load() ? silence_this_thread() : 0;
+  const uint32_t silenced = may_stop() ? silence_this_thread() : 0;
   dispatching.fetch_add(1);
   follow_filters();
   const long result = install();
@@ -205,7 +212,7 @@ long set_dispatch(bool on, Install install) {
 }
 
 long forbid_tsc(Install install) {
-  if (filtered() && !may_read_clock.load()) return become_strict(install);
+  if (filtered() && !may_read_clock()) return become_strict(install);
   const bool before = clocks_by_system_call.exchange(true);
   const long result = install();
   if (result < 0) clocks_by_system_call.store(before);
@@ -216,11 +223,12 @@ void start_confinement() {
   int tsc = PR_TSC_ENABLE;
   raw_syscall(SYS_prctl, PR_GET_TSC, &tsc, 0, 0, 0);
   if (tsc == PR_TSC_SIGSEGV) clocks_by_system_call.store(true);
+  this_process.born_filtered = raw_syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) != 0;
 }
 
 void forbid_samples() {
   has_filter.store(true);
-  may_stop.store(false);
+  seen_allow_stopping.store(false);
   follow_filters();
 }
 

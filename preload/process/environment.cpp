@@ -129,6 +129,9 @@ bool enabled_by_environment() {
 bool perf_allowed() {
   return !is(getenv("SAMPAN_PERF"), "0");
 }
+bool perf_always() {
+  return is(getenv("SAMPAN_PERF"), "always");
+}
 bool markers_allowed() {
   return !is(getenv("SAMPAN_MARKERS"), "0");
 }

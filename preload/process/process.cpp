@@ -1,5 +1,8 @@
 #include "preload/process/process.h"
 
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+
 #include "base/byte_writer.h"
 #include "base/clock.h"
 #include "base/syscall.h"
@@ -40,6 +43,17 @@ bool active() {
 
 bool in_vfork_child() {
   return *this_process.fork_marker != 0 && raw_syscall(SYS_getpid) != this_process.pid;
+}
+
+bool under_filter() {
+  if (this_process.seccomp_filtered.load(std::memory_order_relaxed)) return true;
+  if (this_process.born_filtered ||
+      raw_syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) != SECCOMP_MODE_FILTER) {
+    return false;
+  }
+  this_process.unseen_filter.store(true);
+  this_process.seccomp_filtered.store(true);
+  return true;
 }
 
 void count_loss(wire::Loss loss) {

@@ -16,6 +16,8 @@ namespace sampan::preload {
 struct Process {
   std::atomic<bool> started;           // a session is joined and the signal handler is installed
   std::atomic<bool> seccomp_filtered;  // a system call of ours may kill the process: make none
+  std::atomic<bool> unseen_filter;     // one of its seccomp filters went in past the interposers
+  bool born_filtered;                  // it had one before main
   int pid;
   int session_pid;              // of the process whose image joined, before any fork
   void* shared;                 // wire/control_block.h
@@ -36,6 +38,10 @@ extern Process this_process;
 bool active();
 // Whether this process runs in the memory of another, as a vfork child. Makes a system call.
 bool in_vfork_child();
+
+// seccomp_filtered, after a look for filters that an inline system call has put in. A filter may forbid the call that asks the
+// kernel, too: then the shim's next call would be no safer. Async-signal-safe.
+bool under_filter();
 
 // Async-signal-safe.
 void count_loss(wire::Loss loss);

@@ -17,12 +17,16 @@ namespace {
 
 constexpr uint32_t kEntries = 1 << 15;
 constexpr uint32_t kProbes = 32;
-// Kept free for samples: a burst of new code objects must not crowd them out.
+// Kept free for samples: a burst of new code objects must not crowd them out. Line tables are most of it, so in
+// a ring that is fuller, objects are announced by their names alone.
 constexpr size_t kReserve = wire::kThreadRingSize / 2;
+constexpr size_t kReserveOfNames = wire::kThreadRingSize / 4;
+
+enum class Announced : uint8_t { kNot, kNamed, kWhole };
 
 struct Entry {
   std::atomic<uint64_t> identity;  // 0: free
-  std::atomic<bool> announced;
+  std::atomic<Announced> announced;
   std::atomic<CodeKind> kind;  // known once it is announced
 };
 Entry* entries;
@@ -64,20 +68,24 @@ CodeKind kind_of(const unwind::PythonBytes& name, const unwind::PythonBytes& fil
   return CodeKind::kFunction;
 }
 
-// False when the ring had no room for it.
-bool announce(PythonMemory& memory, const unwind::PythonLayout& layout,
-              const unwind::CodeObject& code, uint32_t number, wire::RingWriter& ring,
-              CodeKind& kind) {
+// `known`: what was announced before. Returns what is announced now: less than all when the ring had no room.
+Announced announce(PythonMemory& memory, const unwind::PythonLayout& layout,
+                   const unwind::CodeObject& code, uint32_t number, wire::RingWriter& ring,
+                   Announced known, CodeKind& kind) {
   unwind::CodeTexts texts;
-  if (!unwind::find_texts(memory, layout, code, texts)) return false;
-  const auto& [name, file, table] = texts;
+  if (!unwind::find_texts(memory, layout, code, texts)) return known;
+  auto& [name, file, table] = texts;
   kind = kind_of(name, file);
-  const size_t size = sizeof number + sizeof code.first_line +
-                      3 * (sizeof table.width + sizeof table.size) + name.size + file.size +
-                      table.size;
-  if (!ring.has_room(size, kReserve)) return false;
-  const std::span<uint8_t> room = ring.begin(size, kReserve);
-  if (room.empty()) return false;
+  const size_t size_of_names = sizeof number + sizeof code.first_line +
+                               3 * (sizeof table.width + sizeof table.size) + name.size + file.size;
+  const bool is_whole = ring.has_room(size_of_names + table.size, kReserve);
+  if (!is_whole && (known == Announced::kNamed || !ring.has_room(size_of_names, kReserveOfNames))) {
+    return known;
+  }
+  if (!is_whole) table = {0, 0, wire::kNoLineTable};
+  const std::span<uint8_t> room =
+      ring.begin(size_of_names + table.size, is_whole ? kReserve : kReserveOfNames);
+  if (room.empty()) return known;
   ByteWriter writer(room);
   writer.fixed(number);
   writer.fixed(code.first_line);
@@ -85,7 +93,7 @@ bool announce(PythonMemory& memory, const unwind::PythonLayout& layout,
   write(writer, file);
   write(writer, table);
   ring.commit(static_cast<uint8_t>(wire::RecordType::kPythonCode), writer.size());
-  return true;
+  return is_whole ? Announced::kWhole : Announced::kNamed;
 }
 
 }  // namespace
@@ -102,7 +110,9 @@ bool start_code_table() {
 void code_table_after_fork() {
   if (entries == nullptr) return;
   for (uint32_t i = 0; i < kEntries; ++i) {
-    if (entries[i].announced.load(std::memory_order_relaxed)) entries[i].announced.store(false);
+    if (entries[i].announced.load(std::memory_order_relaxed) != Announced::kNot) {
+      entries[i].announced.store(Announced::kNot);
+    }
   }
 }
 
@@ -115,13 +125,15 @@ CodeKind find_code(PythonMemory& memory, const unwind::PythonLayout& layout, uin
   Entry* entry = find_entry(unwind::identity_of(at, code));
   if (entry == nullptr) return CodeKind::kFunction;
   number = static_cast<uint32_t>(entry - entries) + 1;
-  if (entry->announced.load(std::memory_order_acquire)) {
+  const Announced known = entry->announced.load(std::memory_order_acquire);
+  if (known == Announced::kWhole || (known == Announced::kNamed && !ring.has_room(0, kReserve))) {
     return entry->kind.load(std::memory_order_relaxed);
   }
   CodeKind kind = CodeKind::kFunction;
-  if (announce(memory, layout, code, number, ring, kind)) {
+  const Announced now = announce(memory, layout, code, number, ring, known, kind);
+  if (now != known) {
     entry->kind.store(kind, std::memory_order_relaxed);
-    entry->announced.store(true, std::memory_order_release);
+    entry->announced.store(now, std::memory_order_release);
   }
   return kind;
 }

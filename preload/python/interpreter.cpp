@@ -17,9 +17,11 @@ using GetThread = void* (*)();
 constinit std::atomic<const unwind::PythonLayout*> bound;  // what the handler uses
 const unwind::PythonLayout* found;
 std::atomic<GetThread> get_thread;
-EvalLoop eval_loop;   // set before `bound`, as are the next two
-uint64_t runtime;     // 0: not known
+EvalLoop eval_loop;  // set before `bound`, as are the next four
+uint64_t runtime;    // 0: not known
+unwind::PythonRuntimeLayout runtime_layout;
 uint64_t float_type;  // the same
+uint64_t finalizing;  // of the word in `runtime` that names who ends the interpreter; 0: not known
 
 // Of PY_VERSION_HEX, without the patch level. 3.11 and later have it in a variable; older ones tell
 // themselves by what they were the first to have.
@@ -52,6 +54,9 @@ const unwind::PythonLayout* known_layout(void* where) {
     return nullptr;
   }
   runtime = reinterpret_cast<uint64_t>(state);
+  runtime_layout = runtime_layout_of(*layout, state);
+  finalizing =
+      state != nullptr && runtime_layout.finalizing != 0 ? runtime + runtime_layout.finalizing : 0;
   float_type = reinterpret_cast<uint64_t>(dlsym(where, "PyFloat_Type"));
   const bool has_marks =
       layout->groups != unwind::PythonGroups::kFrameObjects || layout->thread_cframe != 0;
@@ -105,13 +110,23 @@ uint64_t interpreter_runtime() {
   return runtime;
 }
 
+const unwind::PythonRuntimeLayout& interpreter_runtime_layout() {
+  return runtime_layout;
+}
+
 uint64_t interpreter_float_type() {
   return float_type;
 }
 
 uint64_t interpreter_thread() {
   const GetThread function = get_thread.load(std::memory_order_relaxed);
-  return function != nullptr ? reinterpret_cast<uint64_t>(function()) : 0;
+  if (function == nullptr) return 0;
+  const auto thread = reinterpret_cast<uint64_t>(function());
+  const uint64_t ends_it =
+      finalizing != 0
+          ? __atomic_load_n(reinterpret_cast<const uint64_t*>(finalizing), __ATOMIC_ACQUIRE)
+          : 0;
+  return ends_it == 0 || ends_it == thread ? thread : 0;
 }
 
 }  // namespace sampan::preload

@@ -31,9 +31,17 @@ using unwind::EvalLoop;
 const EvalLoop& interpreter_eval_loop();
 // The AVMA of _PyRuntime; 0: not known.
 uint64_t interpreter_runtime();
+// Zeroes where it is not known.
+const unwind::PythonRuntimeLayout& interpreter_runtime_layout();
 // The address of PyFloat_Type; 0: not known.
 uint64_t interpreter_float_type();
 // The PyThreadState of the calling thread; 0: none. Only where there is a layout.
+//
+// Also 0 while another thread ends the interpreter. In the end that frees the states of the threads that
+// are left (daemon threads), and unmaps their frames, although such a thread may run on without the GIL,
+// in a C function. At any other time, a thread's frames are unmapped by itself alone, and code objects
+// are held by the frames. Whoever ends the interpreter says so first, and then tears down all modules,
+// which takes longer than a walk that is under way.
 uint64_t interpreter_thread();
 
 }  // namespace sampan::preload

@@ -25,4 +25,12 @@ bool is_layout_of(const unwind::PythonLayout& layout, const void* code_type, con
       .holds();
 }
 
+unwind::PythonRuntimeLayout runtime_layout_of(const unwind::PythonLayout& layout,
+                                              const void* runtime) {
+  OwnMemory memory;
+  unwind::PythonRuntimeLayout found;
+  const unwind::PythonLayoutCheck check(memory, layout, 0, reinterpret_cast<uint64_t>(runtime));
+  return runtime != nullptr && check.runtime_layout(found) ? found : unwind::PythonRuntimeLayout{};
+}
+
 }  // namespace sampan::preload

@@ -11,5 +11,8 @@ namespace sampan::preload {
 
 // `code_type`: PyCode_Type. `runtime`: _PyRuntime, or null.
 bool is_layout_of(const unwind::PythonLayout& layout, const void* code_type, const void* runtime);
+// The layout of the runtime, known or stated by the interpreter; zeroes if what that states cannot be.
+unwind::PythonRuntimeLayout runtime_layout_of(const unwind::PythonLayout& layout,
+                                              const void* runtime);
 
 }  // namespace sampan::preload

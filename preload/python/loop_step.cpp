@@ -30,7 +30,7 @@ constexpr size_t kReserve = wire::kThreadRingSize / 2;
 class Objects {
  public:
   Objects(PythonMemory& memory, const unwind::PythonLayout& layout)
-      : memory_(memory), layout_(layout), asyncio_(asyncio_layout(layout.version)) {}
+      : memory_(memory), layout_(layout), asyncio_(unwind::asyncio_layout(layout.version)) {}
 
   // 0: none.
   uint64_t word(uint64_t at) {
@@ -83,7 +83,7 @@ class Objects {
 
   PythonMemory& memory_;
   const unwind::PythonLayout& layout_;
-  const AsyncioLayout& asyncio_;
+  const unwind::AsyncioLayout& asyncio_;
 };
 
 uint64_t mix(uint64_t hash, uint64_t value) {
@@ -272,21 +272,24 @@ void find_step(PythonMemory& memory, const unwind::PythonLayout& layout, const L
   step.kind = wire::StepKind::kNone;
   step.task = 0;
   step.id = 0;
-  if (frames.handle_run == 0 && frames.coroutine == 0) return;
+  if (frames.handle_run == 0 && frames.coroutine == 0 && frames.running_task == 0) return;
   Objects objects(memory, layout);
+  const bool is_said = frames.running_task != 0 && objects.is_task(frames.running_task);
+  if (frames.handle_run == 0 && frames.coroutine == 0 && !is_said) return;
   uint64_t task = 0;
   bool is_step = frames.coroutine != 0;
   if (frames.handle_run != 0) {
     const uint64_t handle = objects.local(frames.handle_run, 0);
     task = task_of_callback(objects, objects.word(handle + kHandleCallback), is_step);
     step.id = id_of_step(objects, frames, handle);
-    if (!is_step && frames.coroutine == 0 && !frames.in_python_task) {
+    if (!is_said && !is_step && frames.coroutine == 0 && !frames.in_python_task) {
       step.kind = wire::StepKind::kCallback;
       return;
     }
   }
+  if (is_said) task = frames.running_task;
   uint64_t coroutine = task == 0 ? 0 : objects.coroutine_of(task);
-  if (frames.coroutine != 0 && frames.coroutine != coroutine) {
+  if (!is_said && frames.coroutine != 0 && frames.coroutine != coroutine) {
     // Of another task, or driven by this one in another way.
     const uint64_t other = task_of_coroutine(objects, memory, frames, step);
     if (other != 0 || task == 0 || frames.in_python_task) {

@@ -6,6 +6,8 @@
 // another one's step (eager tasks), are found by their coroutine: it is the outermost of those on the
 // stack, and the C frame that runs it has the task.
 //
+// CPython 3.14 says itself which task a thread runs. The rest is for older ones, and tells steps apart.
+//
 // A step is told from the next one by what _run_once() has in its variables: the time at which this
 // round of the loop began, and the Handle.
 //
@@ -14,9 +16,9 @@
 
 #include <cstdint>
 
-#include "preload/python/asyncio_layout.h"
 #include "preload/python/code_table.h"
 #include "preload/python/python_memory.h"
+#include "unwind/asyncio_layout.h"
 #include "unwind/python_layout.h"
 #include "wire/record.h"
 #include "wire/ring.h"
@@ -38,7 +40,7 @@ struct LoopStep {
 class LoopFrames {
  public:
   LoopFrames(PythonMemory& memory, const unwind::PythonLayout& layout)
-      : memory_(memory), layout_(layout), asyncio_(asyncio_layout(layout.version)) {}
+      : memory_(memory), layout_(layout), asyncio_(unwind::asyncio_layout(layout.version)) {}
 
   // A frame with a code object of this kind.
   void add(CodeKind kind, uint64_t frame) {
@@ -50,12 +52,18 @@ class LoopFrames {
     handle_run = run_once = coroutine = coroutine_cfa = generator_ = generator_cfa_ = 0;
     in_python_task = false;
   }
+  // `thread`: the PyThreadState. What the interpreter says of it, if it does.
+  void take_running_task(uint64_t thread) {
+    running_task = 0;
+    if (asyncio_.running_task != 0) memory_.read(thread + asyncio_.running_task, running_task);
+  }
   // The frames of one run of the eval loop have been added. `cfa`: of its native frame.
   void end_group(uint64_t first, uint64_t last, uint64_t cfa);
 
   uint64_t handle_run = 0;  // the innermost
   uint64_t run_once = 0;    // that called it
   bool in_python_task = false;
+  uint64_t running_task = 0;  // 0: none, or the interpreter does not say
   // The outermost coroutine of what runs, and where the C stack above its eval loop begins; 0: none.
   uint64_t coroutine = 0;
   uint64_t coroutine_cfa = 0;
@@ -65,7 +73,7 @@ class LoopFrames {
 
   PythonMemory& memory_;
   const unwind::PythonLayout& layout_;
-  const AsyncioLayout& asyncio_;
+  const unwind::AsyncioLayout& asyncio_;
   uint64_t generator_ = 0, generator_cfa_ = 0;  // of the last frame of the group before
 };
 

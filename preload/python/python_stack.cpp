@@ -4,6 +4,7 @@
 
 #include "preload/python/code_table.h"
 #include "preload/python/interpreter.h"
+#include "preload/python/thread_states.h"
 #include "unwind/python_merge.h"
 #include "wire/loss.h"
 
@@ -64,20 +65,23 @@ bool may_be_unwritten(PythonMemory& memory, const unwind::PythonLayout& layout, 
           (!native.frames.empty() && cframe < native.cfas[0]));
 }
 
-// Until 3.11, a thread that runs a subinterpreter has a state of its own for that, and what
-// PyGILState_GetThisThreadState tells is still the first one: `thread`. The current one is known while
-// the thread has the GIL.
-uint64_t innermost_state(PythonMemory& memory, const unwind::PythonLayout& layout,
-                         uint64_t thread) {
-  const unwind::PythonRuntimeLayout& runtime = layout.runtime;
-  uint64_t current = 0, id = 0, current_id = 0;
-  const bool is_other = runtime.current_thread != 0 && interpreter_runtime() != 0 &&
-                        memory.read(interpreter_runtime() + runtime.current_thread, current) &&
-                        current != 0 && current != thread;
-  return is_other && memory.read(thread + runtime.thread_id, id) &&
-                 memory.read(current + runtime.thread_id, current_id) && current_id == id
-             ? current
-             : thread;
+// Merges with the state `thread`, and with those around it.
+template <typename Merge>
+bool merge_states(Merge& merge, PythonMemory& memory, const unwind::PythonLayout& layout,
+                  const unwind::NativeStack& native, uint64_t thread, uint64_t first_thread,
+                  OuterState (&outer)[kMostStates]) {
+  uint64_t states[kMostStates] = {thread, first_thread};
+  size_t count = thread != first_thread ? 2 : 1;
+  bool is_whole = merge.run(std::span(states, count));
+  if (!has_subinterpreters(memory)) return is_whole;
+  while (is_whole && count < kMostStates && layout.groups != unwind::PythonGroups::kFrameObjects) {
+    const uint64_t next = outer_state(memory, layout, states[count - 1],
+                                      native.cfas[merge.last_run()], outer[count - 1]);
+    if (next == 0) break;
+    states[count++] = next;
+    is_whole = merge.run(std::span(states, count));
+  }
+  return is_whole && !merge.has_run_of_others();
 }
 
 }  // namespace
@@ -96,7 +100,8 @@ unwind::WalkResult merge_python(PythonState& state, const unwind::WalkResult& re
   if (layout.thread_datastack != 0) trust_chunk(state, memory, layout, thread);
   Codes codes{memory, layout, ring};
   unwind::PythonMerge merge(memory, layout, interpreter_eval_loop(), native, codes, frames);
-  if (merge.run(thread, thread != first_thread ? first_thread : 0)) {
+  if (merge_states(merge, memory, layout, native, thread, first_thread, state.outer)) {
+    codes.loop_frames.take_running_task(thread);
     find_step(memory, layout, codes.loop_frames, ring, state.step);
     return {merge.depth(), merge.is_full() ? wire::StopReason::kDepthLimit : result.stop};
   }

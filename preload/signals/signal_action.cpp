@@ -30,6 +30,17 @@ bool is_disposition(const struct sigaction& action) {
   return action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN;
 }
 
+// The next sigaction may be that of a sanitizer's runtime: gcc's for TSan puts a handler of its own before each, which
+// keeps signals back until the thread makes a call that blocks. Our handler touches nothing of the runtime's, so the
+// kernel calls it directly.
+void install_before_runtimes(int signo) {
+  KernelAction now{};
+  if (raw_syscall(SYS_rt_sigaction, signo, nullptr, &now, kKernelSetSize) != 0) return;
+  if (now.handler == reinterpret_cast<uintptr_t>(shared_handler)) return;
+  now.handler = reinterpret_cast<uintptr_t>(shared_handler);
+  raw_syscall(SYS_rt_sigaction, signo, &now, nullptr, kKernelSetSize);
+}
+
 }  // namespace
 
 int kernel_action(int signo, const struct sigaction* wanted, struct sigaction* before) {
@@ -91,7 +102,9 @@ int install_action(int signo, const struct sigaction& wanted) {
     action.sa_flags = (action.sa_flags | SA_SIGINFO) & ~SA_RESETHAND;
     if (signo == sampling_signal()) action.sa_flags |= SA_RESTART;
   }
-  return kernel_action(signo, &action, nullptr);
+  const int result = kernel_action(signo, &action, nullptr);
+  if (result == 0 && !has_handler) install_before_runtimes(signo);
+  return result;
 }
 
 bool has_default_action(int signo) {

@@ -96,7 +96,7 @@ void end_gone() {
 }  // namespace
 
 void scan_threads() {
-  if (this_process.seccomp_filtered.load(std::memory_order_relaxed)) return;
+  if (under_filter()) return;
   const SignalsBlocked blocked;
   if (!lock.try_lock()) return;
   keeps_sampling_signal();

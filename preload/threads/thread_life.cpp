@@ -97,6 +97,11 @@ void begin_this_thread(ThreadState& thread, const unwind::StackBounds& stack, ui
 }
 
 void begin_new_thread(ThreadState& thread) {
+  if (under_filter()) {
+    count_loss(wire::Loss::kThreadSeccomp);
+    release_slot(thread);
+    return;
+  }
   // The CPU time that the kernel spent on making the thread counts as the thread's.
   begin_this_thread(thread, stack_below(pthread_self(), thread.start.stack_size), 0);
   if (thread.start.name[0] != '\0') {
@@ -181,7 +186,7 @@ void begin_main_thread() {
 void end_this_thread(ThreadState& thread) {
   leave_marker_thread();
   uint64_t cpu_ns = 0;
-  if (!this_process.seccomp_filtered.load(std::memory_order_relaxed)) {
+  if (!under_filter()) {
     // For good: no late signal may come when the slot has another owner.
     change_kernel_mask(SIG_BLOCK, signal_bit(SIGPROF) | signal_bit(sampling_signal()));
     cpu_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);

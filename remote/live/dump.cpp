@@ -1,10 +1,8 @@
 #include "remote/live/dump.h"
 
-#include <fmt/chrono.h>
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <unordered_map>
 
@@ -16,9 +14,7 @@
 #include "profile/load.h"
 #include "recording/names.h"
 #include "recording/reader.h"
-#include "sampler/inspect/permission.h"
 #include "sampler/process/module_map.h"
-#include "sampler/process/proc_task.h"
 #include "sampler/recorder/python_code.h"
 #include "symbolizer/symbolizer.h"
 #include "wire/record.h"
@@ -42,12 +38,6 @@ void check_threads(const std::vector<std::string>& words, const sampler::Snapsho
     }
     if (!found) throw Error("no thread is called '{}'{}", word, did_you_mean(word, known));
   }
-}
-
-std::string now_in_words() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(ms / 1000), ms % 1000);
 }
 
 // A recording with one sample of each thread.
@@ -160,6 +150,8 @@ std::string stack_lines(const Dump& dump, size_t index) {
   });
   if (!thread.problem.empty()) {
     lines += fmt::format("    no stack: {}\n", thread.problem);
+  } else if (thread.stop == wire::StopReason::kPythonTorn) {
+    lines += fmt::format("    without Python's functions: {}\n", stop_reason_text(thread.stop));
   } else if (thread.stop != wire::StopReason::kRoot) {
     lines += fmt::format("    the stack goes on, but: {}\n", stop_reason_text(thread.stop));
   }
@@ -172,6 +164,7 @@ void write_frame(Json& json, const profile::Profile& profile, const profile::Fra
   json.member("function", function_name(profile, frame.function));
   json.member("file", profile.strings[frame.file]);
   json.member("line", frame.line);
+  json.member("column", frame.column);
   json.member("inlined", frame.inlined);
   json.member("module", module != profile::kNone ? profile.modules[module].path : "");
   json.member("address", avma != 0 ? fmt::format("0x{:x}", avma) : "");
@@ -208,14 +201,8 @@ std::vector<symbolizer::Substitute> substitutes(const std::vector<sampler::Hidde
 
 Dump take_dump(pid_t pid, const std::vector<std::string>& threads, profile::PythonFrames python,
                const std::function<void(size_t done, size_t all)>& progress) {
-  if (const std::string why = sampler::why_not_profilable(pid); !why.empty()) {
-    throw Error("{}", why);
-  }
   Dump result{};
-  result.pid = pid;
-  result.executable = sampler::executable_of(pid);
-  result.command = sampler::command_line_of(pid);
-  result.time = now_in_words();
+  result.head = dump_head(pid);
   sampler::Snapshot snapshot = sampler::take_snapshot(pid, [&](pid_t tid, const std::string& name) {
     return threads.empty() ||
            std::any_of(threads.begin(), threads.end(),
@@ -243,10 +230,7 @@ Dump take_dump(pid_t pid, const std::vector<std::string>& threads, profile::Pyth
 }
 
 std::string dump_as_text(const Dump& dump) {
-  std::string command;
-  for (const std::string& word : dump.command) command += (command.empty() ? "" : " ") + word;
-  std::string text = fmt::format("process {}: {}\n{}, {}\n", dump.pid, printable(command),
-                                 plural(dump.threads.size(), "thread"), dump.time);
+  std::string text = head_as_text(dump.head, plural(dump.threads.size(), "thread"));
   for (size_t i = 0; i < dump.threads.size(); ++i) {
     const sampler::ThreadSnapshot& thread = dump.threads[i];
     text += fmt::format("\nTID {} \"{}\": {}\n", thread.tid, printable(thread.name),
@@ -261,12 +245,7 @@ std::string dump_as_text(const Dump& dump) {
 std::string dump_as_json(const Dump& dump) {
   Json json;
   json.object([&] {
-    json.member("pid", dump.pid);
-    json.member("executable", dump.executable);
-    json.member("command", dump.command);
-    json.member("time", dump.time);
-    json.member("stopped_ns", dump.stopped_ns);
-    json.member("notes", dump.notes);
+    write_head(json, dump.head, dump.stopped_ns, dump.notes);
     json.key("threads");
     json.array(dump.threads, [&](const sampler::ThreadSnapshot& thread) {
       const auto index = static_cast<size_t>(&thread - dump.threads.data());

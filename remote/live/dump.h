@@ -10,16 +10,14 @@
 
 #include "profile/frames.h"
 #include "profile/python_stacks.h"
+#include "remote/live/dump_head.h"
 #include "sampler/inspect/snapshot.h"
 #include "symbolizer/symbolizer.h"
 
 namespace sampan::live {
 
 struct Dump {
-  pid_t pid;
-  std::string executable;
-  std::vector<std::string> command;
-  std::string time;  // ISO 8601 in UTC, to the millisecond
+  DumpHead head;
   std::vector<sampler::ThreadSnapshot> threads;
   // For each thread the locations of its frames in `profile`, leaf first, as they are shown.
   std::vector<std::vector<uint32_t>> locations;

@@ -112,7 +112,7 @@ void KnownNames::add(const recording::Names& names, const std::vector<recording:
     for (uint32_t i = 0; i < row.line_count; ++i, ++line) {
       if (!is_new) continue;
       names_.lines.push_back(
-          {functions[line->function], text(names.texts[line->file]), line->line});
+          {functions[line->function], text(names.texts[line->file]), line->line, line->column});
     }
   }
 }

@@ -158,7 +158,7 @@ void History::enter_lines(const profile::Profile& from, uint32_t location, uint3
       known.file = text(function.file);
       known.line = function.line;
     }
-    profile_.lines.push_back({row, text(line.file), line.line});
+    profile_.lines.push_back({row, text(line.file), line.line, line.column});
   }
 }
 

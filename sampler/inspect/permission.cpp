@@ -1,6 +1,7 @@
 #include "sampler/inspect/permission.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
@@ -12,9 +13,12 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/file_descriptor.h"
 #include "sampler/process/kernel_limits.h"
+#include "sampler/process/memory_map.h"
 #include "sampler/process/proc_task.h"
 #include "sampler/process/proc_text.h"
+#include "sampler/recorder/source.h"
 
 namespace sampan::sampler {
 namespace {
@@ -185,6 +189,13 @@ std::string why_ptrace_refused(pid_t pid, int error) {
     return "the tracer gets no timer: sampan's user has used up its pending signals and timers: "
            "raise the limit (ulimit -i)";
   }
+  if (error == EBUSY) {
+    return fmt::format(
+        "{} looks for memory leaks at its end by tracing itself (LeakSanitizer), and there can be "
+        "only "
+        "one tracer: use the perf engine, or start it with ASAN_OPTIONS=detect_leaks=0",
+        target);
+  }
   if (error != EPERM && error != EACCES) {
     return fmt::format("ptrace of {}: {}", target, std::strerror(error));
   }
@@ -202,6 +213,18 @@ std::string why_ptrace_refused(pid_t pid, int error) {
   }
   return fmt::format("ptrace of {}: {}: a security module (SELinux, AppArmor) may be the reason",
                      target, std::strerror(error));
+}
+
+void demand_reading(pid_t pid) {
+  const FileDescriptor file(
+      open(fmt::format("/proc/{}/syscall", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  char byte;
+  int error = EPERM;
+  if (file && !read_memory_map(pid).empty()) {
+    if (read(file.get(), &byte, 1) >= 0) return;
+    error = errno;
+  }
+  throw Refused(error, "{}", why_ptrace_refused(pid, error));
 }
 
 pid_t find_process(const std::string& pid_or_name) {

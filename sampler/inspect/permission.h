@@ -19,6 +19,9 @@ std::string why_not_profilable(pid_t pid);
 std::string why_perf_refused(pid_t pid, int error);
 std::string why_ptrace_refused(pid_t pid, int error);
 
+// Throws Refused when the kernel does not permit to read what the threads of `pid` do, and its memory.
+void demand_reading(pid_t pid);
+
 // One line of `sampan doctor`.
 struct Finding {
   bool good;
@@ -28,6 +31,14 @@ struct Finding {
 };
 // Tries each thing on a process of our own, and on `pid` if there is one.
 std::vector<Finding> examine(std::optional<pid_t> pid);
+
+// Says of a command, before `sampan run` starts it, whether the shim can be loaded into it, and which inherited limits
+// and filters would cost samples. `word` is the command's first word, as typed. Tries things on a child of our own; the
+// command is not started.
+std::vector<Finding> examine_command(const std::string& word);
+
+// Why the limit on the address space (RLIMIT_AS, which programs inherit) keeps the shim out; "" if it does not.
+std::string why_no_address_space();
 
 // The process with the pid "1234", or with a program's name. Throws Error when there is none of
 // that name, or more than one, which it lists.

@@ -1,6 +1,5 @@
 #include "sampler/inspect/snapshot.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -12,14 +11,12 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "base/file_descriptor.h"
 #include "sampler/inspect/permission.h"
 #include "sampler/process/memory_map.h"
 #include "sampler/process/process_modules.h"
 #include "sampler/process/remote_walker.h"
 #include "sampler/ptrace/stopped_thread.h"
 #include "sampler/recorder/python_reader.h"
-#include "sampler/recorder/source.h"
 #include "wire/record.h"
 
 namespace sampan::sampler {
@@ -48,7 +45,6 @@ class SnapshotTaker {
   Snapshot take(const std::function<bool(pid_t, const std::string&)>& wanted);
 
  private:
-  void check_permission() const;
   void find_modules(Snapshot& snapshot);
   void look_well(ThreadSnapshot& thread, Snapshot& snapshot);
   void look(ThreadSnapshot& thread);
@@ -75,7 +71,7 @@ class SnapshotTaker {
 };
 
 Snapshot SnapshotTaker::take(const std::function<bool(pid_t, const std::string&)>& wanted) {
-  check_permission();
+  demand_reading(pid_);
   Snapshot snapshot;
   find_modules(snapshot);
   python_.look();
@@ -131,16 +127,6 @@ void SnapshotTaker::look_well(ThreadSnapshot& thread, Snapshot& snapshot) {
   if (modules_.generation() == generation) return;
   map_ = read_memory_map(pid_);
   look(thread);
-}
-
-void SnapshotTaker::check_permission() const {
-  const FileDescriptor file(
-      open(fmt::format("/proc/{}/syscall", pid_).c_str(), O_RDONLY | O_CLOEXEC));
-  char byte;
-  const bool opened = static_cast<bool>(file);
-  if (opened && read(file.get(), &byte, 1) >= 0 && !map_.empty()) return;
-  const int error = opened && !map_.empty() ? errno : EPERM;
-  throw Refused(error, "{}", why_ptrace_refused(pid_, error));
 }
 
 void SnapshotTaker::look(ThreadSnapshot& thread) {

@@ -1,5 +1,6 @@
 #include "sampler/perf/perf_engine.h"
 
+#include <fmt/format.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -46,6 +47,7 @@ uint64_t measure_sample() {
 
 PerfEngine::PerfEngine(RecordingSession& session, AttachedProcesses targets, bool follow)
     : loop_(session.loop()),
+      reads_python_(session.python()),
       targets_(targets),
       rate_hz_(session.rate_hz()),
       follow_(follow),
@@ -59,12 +61,25 @@ PerfEngine::PerfEngine(RecordingSession& session, AttachedProcesses targets, boo
 
 PerfEngine::~PerfEngine() {
   for (const PerfEvents::Ring& ring : events_.rings()) loop_.forget(ring.fd);
+  if (capture_) loop_.forget(capture_->fd());
 }
 
 // The process may have ended, with all of its threads: then the recording has its end.
 void PerfEngine::attach(pid_t pid) {
+  const auto python = reads_python_ ? find_python(pid) : std::nullopt;
+  const bool is_python = python && python->is_known;
+  if (is_python) events_.wake_at_samples();
   for (int scan = 0; scan < kMostScans && open_new_threads(pid); ++scan) drain();
-  look_for_python(pid);
+  if (is_python) begin_captures();
+}
+
+void PerfEngine::begin_captures() {
+  capture_ = std::make_unique<SampleCapture>(events_);
+  captured_.resize(events_.rings().size());
+  // A thread that polls a ring takes the event from everybody else who polls it.
+  for (const PerfEvents::Ring& ring : events_.rings()) loop_.forget(ring.fd);
+  loop_.watch(capture_->fd(), [this] { drain(); });
+  for (auto& [pid, process] : processes_) follow_python(pid, process);
 }
 
 // Opens threads that no record has announced. (A thread whose maker was opened before has inherited
@@ -130,8 +145,11 @@ bool PerfEngine::prepare_threads() {
 }
 
 void PerfEngine::set_rate(uint32_t rate_hz) {
-  if (rate_hz == rate_hz_) return;
-  events_.begin_change(rate_hz);
+  if (rate_hz != rate_hz_) change_events(rate_hz, events_.options().wakes_at_samples);
+}
+
+void PerfEngine::change_events(uint32_t rate_hz, bool wakes_at_samples) {
+  events_.begin_change(rate_hz, wakes_at_samples);
   prepared_.clear();
   try {
     for (int scan = 0; scan < kMostScans && prepare_threads(); ++scan) continue;
@@ -174,9 +192,24 @@ void PerfEngine::read(MonotonicNs now_ns) {
   for (auto& [pid, process] : processes_) {
     open_clocks(pid, process);
     settle_ends(pid, process, now_ns - kLastSteps);
-    look_for_python(pid);
+    follow_python(pid, process);
   }
-  std::erase_if(processes_, [](const auto& entry) { return entry.second.threads.empty(); });
+  std::erase_if(processes_, [this](const auto& entry) {
+    if (!entry.second.threads.empty()) return false;
+    if (capture_) capture_->set_python(entry.first, nullptr);
+    return true;
+  });
+  if (std::exchange(wants_captures_, false)) capture_from_now_on();
+}
+
+// Python was met after the events were opened.
+void PerfEngine::capture_from_now_on() {
+  try {
+    change_events(rate_hz_, true);
+    begin_captures();
+  } catch (const Error&) {
+    may_capture_ = false;
+  }
 }
 
 void PerfEngine::drain() {
@@ -188,7 +221,7 @@ void PerfEngine::drain() {
       return std::tie(time_ns, cpu) > std::tie(other.time_ns, other.cpu);
     }
   };
-  std::vector<uint64_t> limits;
+  const std::vector<uint64_t> limits = claim_rings();
   std::priority_queue<Next> next;  // the earliest on top
   const auto look = [&](size_t cpu) {
     while (true) {
@@ -199,7 +232,6 @@ void PerfEngine::drain() {
       rings[cpu].ring.pop();
     }
   };
-  for (const PerfEvents::Ring& ring : rings) limits.push_back(ring.ring.head());
   for (size_t cpu = 0; cpu < rings.size(); ++cpu) look(cpu);
   while (!next.empty()) {
     const size_t cpu = next.top().cpu;
@@ -211,6 +243,37 @@ void PerfEngine::drain() {
   }
   for (PerfEvents::Ring& ring : rings) unreadable_ += ring.ring.take_corrupt();
   if (unreadable_ != 0) count_lost(0, wire::Loss::kRingCorrupt, std::exchange(unreadable_, 0));
+}
+
+// Takes what was captured so far of each ring, without that of threads that have run meanwhile. Returns up
+// to where the rings may be read and given back.
+std::vector<uint64_t> PerfEngine::claim_rings() {
+  std::vector<uint64_t> limits;
+  if (!capture_) {
+    for (const PerfEvents::Ring& ring : events_.rings()) limits.push_back(ring.ring.head());
+    return limits;
+  }
+  for (size_t cpu = 0; cpu < captured_.size(); ++cpu) {
+    SampleCapture::Claim claim = capture_->claim(cpu);
+    limits.push_back(claim.limit);
+    captured_[cpu] = std::move(claim.samples);
+  }
+  const Arrivals arrivals(events_.rings());
+  size_t dropped = 0;
+  for (auto& samples : captured_) {
+    dropped +=
+        std::erase_if(samples, [&](const auto& sample) { return arrivals.ran_again(sample); });
+  }
+  if (dropped != 0) capture_->forget_texts();
+  return limits;
+}
+
+// The capture that belongs to this sample; null: there is none.
+CapturedSample* PerfEngine::captured(size_t cpu, uint64_t position) {
+  if (!capture_) return nullptr;
+  auto& samples = captured_[cpu];
+  while (!samples.empty() && samples.front().position < position) samples.pop_front();
+  return !samples.empty() && samples.front().position == position ? &samples.front() : nullptr;
 }
 
 void PerfEngine::take(size_t cpu, const PerfIdentity& identity, PerfBytes record) {
@@ -243,6 +306,17 @@ void PerfEngine::take_sample(size_t cpu, const PerfIdentity& identity, PerfBytes
   ++samples_;
   const CpuNs cpu_ns = cpu_clock(cpu, identity, sample->value);
   if (!sample->user) return;
+  Process& process = processes_.at(identity.pid);
+  Clock& clock = process.threads.at(identity.tid);
+  CapturedSample* const captured = this->captured(cpu, events_.rings()[cpu].ring.position());
+  if (captured != nullptr) {
+    clock.runs_python = captured->python.thread != 0;
+    python_samples_ += clock.runs_python;
+    return add_captured(identity, cpu_ns, *sample, *captured);
+  }
+  const bool is_late = process.python != nullptr && clock.runs_python;
+  python_samples_ += is_late;
+  late_samples_ += is_late;
   const auto sp = Avma::at(sample->registers.value[unwind::kRsp]);
   if (sample->larger) {
     memory_.use_part(identity.tid, sp, sample->stack);
@@ -250,7 +324,18 @@ void PerfEngine::take_sample(size_t cpu, const PerfIdentity& identity, PerfBytes
     memory_.use_copy(sp, sample->stack);
   }
   targets_.process(identity.pid)
-      .add_sample({identity.tid, identity.time_ns, cpu_ns, sample->registers}, memory_);
+      .add_sample({identity.tid, identity.time_ns, cpu_ns, sample->registers, nullptr, is_late},
+                  memory_);
+}
+
+void PerfEngine::add_captured(const PerfIdentity& identity, CpuNs cpu_ns, const PerfSample& sample,
+                              CapturedSample& captured) {
+  const auto low = Avma::at(sample.registers.value[unwind::kRsp] - kRedZone);
+  memory_.use_copy(low, captured.stack);
+  captured.python.memory.use_stack(low, captured.stack);
+  targets_.process(identity.pid)
+      .add_sample({identity.tid, identity.time_ns, cpu_ns, sample.registers, &captured.python},
+                  memory_);
 }
 
 // The CPU clock of a sample's thread; 0: a period more than at its last sample.
@@ -304,6 +389,7 @@ void PerfEngine::take_comm(const PerfIdentity& identity, const PerfComm& comm) {
   }
   process.threads.clear();
   target.executed(identity.time_ns);
+  follow_python(identity.pid, process);
   target.thread_began(identity.tid, identity.time_ns, clock.cpu_ns());
   if (!clock.readable) process.announced.push_back(identity.tid);
   process.threads[identity.tid] = std::move(clock);
@@ -358,13 +444,20 @@ PerfEngine::Clock& PerfEngine::clock_of(Process& process, const PerfIdentity& id
   return found->second;
 }
 
-void PerfEngine::look_for_python(pid_t pid) {
+// Tells of an interpreter that was found, or is gone. The first one makes all events anew.
+void PerfEngine::follow_python(pid_t pid, Process& process) {
   PythonReader* const python = targets_.process(pid).python();
-  saw_python_ |= python != nullptr && python->interpreter() != nullptr;
+  if (python == nullptr) return;
+  std::shared_ptr<const PythonInterpreter> now = python->interpreter();
+  if (now == process.python) return;
+  if (!capture_) {
+    wants_captures_ = may_capture_;
+    return;
+  }
+  process.python = now;
+  capture_->set_python(pid, std::move(now));
 }
 
-// The interpreter's frames lie in memory that the kernel does not copy, and have changed when a sample
-// is read.
 std::string PerfEngine::note() const {
   std::string note;
   if (!events_.samples_kernel()) {
@@ -372,11 +465,18 @@ std::string PerfEngine::note() const {
         "The kernel's share of the CPU is not sampled here (perf_event_paranoid): samples of user "
         "code carry it.";
   }
-  if (saw_python_) {
+  if (!may_capture_) {
     if (!note.empty()) note += ' ';
     note +=
-        "This is a Python program: the perf engine shows its native stacks alone; --engine ptrace "
-        "shows Python's functions, too.";
+        "Python's functions are not shown: its events could not be opened once more. --engine "
+        "ptrace shows them.";
+  }
+  if (late_samples_ != 0) {
+    if (!note.empty()) note += ' ';
+    note += fmt::format(
+        "{} of {} samples of Python have native stacks alone: their threads had run on before "
+        "Python's frames were read. --engine ptrace reads them in time.",
+        late_samples_, python_samples_);
   }
   return note;
 }

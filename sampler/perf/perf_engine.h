@@ -1,17 +1,21 @@
 // The perf engine: the kernel samples the threads, and this turns its records into samples. The
-// target is never stopped.
+// target is never stopped. A thread that runs Python is kept waiting for its CPU while its frames are
+// read (sample_capture.h).
 //
 // When a thread moves from CPU to CPU, its records move from ring to ring, so each round merges the
 // rings by time. A record that is being written at that moment comes a round later.
 #pragma once
 
+#include <deque>
 #include <map>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
 #include "base/time.h"
 #include "sampler/perf/perf_events.h"
 #include "sampler/perf/perf_ring.h"
+#include "sampler/perf/sample_capture.h"
 #include "sampler/process/cpu_accounting.h"
 #include "sampler/process/remote_memory.h"
 #include "sampler/recorder/attached_process.h"
@@ -40,16 +44,19 @@ class PerfEngine : public Engine {
     std::vector<uint64_t> values;  // of its event on each CPU, when it was seen last
     bool readable = false;         // by PerfEvents::clock_ns, from start_ns to its end
     MonotonicNs end_ns = 0;        // when it ended; 0: lives
+    bool runs_python = true;       // as far as its captured samples say
 
     CpuNs cpu_ns() const { return CpuNs::at(now_ns - stolen_ns); }
   };
   struct Process {
     std::unordered_map<pid_t, Clock> threads;
-    std::vector<pid_t> announced;  // threads that have inherited their events
-    std::vector<pid_t> ended;      // threads that may not have come to rest yet
+    std::vector<pid_t> announced;                     // threads that have inherited their events
+    std::vector<pid_t> ended;                         // threads that may not have come to rest yet
+    std::shared_ptr<const PythonInterpreter> python;  // null: none that is known
   };
 
   bool open_new_threads(pid_t pid);
+  void change_events(uint32_t rate_hz, bool wakes_at_samples);
   bool prepare_threads();
   void begin_clocks_anew(MonotonicNs now_ns);
   void open_clocks(pid_t pid, Process& process);
@@ -63,11 +70,18 @@ class PerfEngine : public Engine {
   CpuNs cpu_clock(size_t cpu, const PerfIdentity& identity, uint64_t value);
   void advance(Clock& clock, size_t cpu, uint64_t value);
   void take_stolen(Clock& clock, const PerfIdentity& identity);
-  void look_for_python(pid_t pid);
+  void begin_captures();
+  void capture_from_now_on();
+  void follow_python(pid_t pid, Process& process);
+  std::vector<uint64_t> claim_rings();
+  CapturedSample* captured(size_t cpu, uint64_t position);
+  void add_captured(const PerfIdentity& identity, CpuNs cpu_ns, const PerfSample& sample,
+                    CapturedSample& captured);
   void count_lost(pid_t pid, wire::Loss loss, uint64_t records);
   Clock& clock_of(Process& process, const PerfIdentity& identity);
 
   EventLoop& loop_;
+  const bool reads_python_;
   AttachedProcesses targets_;
   uint32_t rate_hz_;
   const bool follow_;
@@ -78,7 +92,11 @@ class PerfEngine : public Engine {
   std::map<pid_t, Process> processes_;
   RemoteMemory memory_;
   uint64_t samples_ = 0;
-  bool saw_python_ = false;  // in some process
+  std::unique_ptr<SampleCapture> capture_;            // null: no Python was met
+  std::vector<std::deque<CapturedSample>> captured_;  // by ring, while they are drained
+  bool wants_captures_ = false;                       // Python was met since
+  bool may_capture_ = true;                           // false: the events for it were refused
+  uint64_t python_samples_ = 0, late_samples_ = 0;    // of threads that run Python
   // While the rate is changed: since when a thread has its new events, made or inherited.
   std::unordered_map<pid_t, MonotonicNs> prepared_;
   uint64_t unreadable_ = 0;  // records, not yet counted as lost

@@ -74,7 +74,6 @@ bool PerfEvents::open_rings(size_t data_size) {
   mappings_.clear();
   ring_events_.clear();
   rings_.clear();
-  cpus_.clear();
   perf_event_attr attributes = software_event(PERF_COUNT_SW_DUMMY);
   attributes.watermark = 1;
   attributes.wakeup_watermark = static_cast<uint32_t>(std::min(data_size / 4, kWakeUp));
@@ -89,8 +88,7 @@ bool PerfEvents::open_rings(size_t data_size) {
     const auto* const bytes = static_cast<const uint8_t*>(memory);
     rings_.push_back({PerfRing(static_cast<perf_event_mmap_page*>(memory),
                                std::span<const uint8_t>(bytes + kPage, data_size)),
-                      event.get()});
-    cpus_.push_back(cpu);
+                      event.get(), cpu});
     ring_events_.push_back(std::move(event));
   }
   return true;
@@ -106,10 +104,10 @@ int PerfEvents::open(pid_t tid) {
 }
 
 int PerfEvents::open_events(pid_t tid, bool disabled, std::vector<FileDescriptor>* events) {
-  for (size_t i = 0; i < cpus_.size(); ++i) {
-    FileDescriptor event(open_event(tid, cpus_[i], disabled));
+  for (const Ring& ring : rings_) {
+    FileDescriptor event(open_event(tid, ring.cpu, disabled));
     if (!event && errno == ENODEV) continue;
-    if (!event || ioctl(event.get(), PERF_EVENT_IOC_SET_OUTPUT, rings_[i].fd) != 0) return errno;
+    if (!event || ioctl(event.get(), PERF_EVENT_IOC_SET_OUTPUT, ring.fd) != 0) return errno;
     events->push_back(std::move(event));
   }
   return 0;
@@ -138,8 +136,13 @@ int PerfEvents::open_event(pid_t tid, int cpu, bool disabled) {
   attributes.disabled = disabled ? 1 : 0;
   attributes.inherit = 1;
   attributes.inherit_thread = options_.inherit_children ? 0 : 1;
-  attributes.watermark = 1;
-  attributes.wakeup_watermark = UINT32_MAX;  // the ring's own event wakes us
+  if (options_.wakes_at_samples) {
+    attributes.wakeup_events = 1;
+    attributes.context_switch = 1;
+  } else {
+    attributes.watermark = 1;
+    attributes.wakeup_watermark = UINT32_MAX;  // the ring's own event wakes us
+  }
   attributes.task = 1;
   attributes.comm = 1;
   attributes.comm_exec = 1;
@@ -161,8 +164,10 @@ int PerfEvents::open_event(pid_t tid, int cpu, bool disabled) {
   }
 }
 
-void PerfEvents::begin_change(uint32_t rate_hz) {
-  old_rate_hz_ = std::exchange(options_.rate_hz, rate_hz);
+void PerfEvents::begin_change(uint32_t rate_hz, bool wakes_at_samples) {
+  old_options_ = options_;
+  options_.rate_hz = rate_hz;
+  options_.wakes_at_samples = wakes_at_samples;
 }
 
 int PerfEvents::prepare(pid_t tid) {
@@ -170,7 +175,7 @@ int PerfEvents::prepare(pid_t tid) {
 }
 
 void PerfEvents::give_up() {
-  options_.rate_hz = old_rate_hz_;
+  options_ = old_options_;
   prepared_.clear();
 }
 

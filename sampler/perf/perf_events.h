@@ -30,6 +30,8 @@ class PerfEvents {
     uint32_t rate_hz;
     bool inherit_children;  // new processes too, not new threads alone
     uint64_t unread_ns;     // the rings have room for this long without being read
+    // A ring is readable at each sample, and tells when its threads leave the CPU or come to it.
+    bool wakes_at_samples = false;
   };
   // Makes the rings. Throws Refused.
   explicit PerfEvents(const Options& options);
@@ -41,10 +43,14 @@ class PerfEvents {
   int open(pid_t tid);
   // The same for a thread that has inherited its events, and lacks a clock of its own only.
   int open_clock(pid_t tid);
-  // Changes the rate. Inherited events cannot be changed, so those of all threads are opened anew:
-  // begin_change(); prepare() for each thread that has not inherited the new ones already, or
-  // give_up(); stop(), after which the rings hold the last records of the old ones; start().
-  void begin_change(uint32_t rate_hz);
+  const Options& options() const { return options_; }
+  // For events that are opened from now on.
+  void wake_at_samples() { options_.wakes_at_samples = true; }
+  // Changes the rate, and whether samples wake. Inherited events cannot be changed, so those of all
+  // threads are opened anew: begin_change(); prepare() for each thread that has not inherited the new
+  // ones already, or give_up(); stop(), after which the rings hold the last records of the old ones;
+  // start().
+  void begin_change(uint32_t rate_hz, bool wakes_at_samples);
   int prepare(pid_t tid);
   void give_up();
   void stop();
@@ -57,6 +63,7 @@ class PerfEvents {
   struct Ring {
     PerfRing ring;
     int fd;  // readable when it fills
+    int cpu;
   };
   std::vector<Ring>& rings() { return rings_; }
 
@@ -85,11 +92,10 @@ class PerfEvents {
   bool samples_clock_ = true;
   std::vector<FileDescriptor> ring_events_;
   std::vector<Mapping> mappings_;
-  std::vector<int> cpus_;
   std::vector<Ring> rings_;  // one per CPU
   std::unordered_map<pid_t, Opened> opened_;
   std::vector<FileDescriptor> retired_;
-  uint32_t old_rate_hz_ = 0;  // while it is changed
+  Options old_options_{};  // while they are changed
   std::unordered_map<pid_t, std::vector<FileDescriptor>> prepared_;
 };
 

@@ -59,26 +59,32 @@ uint64_t PerfRing::head() const {
 }
 
 PerfBytes PerfRing::peek(uint64_t limit) {
-  if (!current_.empty()) return current_;
-  const uint64_t available = limit - position_;
-  if (available == 0) return {};
-  const size_t offset = position_ & (data_.size() - 1);
+  if (!current_.empty() || limit == position_) return current_;
+  current_ = at(position_, limit, wrapped_);
+  if (current_.empty()) {
+    ++corrupt_;
+    release(limit);
+  }
+  return current_;
+}
+
+PerfBytes PerfRing::at(uint64_t position, uint64_t limit, std::vector<uint8_t>& wrapped) const {
+  const uint64_t available = limit - position;
+  const size_t offset = position & (data_.size() - 1);
   perf_event_header header{};
   // Records are 8-byte aligned, so a header is never split.
   if (available <= data_.size() && available >= sizeof header && offset % sizeof header == 0) {
     std::memcpy(&header, data_.data() + offset, sizeof header);
   }
   if (header.size < sizeof header || header.size % sizeof header != 0 || header.size > available) {
-    ++corrupt_;
-    release(limit);
     return {};
   }
   const size_t to_end = data_.size() - offset;
-  if (header.size <= to_end) return current_ = data_.subspan(offset, header.size);
-  wrapped_.resize(header.size);
-  std::memcpy(wrapped_.data(), data_.data() + offset, to_end);
-  std::memcpy(wrapped_.data() + to_end, data_.data(), header.size - to_end);
-  return current_ = wrapped_;
+  if (header.size <= to_end) return data_.subspan(offset, header.size);
+  wrapped.resize(header.size);
+  std::memcpy(wrapped.data(), data_.data() + offset, to_end);
+  std::memcpy(wrapped.data() + to_end, data_.data(), header.size - to_end);
+  return wrapped;
 }
 
 void PerfRing::pop() {
@@ -110,6 +116,8 @@ std::optional<PerfSample> decode_perf_sample(PerfBytes record, bool with_value) 
   ByteCursor& body = opened->body;
   body.skip(kIdentitySize);
   PerfSample sample{};
+  sample.in_kernel =
+      (opened->header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
   if (with_value) sample.value = body.u64();
   const uint64_t abi = body.u64();
   if (abi == PERF_SAMPLE_REGS_ABI_64) {
@@ -150,6 +158,15 @@ std::optional<uint64_t> decode_perf_lost(PerfBytes record) {
   opened->body.skip(8);  // the event's id
   const uint64_t lost = opened->body.u64();
   return opened->body.ok() ? std::optional(lost) : std::nullopt;
+}
+
+std::optional<PerfSwitch> decode_perf_switch(PerfBytes record) {
+  const std::optional<Record> opened = open(record);
+  if (!opened || opened->header.type != PERF_RECORD_SWITCH) return std::nullopt;
+  const uint16_t misc = opened->header.misc;
+  if ((misc & PERF_RECORD_MISC_SWITCH_OUT) == 0) return PerfSwitch::kIn;
+  return (misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0 ? PerfSwitch::kPreempted
+                                                           : PerfSwitch::kWaits;
 }
 
 }  // namespace sampan::sampler

@@ -36,6 +36,12 @@ class PerfRing {
   PerfBytes peek(uint64_t limit);
   // Gives the record of the last `peek` back to the kernel.
   void pop();
+  // The position of the next record.
+  uint64_t position() const { return position_; }
+  // The record at a position that was not given back yet, and may be after others; empty when there is
+  // none, or it makes no sense. `wrapped` is the memory of a record that goes over the end of the ring.
+  PerfBytes at(uint64_t position, uint64_t limit, std::vector<uint8_t>& wrapped) const;
+  size_t size() const { return data_.size(); }
 
   // How often the content was dropped since the last call.
   uint64_t take_corrupt() { return std::exchange(corrupt_, 0); }
@@ -68,6 +74,7 @@ std::optional<PerfIdentity> identify(PerfBytes record);
 
 struct PerfSample {
   uint64_t value;  // of the event's clock; 0 without PERF_SAMPLE_READ
+  bool in_kernel;  // the thread was in it: in a system call, say
   bool user;       // it has registers and a stack; not that of a thread that is about to end
   unwind::Registers registers;
   std::span<const std::byte> stack;  // from the stack pointer upwards
@@ -89,5 +96,9 @@ struct PerfComm {
 std::optional<PerfComm> decode_perf_comm(PerfBytes record);
 
 std::optional<uint64_t> decode_perf_lost(PerfBytes record);  // how many records
+
+// A thread comes to a CPU, or leaves it: because it waits for something, or because another is to run.
+enum class PerfSwitch : uint8_t { kIn, kWaits, kPreempted };
+std::optional<PerfSwitch> decode_perf_switch(PerfBytes record);
 
 }  // namespace sampan::sampler

@@ -5,17 +5,18 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <vector>
 
 #include "base/address.h"
+#include "sampler/process/paged_memory.h"
 
 namespace sampan::sampler {
 
-class CapturedMemory {
+class CapturedMemory final : public PagedMemory {
  public:
   // Forgets all. Pages that are read are captured from `pid` until stop_capture(). `likely`: pages
   // that will probably be read, by address: they are captured at once.
@@ -26,23 +27,17 @@ class CapturedMemory {
   void use_stack(Avma low, std::span<const std::byte> stack) {
     stack_low_ = low;
     stack_ = stack;
+    stack_size_ = stack.size();
   }
-  bool on_stack(uint64_t avma) const { return avma - stack_low_ < stack_.size(); }
+  // The stack ends below `high`. The copy may go on: into other memory that is mapped behind it.
+  void end_stack(Avma high) { stack_size_ = std::min<uint64_t>(stack_size_, high - stack_low_); }
+  bool on_stack(uint64_t avma) const { return avma - stack_low_ < stack_size_; }
 
   // The pages that were read, by address.
   void used_pages(std::vector<uint64_t>& pages) const;
   size_t size() const { return bytes_.size(); }  // captured, in bytes
 
-  bool readable(uint64_t avma, uint64_t size);
-  template <typename T>
-  bool read(uint64_t avma, T& value) {
-    return copy(avma, {reinterpret_cast<std::byte*>(&value), sizeof value});
-  }
-  // False unless all of it can be read.
-  bool copy(uint64_t avma, std::span<std::byte> to);
-
  private:
-  static constexpr uint64_t kPageSize = 4096;
   static constexpr size_t kMostPages = 1024;  // of one capture
 
   struct Page {
@@ -52,12 +47,12 @@ class CapturedMemory {
   };
 
   void capture(std::span<const uint64_t> pages);
-  // The memory from `avma` to the end of its page; empty: there is none.
-  std::span<const std::byte> from(uint64_t avma);
+  std::span<const std::byte> from(uint64_t avma) override;
 
   pid_t pid_ = 0;  // 0: nothing more is captured
   uint64_t stack_low_ = 0;
   std::span<const std::byte> stack_;
+  uint64_t stack_size_ = 0;  // of the copy, the part that is the stack
   std::vector<Page> pages_;  // by address
   std::vector<std::byte> bytes_;
 };

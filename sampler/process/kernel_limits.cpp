@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <pwd.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <csignal>
 
 #include "sampler/process/proc_text.h"
 
@@ -62,6 +65,23 @@ bool has_capability(Capability capability) {
 
 bool under_seccomp_filter() {
   return own_status("Seccomp:", 10) == 2;
+}
+
+bool seccomp_filter_permits_samples() {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit no_core{0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    timer_t timer{};
+    timer_create(CLOCK_THREAD_CPUTIME_ID, nullptr, &timer);
+    struct sigaction action {};
+    action.sa_handler = [](int) {};
+    sigaction(SIGURG, &action, nullptr);
+    raise(SIGURG);
+    _exit(0);
+  }
+  int status = 1;
+  return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
 std::string user_name(uid_t user) {

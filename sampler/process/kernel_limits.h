@@ -30,6 +30,8 @@ bool has_capability(Capability capability);
 
 // This process is under a seccomp filter.
 bool under_seccomp_filter();
+// It permits a CPU timer, a signal, and the return from it: tried in a child.
+bool seccomp_filter_permits_samples();
 
 // "alice (1000)", or "1000" for a user without a name.
 std::string user_name(uid_t user);

@@ -1,13 +1,11 @@
 #include "sampler/process/python_interpreter.h"
 
-#include <elf.h>
-
 #include <charconv>
-#include <cstring>
 #include <string_view>
 #include <vector>
 
 #include "sampler/process/captured_memory.h"
+#include "sampler/process/dynamic_symbols.h"
 #include "sampler/process/memory_map.h"
 #include "sampler/process/module_file.h"
 #include "sampler/process/module_image.h"
@@ -15,8 +13,6 @@
 
 namespace sampan::sampler {
 namespace {
-
-constexpr uint64_t kLargestSection = uint64_t{16} << 20;
 
 std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
@@ -42,32 +38,8 @@ struct Symbols {
   Symbol runtime, version, code_type, eval_loop, thread_of_gil;
 };
 
-template <typename Row>
-bool read_row(const ModuleBytes& bytes, uint64_t offset, Row& row) {
-  return read_all(bytes, offset, {reinterpret_cast<uint8_t*>(&row), sizeof row});
-}
-
-// The section's content; empty when it cannot be read, or is larger than any of an interpreter.
-std::vector<uint8_t> content(const ModuleBytes& bytes, const Elf64_Shdr& section) {
-  std::vector<uint8_t> content(section.sh_size <= kLargestSection ? section.sh_size : 0);
-  if (!read_all(bytes, section.sh_offset, content)) content.clear();
-  return content;
-}
-
-// Dynamic symbols are there in stripped files, too. Format: System V ABI, chapter 4.
 Symbols find_symbols(const ModuleBytes& bytes) {
   Symbols found;
-  Elf64_Ehdr file;
-  Elf64_Shdr section{}, names{};
-  if (!read_row(bytes, 0, file)) return found;
-  const auto section_at = [&](uint32_t index, Elf64_Shdr& header) {
-    return index < file.e_shnum && read_row(bytes, file.e_shoff + index * sizeof header, header);
-  };
-  uint32_t index = 0;
-  while (section_at(index, section) && section.sh_type != SHT_DYNSYM) ++index;
-  if (section.sh_type != SHT_DYNSYM || !section_at(section.sh_link, names)) return found;
-  const std::vector<uint8_t> symbols = content(bytes, section), text = content(bytes, names);
-  const std::string_view all_names(reinterpret_cast<const char*>(text.data()), text.size());
   const struct {
     std::string_view name;
     Symbol& place;
@@ -76,16 +48,11 @@ Symbols find_symbols(const ModuleBytes& bytes) {
                 {"PyCode_Type", found.code_type},
                 {"_PyEval_EvalFrameDefault", found.eval_loop},
                 {"PyGILState_GetThisThreadState", found.thread_of_gil}};
-  Elf64_Sym symbol;
-  for (size_t at = 0; at + sizeof symbol <= symbols.size(); at += sizeof symbol) {
-    std::memcpy(&symbol, &symbols[at], sizeof symbol);
-    if (symbol.st_shndx == SHN_UNDEF || symbol.st_name >= all_names.size()) continue;
-    const std::string_view rest = all_names.substr(symbol.st_name);
-    const std::string_view name = rest.substr(0, rest.find('\0'));
+  for_each_dynamic_symbol(bytes, [&](const DynamicSymbol& symbol) {
     for (const auto& each : wanted) {
-      if (name == each.name) each.place = {Svma::at(symbol.st_value), symbol.st_size};
+      if (symbol.name == each.name) each.place = {symbol.svma, symbol.size};
     }
-  }
+  });
   return found;
 }
 

@@ -12,9 +12,9 @@ namespace {
 // Bounds of lists that another process has.
 constexpr size_t kMostInterpreters = 256, kMostThreads = 4096;
 constexpr size_t kMostStates = 8;  // of one thread
-// Of PyThreadState, in all versions that have a layout.
+// An offset in PyThreadState, in all versions that have a layout.
 constexpr uint64_t kPreviousThread = 0;
-// Of glibc's struct pthread: the thread's tid.
+// The offset of the tid in glibc's struct pthread.
 constexpr uint64_t kTidOfPthread = 720;
 
 }  // namespace
@@ -24,6 +24,16 @@ Avma PythonThreads::find(pid_t tid) {
   if (choose(tid, found) && (found != 0 || is_current())) return found;
   read_states();
   return choose(tid, found) ? found : Avma();
+}
+
+std::vector<PythonThreadState> PythonThreads::all() {
+  read_states();
+  std::vector<PythonThreadState> all;
+  for (const auto& [tid, state] : states_) all.push_back({tid, state.avma, state.interpreter});
+  std::ranges::sort(all, {}, [](const PythonThreadState& each) {
+    return std::pair(each.tid, uint64_t{each.state});
+  });
+  return all;
 }
 
 // False: a state that was this thread's is gone.

@@ -14,6 +14,15 @@
 
 namespace sampan::sampler {
 
+// A PyThreadState.
+struct PythonThreadState {
+  pid_t tid;
+  Avma state;
+  Avma interpreter;
+
+  friend bool operator==(const PythonThreadState&, const PythonThreadState&) = default;
+};
+
 class PythonThreads {
  public:
   PythonThreads(pid_t pid, const PythonInterpreter& interpreter)
@@ -23,6 +32,9 @@ class PythonThreads {
   // several states: the one that has frames is taken, and kSeveral says that more than one has.
   Avma find(pid_t tid);
   static constexpr Avma kSeveral = 1;
+
+  // Those of all threads of the process, of all interpreters; by tid.
+  std::vector<PythonThreadState> all();
 
  private:
   struct State {

@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "base/units.h"
+#include "sampler/process/dynamic_symbols.h"
 #include "sampler/process/kernel_limits.h"
+#include "sampler/process/memory_map.h"
+#include "sampler/process/module_file.h"
+#include "sampler/process/proc_text.h"
 
 namespace sampan::sampler {
 namespace {
@@ -13,6 +18,26 @@ namespace {
 // CPU of a thread for one stop: its signal, and two switches. About half of the time that it is
 // away (bench/outside.py), which is not all its own.
 constexpr uint64_t kStopNs = 20'000;
+
+// At its end, LeakSanitizer (AddressSanitizer includes it) makes a tracer of its own. Where there is
+// another one, it ends the process with an error. The runtime is a library, or linked into the program.
+bool looks_for_leaks(pid_t pid) {
+  const auto environment = read_whole(fmt::format("/proc/{}/environ", pid));
+  if (environment && environment->find("detect_leaks=0") != std::string::npos) return false;
+  const std::vector<MappedRange> map = read_memory_map(pid);
+  bool is_program = true, found = false;
+  for (const MappedRange& range : map) {
+    if (range.inode == 0 || range.offset != 0) continue;
+    const std::string_view name = std::string_view(range.path).substr(range.path.rfind('/') + 1);
+    const bool is_candidate = is_program || name.find("san") != std::string_view::npos;
+    is_program = false;
+    if (!is_candidate) continue;
+    for_each_dynamic_symbol(open_module(pid, range, map).bytes, [&](const DynamicSymbol& symbol) {
+      found |= symbol.name == "__lsan_do_leak_check";
+    });
+  }
+  return found;
+}
 
 }  // namespace
 
@@ -32,6 +57,7 @@ PtraceEngine::~PtraceEngine() {
 }
 
 void PtraceEngine::attach(pid_t pid) {
+  if (looks_for_leaks(pid)) throw Refused(EBUSY, "process {} looks for leaks by ptrace", pid);
   // The tracer is to have it at its first stop.
   const auto python = reads_python_ ? find_python(pid) : std::nullopt;
   if (python && python->is_known) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <memory>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/units.h"
@@ -44,7 +45,7 @@ AttachedProcess::AttachedProcess(RecordingSession& session, pid_t pid, bool awai
 void AttachedProcess::begin(MonotonicNs time_ns) {
   begin_image(executable_of(pid()), time_ns, process_cpu_ns(pid()).value_or(clock_ns()));
   paused_since_ns_ = time_ns;
-  refresh_modules(time_ns);
+  AttachedProcess::refresh_modules(time_ns);  // the constructor's, too
 }
 
 void AttachedProcess::thread_began(pid_t tid, MonotonicNs time_ns, std::optional<CpuNs> cpu_ns) {
@@ -102,7 +103,10 @@ void AttachedProcess::add_sample(const OnCpu& sample, RemoteMemory& memory) {
   walk_stack(sample, memory);
   CapturedPython none;
   CapturedPython& captured = sample.python != nullptr ? *sample.python : none;
-  const unwind::WalkResult walk = python_.merge(native_, captured, frames_);
+  unwind::WalkResult walk = python_.merge(native_, captured, frames_);
+  if (sample.is_late && walk.stop == wire::StopReason::kRoot) {
+    walk.stop = wire::StopReason::kPythonLate;
+  }
   for (PythonCodeRecord& code : python_.take_new_codes()) stacks().add(std::move(code));
   const size_t shared = take_stack(thread, walk.depth);
   RecordedProcess::add_sample(thread.sampled, {sample.time_ns, sample.cpu_ns, 1, walk.stop},
@@ -167,7 +171,10 @@ void AttachedProcess::leave(MonotonicNs time_ns) {
 void AttachedProcess::end(MonotonicNs time_ns, const ExitState& exit, bool replaced,
                           bool lives_on) {
   if (!begun()) return;
-  if (python_.is_unknown()) count_loss(wire::Loss::kPythonUnknown);
+  // Once for a process: an image that is being replaced may already have been looked at as the next one.
+  if (python_.is_unknown() && !std::exchange(has_counted_python_, true)) {
+    count_loss(wire::Loss::kPythonUnknown);
+  }
   while (!threads_.empty()) {
     const pid_t tid = threads_.begin()->first;
     const std::optional<RunTimes> times = run_times(pid(), tid);

@@ -39,6 +39,7 @@ class AttachedProcess : public RecordedProcess {
     unwind::Registers registers;
     // What was captured of its Python frames while it stood still; null: nothing, by this engine.
     CapturedPython* python = nullptr;
+    bool is_late = false;  // they were not captured, for the thread had run on
   };
   // A thread was seen running. Walks its stack in `memory` and writes a sample; its weight is the
   // CPU that the thread has used since the sample before. For a stack that ends where no module is
@@ -102,6 +103,7 @@ class AttachedProcess : public RecordedProcess {
   MonotonicNs next_names_ns_ = 0;
   const bool reads_python_;
   PythonReader python_;
+  bool has_counted_python_ = false;
   NativeWalk native_;             // the walk under way
   std::vector<uint64_t> frames_;  // what comes of it
 };

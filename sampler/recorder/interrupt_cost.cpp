@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/file_descriptor.h"
+#include "sampler/process/kernel_limits.h"
 
 namespace sampan::sampler {
 namespace {
@@ -113,6 +114,8 @@ uint64_t median_of_longest(const std::vector<uint64_t>& gaps, size_t count) {
 }
 
 SignalCost measure_signal_cost(bool perf) {
+  // A filter may end this process at the return from a signal; then it ends samples in the program, too.
+  if (under_seccomp_filter() && !seccomp_filter_permits_samples()) return {};
   const Handled signals;
   SignalCost cost;
   cost.timer_ns = measure_timer();

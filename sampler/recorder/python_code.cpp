@@ -43,9 +43,6 @@ Field take_field(ByteCursor& cursor) {
   return field;
 }
 
-constexpr uint32_t number_of(uint64_t frame) {
-  return static_cast<uint32_t>((frame & ~wire::kPythonFrame) >> wire::kPythonUnitBits);
-}
 constexpr uint32_t unit_of(uint64_t frame) {
   return static_cast<uint32_t>(frame) & ((1u << wire::kPythonUnitBits) - 1);
 }
@@ -101,21 +98,32 @@ std::optional<PythonTaskRecord> decode_python_task(std::span<const uint8_t> payl
   return record;
 }
 
+uint32_t python_number(uint64_t frame) {
+  return static_cast<uint32_t>((frame & ~wire::kPythonFrame) >> wire::kPythonUnitBits);
+}
+
 bool PythonCodes::knows(uint64_t frame) const {
-  return codes_.contains(number_of(frame));
+  return codes_.contains(python_number(frame));
+}
+
+bool PythonCodes::knows_all(uint64_t frame) const {
+  const auto found = codes_.find(python_number(frame));
+  return found != codes_.end() &&
+         static_cast<uint8_t>(found->second.lines.format) != wire::kNoLineTable;
 }
 
 recording::FrameName PythonCodes::name(uint64_t frame) const {
-  const PythonCode& code = codes_.at(number_of(frame));
+  const PythonCode& code = codes_.at(python_number(frame));
   const uint32_t unit = unit_of(frame);
-  const auto line =
-      unit == 0 ? code.first_line : python_line(code.lines, code.first_line, unit - 1).value_or(0);
-  return {code.name, code.file, code.first_line, line};
+  const PythonPosition at = unit == 0 ? PythonPosition{code.first_line}
+                                      : python_position(code.lines, code.first_line, unit - 1);
+  return {code.name, code.file, code.first_line, at.line, at.column};
 }
 
 recording::Frame python_frame_row(const recording::FrameName& name) {
-  const uint64_t hash = hash_of(std::tuple(
-      std::string_view(name.function), std::string_view(name.file), name.first_line, name.line));
+  const uint64_t hash =
+      hash_of(std::tuple(std::string_view(name.function), std::string_view(name.file),
+                         name.first_line, name.line, name.column));
   return {recording::kNone, wire::kPythonFrame | (hash & (wire::kPythonFrame - 1))};
 }
 

@@ -1,5 +1,5 @@
 // What the shim says of the code objects of an interpreter (wire::RecordType::kPythonCode), and what
-// their frames in samples mean: function, file and line.
+// their frames in samples mean: function, file, line and column.
 #pragma once
 
 #include <cstdint>
@@ -40,11 +40,16 @@ struct PythonTaskRecord {
 };
 std::optional<PythonTaskRecord> decode_python_task(std::span<const uint8_t> payload);
 
+// The number of a frame's code object (wire::python_frame); 0: it has none.
+uint32_t python_number(uint64_t frame);
+
 // The code objects of one process.
 class PythonCodes {
  public:
   void add(PythonCodeRecord record) { codes_[record.number] = std::move(record.code); }
   bool knows(uint64_t frame) const;
+  // Also its lines.
+  bool knows_all(uint64_t frame) const;
   // A frame of a sample (wire::is_python_frame) that is known.
   recording::FrameName name(uint64_t frame) const;
 

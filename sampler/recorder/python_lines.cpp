@@ -5,11 +5,12 @@
 namespace sampan::sampler {
 namespace {
 
-// An entry of a line table: what it covers, and how the line changes before that.
+// An entry of a line table: what it covers, how the line changes before that, and the column.
 struct LineEntry {
   uint32_t bytes = 0;
   int64_t line_change = 0;
   bool has_line = true;
+  uint64_t column = 0;  // from 1; 0: unknown
 };
 
 constexpr uint32_t kBytesOfUnit = 2;
@@ -37,18 +38,18 @@ LineEntry take_location(ByteCursor& cursor) {
   const unsigned code = first >> 3 & 15;
   entry.bytes = ((first & 7) + 1) * kBytesOfUnit;
   if (code < kOneLine) {
-    cursor.u8();  // columns
+    entry.column = (code << 3 | cursor.u8() >> 4) + 1;  // the other bits are the length
   } else if (code < kNoColumns) {
     entry.line_change = code - kOneLine;
-    cursor.u8();
-    cursor.u8();
+    entry.column = cursor.u8() + 1u;
+    cursor.u8();  // the last column
   } else if (code == kNoColumns) {
     entry.line_change = take_signed_varint(cursor);
   } else if (code == kLong) {
     entry.line_change = take_signed_varint(cursor);
     take_varint(cursor);  // lines to the last one
-    take_varint(cursor);  // columns
-    take_varint(cursor);
+    entry.column = take_varint(cursor);
+    take_varint(cursor);  // the last column
   }
   entry.has_line = code != kNoLocation;
   return entry;
@@ -64,45 +65,45 @@ LineEntry take_range(ByteCursor& cursor) {
   return entry;
 }
 
-std::optional<uint32_t> valid_line(int64_t line) {
-  if (line <= 0 || line > INT32_MAX) return std::nullopt;
-  return static_cast<uint32_t>(line);
+PythonPosition valid_position(int64_t line, uint64_t column) {
+  if (line <= 0 || line > INT32_MAX) return {};
+  return {static_cast<uint32_t>(line), column > INT32_MAX ? 0 : static_cast<uint32_t>(column)};
 }
 
 template <typename Take>
-std::optional<uint32_t> find_entry(ByteCursor cursor, int64_t line, uint64_t byte, Take&& take) {
+PythonPosition find_entry(ByteCursor cursor, int64_t line, uint64_t byte, Take&& take) {
   uint64_t end = 0;
   while (!cursor.at_end()) {
     const LineEntry entry = take(cursor);
-    if (!cursor.ok()) return std::nullopt;
+    if (!cursor.ok()) return {};
     line += entry.line_change;
+    if (line != static_cast<int32_t>(line)) return {};  // a damaged table
     end += entry.bytes;
     if (byte >= end) continue;
-    return entry.has_line ? valid_line(line) : std::nullopt;
+    return entry.has_line ? valid_position(line, entry.column) : PythonPosition{};
   }
-  return std::nullopt;
+  return {};
 }
 
 // Its entries say where a line begins. The last line goes to the end of the code, which the table does
 // not tell.
-std::optional<uint32_t> find_in_lnotab(const std::vector<uint8_t>& table, int64_t line,
-                                       uint64_t byte) {
+PythonPosition find_in_lnotab(const std::vector<uint8_t>& table, int64_t line, uint64_t byte) {
   ByteCursor cursor(table);
   uint64_t start = 0;
   while (!cursor.at_end()) {
     start += cursor.u8();
     const auto change = cursor.fixed<int8_t>();
-    if (!cursor.ok()) return std::nullopt;
-    if (start > byte) return valid_line(line);
+    if (!cursor.ok()) return {};
+    if (start > byte) return valid_position(line, 0);
     line += change;
   }
   const bool is_cut = table.size() >= wire::kMaxPythonLineTable;
-  return is_cut ? std::nullopt : valid_line(line);
+  return is_cut ? PythonPosition{} : valid_position(line, 0);
 }
 
 }  // namespace
 
-std::optional<uint32_t> python_line(const PythonLines& lines, uint32_t first_line, uint32_t unit) {
+PythonPosition python_position(const PythonLines& lines, uint32_t first_line, uint32_t unit) {
   const ByteCursor cursor(lines.table);
   const uint64_t byte = uint64_t{unit} * kBytesOfUnit;
   switch (lines.format) {
@@ -111,7 +112,7 @@ std::optional<uint32_t> python_line(const PythonLines& lines, uint32_t first_lin
     case wire::PythonLineTable::kLocations:
       return find_entry(cursor, first_line, byte, take_location);
   }
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace sampan::sampler

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "wire/record.h"
@@ -15,7 +14,14 @@ struct PythonLines {
   std::vector<uint8_t> table;
 };
 
-// The line of the unit of bytecode with this index; nothing when the table does not say.
-std::optional<uint32_t> python_line(const PythonLines& lines, uint32_t first_line, uint32_t unit);
+// A place in the source. 0: the table does not say.
+struct PythonPosition {
+  uint32_t line = 0;
+  uint32_t column = 0;  // where the expression begins, in bytes of UTF-8 from 1; none before 3.11
+  friend bool operator==(const PythonPosition&, const PythonPosition&) = default;
+};
+
+// The place that the unit of bytecode with this index was made of.
+PythonPosition python_position(const PythonLines& lines, uint32_t first_line, uint32_t unit);
 
 }  // namespace sampan::sampler

@@ -86,6 +86,10 @@ unwind::WalkResult PythonReader::merge(const NativeWalk& native, CapturedPython&
   const std::span<const uint64_t> stack = std::span(native.frames).first(walked.depth);
   const bool has_root = walked.stop == wire::StopReason::kRoot;
   if (captured.thread != 0 && has_known()) {
+    // A generator's frame in memory behind the stack is no mark of an eval loop.
+    if (has_root && !stack.empty()) {
+      captured.memory.end_stack(Avma::at(native.cfas[walked.depth - 1]));
+    }
     const unwind::NativeStack its_stack{stack, native.cfas.data(), has_root};
     Codes codes{*this, captured.memory};
     // Their texts are here alone, whatever becomes of the stack.

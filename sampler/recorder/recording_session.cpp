@@ -242,7 +242,7 @@ std::string RecordingSession::flush() {
     sync();
     return writer_.path();
   }
-  const std::string segment = writer_.path();
+  std::string segment = writer_.path();
   end_segment();
   if (!failure_.empty()) throw Error("{}", failure_);
   if (!segments_->has_black_box()) return segment;
@@ -297,7 +297,9 @@ size_t RecordingSession::detach() {
   const MonotonicNs now_ns = monotonic_ns();
   const size_t living = processes_.size();
   if (living != 0) last_end_ns_ = now_ns;
-  for (auto& [pid, entry] : processes_) {
+  for (auto& each : processes_) {
+    const pid_t pid = each.first;
+    Entry& entry = each.second;
     forget(entry);
     entry.process->disable();
     attempt([&] {

@@ -1,10 +1,20 @@
 #include "sampler/recorder/stack_recorder.h"
 
 #include <algorithm>
+#include <atomic>
+#include <tuple>
+#include <utility>
 
+#include "base/interner.h"
 #include "wire/record.h"
 
 namespace sampan::sampler {
+
+StackRecorder::StackRecorder(recording::Writer& writer)
+    : writer_(writer), number_([] {
+        static std::atomic<uint64_t> made = 0;
+        return ++made;
+      }()) {}
 
 void StackRecorder::load(const ModuleLoadRecord& record) {
   recording::Module module;
@@ -23,10 +33,7 @@ void StackRecorder::unload(const ModuleUnloadRecord& record) {
 
 uint32_t StackRecorder::row(Previous& previous, std::span<const uint64_t> stack, size_t shared,
                             MonotonicNs time_ns) {
-  if (generation_ != writer_.generation()) {
-    generation_ = writer_.generation();
-    frames_.clear();
-  }
+  follow_file();
   // A sample from before the latest change may see other modules than later ones.
   const bool settled = time_ns >= modules_.last_change_ns();
   if (!settled || !previous.all_known || previous.changes != modules_.changes() ||
@@ -40,12 +47,33 @@ uint32_t StackRecorder::row(Previous& previous, std::span<const uint64_t> stack,
   previous.all_known = true;
   uint32_t row = shared > 0 ? previous.rows.back() : recording::kNone;
   for (const uint64_t frame : stack.subspan(shared)) {
-    if (wire::is_python_frame(frame) && !python_.knows(frame)) previous.all_known = false;
+    if (wire::is_python_frame(frame) && !python_.knows_all(frame)) previous.all_known = false;
     row = writer_.stack(row, wire::is_python_frame(frame) ? python_row(frame)
                                                           : frame_row(Avma::at(frame), time_ns));
     previous.rows.push_back(row);
   }
   return row;
+}
+
+void StackRecorder::follow_file() {
+  if (generation_ == writer_.generation()) return;
+  generation_ = writer_.generation();
+  frames_.clear();
+  provisional_.clear();
+}
+
+void StackRecorder::add(PythonCodeRecord record) {
+  const uint32_t number = record.number;
+  python_.add(std::move(record));
+  follow_file();
+  const auto waiting = provisional_.find(number);
+  if (waiting == provisional_.end()) return;
+  bool knows_all = true;
+  for (const auto& [frame, row] : waiting->second) {
+    writer_.rename(row, python_.name(frame));
+    knows_all = python_.knows_all(frame);
+  }
+  if (knows_all) provisional_.erase(waiting);
 }
 
 uint32_t StackRecorder::frame_row(Avma avma, MonotonicNs time_ns) {
@@ -55,11 +83,20 @@ uint32_t StackRecorder::frame_row(Avma avma, MonotonicNs time_ns) {
   return found->second;
 }
 
-// The announcement may still be in the ring of another thread: then the frame has no name.
+// The row is this process's own, for it gets the name that the number has in this process.
+uint32_t StackRecorder::provisional_row(uint64_t frame) {
+  const uint32_t code = python_number(frame);
+  const uint64_t own = code == 0 ? 0 : hash_of(std::tuple(number_, frame));
+  const recording::FrameName name =
+      python_.knows(frame) ? python_.name(frame) : recording::FrameName{"[python]", "", 0, 0};
+  const uint32_t row = writer_.frame(
+      {recording::kNone, wire::kPythonFrame | (own & (wire::kPythonFrame - 1))}, name);
+  if (code != 0) provisional_[code].try_emplace(frame, row);
+  return row;
+}
+
 uint32_t StackRecorder::python_row(uint64_t frame) {
-  if (!python_.knows(frame)) {
-    return writer_.frame({recording::kNone, frame}, {"[python]", "", 0, 0});
-  }
+  if (!python_.knows_all(frame)) return provisional_row(frame);
   const auto [found, is_new] = frames_.try_emplace(frame);
   if (is_new) {
     const recording::FrameName name = python_.name(frame);

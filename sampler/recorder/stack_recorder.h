@@ -1,6 +1,10 @@
 // Turns the stacks of one process, which are addresses, into stack rows of the recording. Frames
 // are looked up once and remembered until the modules change or the next file begins. What a stack
 // shares with the thread's previous one is not looked up again.
+//
+// A frame of Python may come before its code object is announced: the announcement is in the ring of
+// another thread, or did not fit (or only its name did), and is made again when a sample meets the object
+// the next time. Until then the frame has no name, or no line; it gets it as long as the file is the same.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +29,11 @@ class StackRecorder {
     bool all_known = true;    // no frame waits for the announcement of its code object
   };
 
-  explicit StackRecorder(recording::Writer& writer) : writer_(writer) {}
+  explicit StackRecorder(recording::Writer& writer);
 
   void load(const ModuleLoadRecord& record);
   void unload(const ModuleUnloadRecord& record);
-  void add(PythonCodeRecord record) { python_.add(std::move(record)); }
+  void add(PythonCodeRecord record);
 
   // The row of `stack` (lookup AVMAs and wire::python_frame(), root first) in a sample taken at
   // `time_ns`, of which `shared` frames at the root side are those of `previous`. kNone when the
@@ -40,12 +44,17 @@ class StackRecorder {
  private:
   uint32_t frame_row(Avma avma, MonotonicNs time_ns);
   uint32_t python_row(uint64_t frame);
+  uint32_t provisional_row(uint64_t frame);
+  void follow_file();
 
   recording::Writer& writer_;
   ModuleMap modules_;
   PythonCodes python_;
   uint64_t generation_ = 0;
   std::unordered_map<uint64_t, uint32_t> frames_;  // by AVMA or Python frame
+  const uint64_t number_;                          // of this recorder, in this process
+  // Python frames of which not all is known, and their rows: by the number of their code object.
+  std::unordered_map<uint32_t, std::unordered_map<uint64_t, uint32_t>> provisional_;
 };
 
 }  // namespace sampan::sampler

@@ -58,6 +58,19 @@ TEST(Text, IsWrappedAtSpaces) {
   EXPECT_EQ(wrap("", 4), Lines{});
 }
 
+TEST(Text, NumbersInNamesCount) {
+  const char* const names[] = {"",     "Task",  "Task-2", "Task-10", "Task-10a",
+                               "a2b3", "a2b10", "a10b1",  "task",    "β"};
+  for (size_t i = 0; i < std::size(names); ++i) {
+    for (size_t j = 0; j < std::size(names); ++j) {
+      EXPECT_EQ(natural_less(names[i], names[j]), i < j) << names[i] << " " << names[j];
+    }
+  }
+  EXPECT_FALSE(natural_less("a01", "a1"));
+  EXPECT_FALSE(natural_less("a1", "a01"));
+  EXPECT_TRUE(natural_less("a9", "a0000000000000000000000000000010"));
+}
+
 TEST(Text, PathsLoseTheirFirstDirectories) {
   const std::string path = "/build/xz-5.4/src/lz/lz_encoder.c:240";
   EXPECT_EQ(cut_path(path, 80), path);

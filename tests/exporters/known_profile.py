@@ -18,8 +18,9 @@ PROFILE = HERE / "consumer_profile.txt"
 PERIOD = 0.004  # seconds of CPU, of each sample in the text
 SKIPPED = 77
 WAITING = "main;work 3\nmain;read;~read pipe:[7] 5\n~runnable 2\n"
-# Functions of Python among those of C.
-PYTHON = ("main;<module>@/srv/w.py:1:9@[python];Service.pack@/srv/w.py:3:5@[python];deflate@@/lib/libz.so.1 6\n"
+# Functions of Python among those of C; one line has two calls of the same function.
+PYTHON = ("main;<module>@/srv/w.py:1:9:3@[python];Service.pack@/srv/w.py:3:5:12@[python];deflate@@/lib/libz.so.1 4\n"
+          "main;<module>@/srv/w.py:1:9:3@[python];Service.pack@/srv/w.py:3:5:30@[python];deflate@@/lib/libz.so.1 2\n"
           "main;<module>@/srv/w.py:1:9@[python];Service.pack@/srv/w.py:3:7@[python] 3\n"
           "main;<module>@/srv/w.py:1:8@[python] 1\n")
 PYTHON_TIMES = {"deflate": 6 * PERIOD, "Service.pack": 3 * PERIOD, "<module>": PERIOD}

@@ -1,12 +1,16 @@
 // Python's functions in each format that has colours, kinds or places for them.
 #include <gtest/gtest.h>
 #include <rapidjson/document.h>
+#include <zlib.h>
 
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <protozero/pbf_reader.hpp>
 #include <set>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "exporters/formats.h"
 #include "exporters/page_parts.h"
@@ -173,6 +177,77 @@ TEST(PythonFunctions, AreFramesOfCPythonInOtlp) {
   const std::string data = written(write_otlp, kText);
   EXPECT_NE(data.find("cpython"), std::string::npos);
   EXPECT_EQ(written(write_otlp, "main;f 1\n").find("cpython"), std::string::npos);
+}
+
+// One line calls f() twice.
+const char* const kCalls =
+    "main;run@/srv/w.py:3:5:9@[python];f@/srv/w.py:1@[python] 2\n"
+    "main;run@/srv/w.py:3:5:30@[python];f@/srv/w.py:1@[python] 1\n";
+using Places = std::multiset<std::pair<int64_t, int64_t>>;  // lines and columns; 0: none
+const Places kPlaces = {{0, 0}, {5, 9}, {5, 30}, {1, 0}};
+
+TEST(PythonFunctions, HaveColumnsInFirefox) {
+  const rapidjson::Document profile = json(write_firefox, kCalls);
+  const auto& frames = profile["shared"]["frameTable"];
+  Places places;
+  for (unsigned i = 0; i < frames["length"].GetUint(); ++i) {
+    const auto number = [&](const char* column) {
+      const auto& value = frames[column][i];
+      return value.IsNull() ? 0 : value.GetInt64();
+    };
+    places.emplace(number("line"), number("column"));
+  }
+  EXPECT_EQ(places, kPlaces);
+}
+
+// Of the messages `Line` at the end of the path, by the numbers of fields. pprof and OTLP have the same
+// fields in it.
+void add_places(protozero::data_view message, std::span<const uint32_t> path, Places* places) {
+  protozero::pbf_reader reader(message);
+  if (!path.empty()) {
+    while (reader.next(path.front())) add_places(reader.get_view(), path.subspan(1), places);
+    return;
+  }
+  int64_t line = 0, column = 0;
+  while (reader.next()) {
+    switch (reader.tag()) {
+      case 2: line = reader.get_int64(); break;
+      case 3: column = reader.get_int64(); break;
+      default: reader.skip();
+    }
+  }
+  places->emplace(line, column);
+}
+
+TEST(PythonFunctions, HaveColumnsInOtlp) {
+  const uint32_t path[] = {2, 2, 3};  // dictionary, locations, lines
+  Places places;
+  add_places(written(write_otlp, kCalls), path, &places);
+  EXPECT_EQ(places, kPlaces);
+}
+
+TEST(PythonFunctions, HaveColumnsInPprof) {
+  const test::ScratchDirectory directory;
+  const profile::Profile profile = test::profile_of(kCalls);
+  write_pprof(select(profile), directory.file("x"), 0);
+  std::string data(1 << 16, 0);
+  const gzFile file = gzopen(directory.file("x").c_str(), "rb");
+  data.resize(static_cast<size_t>(gzread(file, data.data(), 1 << 16)));
+  gzclose(file);
+  const uint32_t path[] = {4, 4};  // locations, lines
+  Places places;
+  add_places(data, path, &places);
+  EXPECT_EQ(places, kPlaces);
+}
+
+// speedscope takes each frame for a function.
+TEST(PythonFunctions, AreOneFrameInSpeedscopeWhereverTheyCall) {
+  const rapidjson::Document profile = json(write_speedscope, kCalls);
+  std::multiset<std::string> names;
+  for (const auto& frame : profile["shared"]["frames"].GetArray()) {
+    names.insert(frame["name"].GetString());
+  }
+  EXPECT_EQ(names, (std::multiset<std::string>{"main", "run", "f"}));
 }
 
 TEST(PythonFunctions, AreMarkedOnThePage) {

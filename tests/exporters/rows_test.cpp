@@ -9,6 +9,7 @@
 #include "exporters/formats.h"
 #include "reports/report.h"
 #include "support/scratch_directory.h"
+#include "support/text_markers.h"
 #include "support/text_profile.h"
 
 namespace sampan::exporters {
@@ -92,14 +93,29 @@ TEST(Csv, HasThreads) {
                 "app,100,w,101,,0.008000000,0.000000000,0.000000000,2,2\n");
 }
 
+constexpr const char* kSampleTitles =
+    "time_s,weight_s,samples,state,process,pid,thread,tid,task,function,file,line,module,stack\n";
+
 TEST(Csv, HasSamples) {
   const profile::Profile profile =
       test::profile_of("main@a.c:1:5;f@b.c:2:3 1\nmain@a.c:1:5;~futex 1\n 1\n");
   EXPECT_EQ(written(write_csv_samples, select(profile)),
-            "time_s,weight_s,samples,state,process,pid,thread,tid,function,file,line,module,stack\n"
-            "0.004000000,0.004000000,1,cpu,app,100,app,100,f,b.c,3,/bin/app,main;f\n"
-            "0.008000000,0.004000000,1,waiting,app,100,app,100,[futex],,0,,main;[futex]\n"
-            "0.012000000,0.004000000,1,cpu,app,100,app,100,[unknown],,0,,\n");
+            std::string(kSampleTitles) +
+                "0.004000000,0.004000000,1,cpu,app,100,app,100,,f,b.c,3,/bin/app,main;f\n"
+                "0.008000000,0.004000000,1,waiting,app,100,app,100,,[futex],,0,,main;[futex]\n"
+                "0.012000000,0.004000000,1,cpu,app,100,app,100,,[unknown],,0,,\n");
+}
+
+TEST(Csv, HasTheTasksOfSamples) {
+  profile::Profile profile = test::profile_of("main@a.c:1:5 3\n");
+  test::add_markers(&profile,
+                    "step 100 4 5 task id=1 task=7 name=a,b text=work\n"
+                    "step 100 8 9 task id=2 task=8 name=Task-2 text=work\n");
+  EXPECT_EQ(written(write_csv_samples, select(profile)),
+            std::string(kSampleTitles) +
+                "0.004000000,0.004000000,1,cpu,app,100,app,100,\"a,b\",main,a.c,5,/bin/app,main\n"
+                "0.008000000,0.004000000,1,cpu,app,100,app,100,work,main,a.c,5,/bin/app,main\n"
+                "0.012000000,0.004000000,1,cpu,app,100,app,100,,main,a.c,5,/bin/app,main\n");
 }
 
 TEST(Json, IsTheReport) {

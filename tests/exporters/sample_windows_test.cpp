@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +52,24 @@ TEST(SampleWindows, KeepEverySampleWhereThereIsRoom) {
   EXPECT_EQ(weights(windows, 0), (Weights{{0, 1}, {0, 1}, {1, 1}}));
   EXPECT_EQ(weights(windows, 1), (Weights{{0, 1}, {profile::kNone, 1}}));
   EXPECT_EQ(windows.weight(0), (profile::Weight{3 * kSamplePeriod, 3}));
+}
+
+TEST(SampleWindows, SamplesOfDifferentLabelsStayApart) {
+  const profile::Profile profile = profile_of("a 8\n# thread 101 w\na 4\n");
+  const profile::View view = select(profile);
+  std::vector<uint32_t> labels;  // by position in the view
+  for (const uint32_t sample : view.samples) {
+    labels.push_back(profile.samples[sample].thread == 1 ? 7 : labels.size() % 2);
+  }
+  SampleWindows windows(view, labels);
+  fit(windows, 2, 6);
+  std::map<uint32_t, uint64_t> samples;
+  for (const WindowSample& sample : windows.samples(0)) samples[sample.label] += sample.samples;
+  uint64_t odd = 0;
+  for (size_t i = 0; i < labels.size(); ++i) odd += labels[i] == 1;
+  EXPECT_EQ(samples, (std::map<uint32_t, uint64_t>{{0, 8 - odd}, {1, odd}}));
+  for (const WindowSample& sample : windows.samples(1)) EXPECT_EQ(sample.label, 7u);
+  EXPECT_EQ(windows.weight(1).samples, 4u);
 }
 
 TEST(SampleWindows, KeepWeightsAndTheOrderOfTime) {

@@ -157,8 +157,14 @@ const unwind::PythonLayout* interpreter_layout() {
 const EvalLoop& interpreter_eval_loop() {
   return kEvalLoopCode;
 }
+uint64_t interpreter_float_type() {
+  return 0;
+}
 uint64_t interpreter_runtime() {
   return kThread + 0xc00;
+}
+const unwind::PythonRuntimeLayout& interpreter_runtime_layout() {
+  return layout->runtime;
 }
 }  // namespace sampan::preload
 
@@ -182,7 +188,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     cfas[i] = cfa(i);
   }
   preload::ReadablePages pages{};
-  preload::PythonState state{native, cfas, &pages, 0, 0, 0};
+  preload::PythonState state{native, cfas, &pages, 0, 0, 0, {}};
   const unwind::StackBounds stack{kStackLow, kEnd, true};
   wire::RingPositions positions{};
   std::vector<uint8_t> buffer(wire::kThreadRingSize);

@@ -83,7 +83,7 @@ recording::Names example_names() {
   names.texts = {"", "main", "/src/main.c", "compiled"};
   names.functions = {{1, 2, 10, 0}, {3, 0, 0, kNone}};
   names.frames = {{0, 2}, {2, 1}};
-  names.lines = {{0, 2, 11}, {1, 0, 0}, {1, 2, 12}};
+  names.lines = {{0, 2, 11, 5}, {1, 0, 0}, {1, 2, 12, 300}};
   names.jit = {{0, 2, 0, 3}, {0, 2, 45, 1}};
   return names;
 }

@@ -39,19 +39,20 @@ SHIM = """
     unwind::EvalLoop::* unwind::EvalLoopRuns::* unwind::PythonMerge::* unwind::CodeObject::* unwind::read_code
     unwind::identity_of unwind::find_texts unwind::find_text unwind::find_line_table
     preload::interpreter_eval_loop preload::innermost_state preload::interpreter_runtime
+    preload::interpreter_runtime_layout preload::has_subinterpreters preload::merge_states preload::outer_state preload::Search::*
     preload::ReadablePages::* preload::PythonMemory::*
     preload::interpreter_layout preload::interpreter_thread preload::merge_python preload::trust_chunk
     preload::may_be_unwritten preload::Codes::* preload::find_code preload::find_entry preload::write preload::announce
     preload::kind_of* preload::LoopFrames::* preload::find_step preload::Objects::* preload::TaskName::* preload::mix
     preload::write_text preload::number_of_task preload::task_of_callback preload::task_of_coroutine
-    preload::seek_task preload::id_of_step preload::asyncio_layout preload::interpreter_float_type
+    preload::seek_task preload::id_of_step unwind::asyncio_layout preload::interpreter_float_type
 
     preload::keeps_sampling_signal preload::owns_sampling_signal preload::has_our_action
     preload::is_ignored_by_default preload::stop_clock
 
     preload::SpinLock::* preload::SignalsBlocked::* preload::signal_bit* preload::set_signal_bits preload::count_loss
 
-    preload::follow_rate preload::requested_rate preload::clock_for_rate preload::change_to preload::set_clock
+    preload::follow_clock preload::requested_rate preload::clock_for_rate preload::change_to preload::set_clock
     preload::arm_clock preload::disarm_clock preload::sent_by_clock preload::period_ns preload::filtered
     preload::sampling_signal preload::cpu_timer::highest_rate_hz preload::cpu_timer::arm preload::cpu_timer::set_rate
     preload::cpu_timer::set_timer preload::cpu_timer::timespec_of preload::cpu_timer::disarm preload::cpu_timer::sent
@@ -75,7 +76,7 @@ SHIM = """
     preload::claim_slot preload::prepare preload::map_private_memory preload::raise_to preload::release_slot
     preload::begin_thread preload::end_thread preload::write_start preload::write_end
     preload::scan_when_due preload::scan_threads preload::adopt_unknown preload::adopt_when_seen_twice
-    preload::seen_before preload::parse_tid preload::read_name preload::end_gone
+    preload::seen_before preload::parse_tid preload::read_name preload::end_gone preload::under_filter
 
     preload::sampling_handler preload::lacks_room preload::has_lost_siginfo preload::sample preload::signalled_thread
     preload::take_sample preload::add preload::add_cost preload::act_for_program preload::hold
@@ -85,7 +86,7 @@ SHIM = """
 # clock of the vDSO.
 CALLS_POINTERS = {"own_clock_gettime", "clock_gettime", "preload::act_for_program", "preload::change_to", "preload::set_clock",
                   "preload::clock_for_rate", "preload::interpreter_thread", "preload::arm_clock", "preload::disarm_clock",
-                  "preload::follow_rate", "preload::stop_clock"}
+                  "preload::follow_clock", "preload::stop_clock"}
 
 Entry = collections.namedtuple("Entry", "start end name")  # a function or a data object
 

@@ -21,7 +21,7 @@ uint64_t float_type;
 class Heap {
  public:
   explicit Heap(const unwind::PythonLayout& layout)
-      : layout_(layout), asyncio_(asyncio_layout(layout.version)) {}
+      : layout_(layout), asyncio_(unwind::asyncio_layout(layout.version)) {}
 
   uint64_t object(const std::string& type, size_t size = 256) {
     const uint64_t at = allocate(size);
@@ -102,7 +102,7 @@ class Heap {
   }
 
   const unwind::PythonLayout& layout_;
-  const AsyncioLayout& asyncio_;
+  const unwind::AsyncioLayout& asyncio_;
   std::vector<uint64_t> words_ = std::vector<uint64_t>(1 << 13);
   size_t used_ = 0;
 };
@@ -227,7 +227,7 @@ TEST_P(LoopStepTest, ATaskIsAnnouncedOnceAndAgainWhenItIsRenamed) {
   const uint64_t callback = heap_.step_of(task);
   for (int i = 0; i < 3; ++i) find_handle(callback);
   EXPECT_EQ(announced().size(), 1u);
-  Heap::put(task + asyncio_layout(GetParam().version).task_name, heap_.string("b"));
+  Heap::put(task + unwind::asyncio_layout(GetParam().version).task_name, heap_.string("b"));
   find_handle(callback);
   EXPECT_EQ(announced().back().name, "b");
 }
@@ -236,7 +236,7 @@ TEST_P(LoopStepTest, ATaskIsAnnouncedOnceAndAgainWhenItIsRenamed) {
 class Coroutines : public LoopStepTest {
  protected:
   uint64_t frame_of(uint64_t coroutine) {
-    const AsyncioLayout& asyncio = asyncio_layout(GetParam().version);
+    const unwind::AsyncioLayout& asyncio = unwind::asyncio_layout(GetParam().version);
     if (asyncio.frame_owner == 0) {
       const uint64_t frame = heap_.frame(0, 0);
       Heap::put(frame + GetParam().frame_generator, coroutine);
@@ -294,6 +294,34 @@ TEST_P(Coroutines, AnEagerTaskIsNotTheOneThatMadeIt) {
   expect_task(find(frames), "eager", "eager");
 }
 
+// 3.14. Others say nothing, and the word may be anything.
+TEST_P(Coroutines, TheInterpretersOwnWordCounts) {
+  const uint16_t place = unwind::asyncio_layout(GetParam().version).running_task;
+  const uint64_t coroutine = heap_.coroutine("main");
+  c_stack_[20] = heap_.task(heap_.string("found"), coroutine);
+  LoopFrames frames = run_by(coroutine, heap_.frame(0, 0));
+  std::vector<uint64_t> thread(256);
+  const auto state = reinterpret_cast<uint64_t>(thread.data());
+  thread[place / 8] = heap_.task(heap_.string("said"), heap_.coroutine("other"));
+  frames.take_running_task(state);
+  if (place == 0) {
+    EXPECT_EQ(frames.running_task, 0u);
+    expect_task(find(frames), "found", "main");
+    return;
+  }
+  expect_task(find(frames), "said", "other");
+  LoopFrames alone(memory_, GetParam());
+  alone.take_running_task(state);
+  EXPECT_EQ(find(alone).kind, wire::StepKind::kTask) << "without a frame of the loop";
+  for (const uint64_t wrong : {heap_.object("function"), uint64_t{8}, UINT64_MAX}) {
+    thread[place / 8] = wrong;
+    frames.take_running_task(state);
+    EXPECT_EQ(find(frames).kind, wire::StepKind::kTask) << "as without it";
+    alone.take_running_task(state);
+    EXPECT_EQ(find(alone).kind, wire::StepKind::kNone);
+  }
+}
+
 TEST_P(Coroutines, MemoryThatWasChangedIsReadWithoutHarm) {
   const uint64_t coroutine = heap_.coroutine("main");
   const uint64_t task = heap_.task(heap_.string("a name"), coroutine);
@@ -318,6 +346,7 @@ TEST_P(Coroutines, MemoryThatWasChangedIsReadWithoutHarm) {
       frames.add(CodeKind::kHandleRun, handle);
       frames.add(CodeKind::kLoopRound, round);
     }
+    frames.running_task = i % 3 == 0 ? task : 0;
     pages_.clear();
     step_.sought_coroutine = 0;
     const LoopStep found = find(frames);

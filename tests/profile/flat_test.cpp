@@ -65,6 +65,12 @@ TEST(Flat, ByLineTellsLinesOfAFunctionApart) {
   EXPECT_EQ(table(text, By::kFunction), "f@b.h:9 3/3\nmain@a.c:1 0/3\n");
 }
 
+TEST(Flat, ByLineCallsOfALineAreTogether) {
+  const char* text = "run@w.py:3:5:9@[python];f 1\nrun@w.py:3:5:20@[python];f 2\n";
+  EXPECT_EQ(table(text, By::kLine), "f 3/3\nrun@w.py:5 0/3\n");
+  EXPECT_EQ(table(text, By::kFunction), "f 3/3\nrun@w.py:3 0/3\n");
+}
+
 TEST(Flat, ByFileNamesTheModuleWhereNoFileIsKnown) {
   EXPECT_EQ(table("main@a.c:1;f@a.c:2;memcpy@@/lib/libc.so 2\nmain@a.c:1 1\n", By::kFile),
             "(libc.so) 2/2\na.c 1/3\n");

@@ -77,6 +77,26 @@ TEST(Load, SortsSamplesAndCountsStopsAndLosses) {
   EXPECT_EQ(profile.damage, std::vector<std::string>{"a scratch"});
 }
 
+TEST(Load, CallsOfALineAreFramesOfTheirOwn) {
+  recording::Recording from = example();
+  from.names.texts = {"", "run", "w.py"};
+  from.names.functions = {{1, 2, 3, kNone}};
+  from.names.frames = {{0, 1}, {1, 1}};
+  from.names.lines = {{0, 2, 5, 9}, {0, 2, 5, 30}};
+  const Profile profile = load(std::move(from));
+  std::vector<Frame> frames;
+  leaf_to_root(profile, 1, &frames);
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_EQ(frames[0].function, frames[1].function);
+  EXPECT_EQ(frames[0].line, frames[1].line);
+  EXPECT_EQ(frames[0].column, 30u);
+  EXPECT_EQ(frames[1].column, 9u);
+  const recording::Names names = names_to_record(profile);
+  ASSERT_EQ(names.lines.size(), 2u);
+  EXPECT_EQ(names.lines[0].column, 9u);
+  EXPECT_EQ(names.lines[1].column, 30u);
+}
+
 TEST(Load, MakesWaitsTheLeavesOfStacks) {
   recording::Recording from = example();
   from.session.clock = "wall";

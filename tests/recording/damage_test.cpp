@@ -136,12 +136,12 @@ TEST(Damage, ForeignFilesAreRefused) {
 
 TEST(Damage, OtherVersionsAreRefusedByName) {
   std::string bytes = example(1);
-  bytes[6] = 7;
+  bytes[6] = 8;
   EXPECT_EQ(message_of(bytes),
-            "x.sampan: recording version 7, this sampan reads 6: use a newer sampan");
+            "x.sampan: recording version 8, this sampan reads 7: use a newer sampan");
   bytes[6] = 1;
   EXPECT_EQ(message_of(bytes),
-            "x.sampan: recording version 1, this sampan reads 6: use an older sampan");
+            "x.sampan: recording version 1, this sampan reads 7: use an older sampan");
 }
 
 TEST(Damage, AFileThatCannotBeReadIsNamed) {

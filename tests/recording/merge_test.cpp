@@ -107,7 +107,7 @@ TEST(Merge, KeepsTheNamesOfAnInterpreter) {
       recording.names.frames.push_back({static_cast<uint32_t>(recording.frames.size()), 1});
       recording.frames.push_back({kNone, address});
     }
-    recording.names.lines = {{0, 2, 5}, {1, 0, 0}};
+    recording.names.lines = {{0, 2, 5, 9}, {1, 0, 0}};
   }
   const Recording merged = merge(std::move(inputs), Align::kStart);
   ASSERT_EQ(merged.names.frames.size(), 1u);
@@ -116,6 +116,7 @@ TEST(Merge, KeepsTheNamesOfAnInterpreter) {
   EXPECT_EQ(merged.names.texts[function.name], "work");
   EXPECT_EQ(function.module, kNone);
   EXPECT_EQ(merged.names.lines[0].line, 5u);
+  EXPECT_EQ(merged.names.lines[0].column, 9u);
 }
 
 // Each keeps what its own processes called code without a file.

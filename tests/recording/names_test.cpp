@@ -23,12 +23,32 @@ Names example_names() {
   return names;
 }
 
+// The same; frame 0 has a column, as a frame of Python.
+Names example_with_columns() {
+  Names names = example_names();
+  names.lines[0].column = 5;
+  names.lines[1].column = 130;
+  return names;
+}
+
+std::vector<uint32_t> columns_of(const Names& names) {
+  std::vector<uint32_t> columns;
+  for (const NamedLine& line : names.lines) columns.push_back(line.column);
+  return columns;
+}
+
 class RecordedNames : public testing::Test {
  protected:
   RecordedNames() : path_(directory_.file("recording")) {
     Writer writer(path_, example_session());
     write_example(writer, 2);
     writer.finish(example_end());
+  }
+
+  void set_version(uint16_t version) {
+    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(6);
+    file.put(static_cast<char>(version));
   }
 
   TemporaryDirectory directory_;
@@ -64,7 +84,7 @@ TEST_F(RecordedNames, MayBeMoreThanABlockHolds) {
   Names names = example_names();
   for (uint32_t frame = 0; frame < 25'000; ++frame) {
     names.frames.push_back({frame, 1});
-    names.lines.push_back({frame % 2, 3, frame});
+    names.lines.push_back({frame % 2, 3, frame, frame % 200});
   }
   append_names(path_, names);
   const Names read_back = read(path_).names;
@@ -73,6 +93,7 @@ TEST_F(RecordedNames, MayBeMoreThanABlockHolds) {
   for (size_t i = 0; i < names.lines.size(); ++i) {
     const NamedLine &is = read_back.lines[i], &was = names.lines[i];
     EXPECT_EQ(is.line, was.line);
+    EXPECT_EQ(is.column, was.column);
     EXPECT_EQ(read_back.texts[is.file], names.texts[was.file]);
     EXPECT_EQ(read_back.texts[read_back.functions[is.function].name],
               names.texts[names.functions[was.function].name]);
@@ -81,13 +102,37 @@ TEST_F(RecordedNames, MayBeMoreThanABlockHolds) {
 
 TEST(Names, AreRenumberedForTheFramesThatAreThere) {
   const std::vector<uint32_t> frames = {kNone, 5, 7}, modules = {3};
-  const Names names = renumbered(example_names(), frames, modules);
+  Names with_column = example_names();
+  with_column.lines[2].column = 9;
+  const Names names = renumbered(with_column, frames, modules);
   ASSERT_EQ(names.frames.size(), 1u);
+  EXPECT_EQ(columns_of(names), std::vector<uint32_t>{9});
   EXPECT_EQ(names.frames[0].frame, 7u);
   ASSERT_EQ(names.lines.size(), 1u);
   EXPECT_EQ(names.lines[0].line, 22u);
   EXPECT_EQ(names.functions[0].module, 3u);
   EXPECT_EQ(names.functions[1].module, kNone);
+}
+
+TEST_F(RecordedNames, HaveColumns) {
+  append_names(path_, example_names());
+  append_names(path_, example_with_columns());
+  const Recording after = read(path_);
+  EXPECT_TRUE(after.damage.empty());
+  EXPECT_EQ(columns_of(after.names), (std::vector<uint32_t>{0, 0, 0, 5, 130, 0}));
+}
+
+// One of version 6 has no room for columns: it stays as its readers expect it.
+TEST_F(RecordedNames, HaveNoColumnsInVersion6) {
+  append_names(path_, example_names());
+  set_version(6);
+  EXPECT_EQ(columns_of(read(path_).names), std::vector<uint32_t>(3));
+  const std::string before = bytes_of(path_);
+  append_names(path_, example_names());
+  const std::string once = bytes_of(path_);
+  append_names(path_, example_with_columns());
+  EXPECT_EQ(bytes_of(path_).substr(once.size()), once.substr(before.size()));
+  EXPECT_EQ(columns_of(read(path_).names), std::vector<uint32_t>(9));
 }
 
 Names example_jit_names() {
@@ -123,10 +168,7 @@ TEST_F(RecordedNames, HaveTimesOfCodeThatWasMadeAtRunTime) {
 
 // As those that have no room for them; what else there is, is written.
 TEST_F(RecordedNames, OfCodeThatWasMadeAtRunTimeAreNotWrittenIntoVersion4) {
-  std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekp(6);
-  file.put(static_cast<char>(kNamesVersion));
-  file.close();
+  set_version(kNamesVersion);
   append_names(path_, example_jit_names());
   append_names(path_, example_names());
   const Recording after = read(path_);
@@ -156,12 +198,43 @@ TEST(NamesCodec, RefusesTimesThatAreCutOrReferNowhere) {
 }
 
 TEST_F(RecordedNames, AreNotWrittenIntoAnotherVersion) {
-  std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekp(6);
-  file.put(static_cast<char>(kOldestVersion));
-  file.close();
+  set_version(kOldestVersion);
   EXPECT_THROW(append_names(path_, example_names()), Error);
   EXPECT_TRUE(read(path_).damage.empty());
+}
+
+// `f` of version 6: the line 4 of frame 0. Version 7 has the columns behind that, if there are any.
+TEST(NamesCodec, ReadsAndWritesVersion6WhereThereAreNoColumns) {
+  std::vector<uint8_t> bytes = {2, 0, 1, 'f', 1, 1, 0, 3, 0, 1, 0, 1, 0, 0, 4};
+  for (const uint32_t column : {0, 130}) {
+    Names names;
+    ASSERT_TRUE(decode_names(bytes, 0, &names));
+    ASSERT_EQ(names.lines.size(), 1u);
+    EXPECT_EQ(names.lines[0].line, 4u);
+    EXPECT_EQ(names.lines[0].column, column);
+    Names alone;
+    alone.texts = {"", "f"};
+    alone.functions = {{1, 0, 3, kNone}};
+    alone.frames = {{0, 1}};
+    alone.lines = {{0, 0, 4, column}};
+    ColumnWriter payload;
+    encode_names(alone, &payload);
+    EXPECT_EQ(std::vector<uint8_t>(payload.bytes().begin(), payload.bytes().end()), bytes);
+    bytes.insert(bytes.end(), {0x82, 0x01});
+  }
+}
+
+TEST(NamesCodec, RefusesColumnsThatAreCutOrTooMany) {
+  ColumnWriter without, with;
+  encode_names(example_names(), &without);
+  encode_names(example_with_columns(), &with);
+  Names names;
+  for (size_t size = without.bytes().size() + 1; size < with.bytes().size(); ++size) {
+    EXPECT_FALSE(decode_names(with.bytes().first(size), 1, &names)) << size;
+  }
+  with.u8(1);
+  EXPECT_FALSE(decode_names(with.bytes(), 1, &names));
+  EXPECT_TRUE(names.frames.empty());
 }
 
 TEST(NamesCodec, RefusesWhatIsCutOrRefersNowhere) {

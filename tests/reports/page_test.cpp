@@ -2,6 +2,7 @@
 // SAMPAN_REWRITE_GOLDEN=1 writes them anew, to be looked at with `git diff`.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -83,6 +84,19 @@ start_thread@@/lib/libc.so.6;take@pool.c:7;~epoll_wait 3 descriptors 500
 # thread 102 pool
 start_thread@@/lib/libc.so.6;take@pool.c:7;~epoll_wait 3 descriptors 500
 )";
+
+TEST(Page, SaysWhyARateAboveTheTickIsNotAchieved) {
+  profile::Profile profile = example();
+  std::ranges::fill(profile.losses, 0);
+  profile.session.engine = "preload";
+  EXPECT_NE(page(select(profile), {.width = 200})
+                .find("250 Hz achieved: code in the kernel is sampled at its tick, 250 Hz\n"),
+            std::string::npos);
+  profile.session.engine = "ptrace";
+  EXPECT_NE(
+      page(select(profile), {.width = 200}).find("250 Hz achieved: the kernel's tick is 250 Hz\n"),
+      std::string::npos);
+}
 
 TEST(Page, OfWallTimeFoldsThreadsThatOnlyWait) {
   const profile::Profile profile = test::profile_of(kWaits);

@@ -165,7 +165,7 @@ class Builder {
             .wait = static_cast<uint32_t>(profile_.waits.size() - 1)};
   }
 
-  // "name@file:defined:line@module", all but the name optional.
+  // "name@file:defined:line:column@module", all but the name optional.
   uint32_t module_of(std::string_view text) {
     const auto parts = split(text, "@");
     if (parts.size() > 2 && parts[2] == "[python]") return kNone;
@@ -174,17 +174,18 @@ class Builder {
   profile::Line line_of(std::string_view text, uint32_t in) {
     const auto parts = split(text, "@");
     profile::Function function{.name = profile_.strings.intern(parts[0]), .module = in};
-    uint32_t line = 0;
+    uint32_t line = 0, column = 0;
     if (parts.size() > 1 && !parts[1].empty()) {
       const auto place = split(parts[1], ":");
       function.file = profile_.strings.intern(place[0]);
       if (place.size() > 1) function.line = line = number<uint32_t>(place[1]);
       if (place.size() > 2) line = number<uint32_t>(place[2]);
+      if (place.size() > 3) column = number<uint32_t>(place[3]);
     }
     const auto known = std::find(profile_.functions.begin(), profile_.functions.end(), function);
     const auto index = static_cast<uint32_t>(known - profile_.functions.begin());
     if (known == profile_.functions.end()) profile_.functions.push_back(function);
-    return {index, function.file, line};
+    return {index, function.file, line, column};
   }
 
   uint32_t module(std::string_view path) {

@@ -6,6 +6,7 @@
 //   main;work@app.c:10:12 2        defined in app.c in line 10, executing line 12 (else the same)
 //   main;memcpy@@/lib/libc.so 1    in another module than the executable
 //   main;run@w.py:3@[python] 1    a function of Python
+//   main;run@w.py:3:5:9@[python] 1 executing what begins at column 9 of line 5
 //   main;outer=>inner 1            inner is inlined into outer
 //   ...;lost 1                     the walk did not reach the root
 //   main;read;~read pipe:[7] 5     waits in read, of pipe:[7]; the recording is one of wall time

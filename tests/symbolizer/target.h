@@ -21,7 +21,7 @@ int use_templates(int seed);
 
 extern "C" {
 // Two names of one function.
-int __target_alias_impl(int value);
+int __target_alias_impl(int value);  // NOLINT(readability-identifier-naming)
 int target_alias(int value);
 // Without debug information: hand-written assembly, with and without a size, and a function that is
 // not exported.

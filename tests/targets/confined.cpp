@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -105,10 +106,19 @@ void* compute_in_thread(void*) {
   return nullptr;
 }
 
+std::atomic<bool> all_filtered;
+void* compute_before_and_after(void*) {
+  while (!all_filtered) compute();
+  return compute_in_thread(nullptr);
+}
+
 void filter_for_all_threads() {
   pthread_t threads[3];
-  for (pthread_t& thread : threads) pthread_create(&thread, nullptr, compute_in_thread, nullptr);
+  for (pthread_t& thread : threads) {
+    pthread_create(&thread, nullptr, compute_before_and_after, nullptr);
+  }
   filter(SECCOMP_RET_KILL_PROCESS, How::kForAll);
+  all_filtered = true;
   for (const pthread_t thread : threads) pthread_join(thread, nullptr);
 }
 
@@ -126,6 +136,20 @@ void filter_in_a_thread() {
   compute();
   pthread_join(thread, nullptr);
   compute();
+}
+
+// Past all that could see it; forbids what the start and the end of a sampled thread need.
+void filter_inline() {
+  install(forbidding({SYS_timer_create, SYS_timer_delete, SYS_perf_event_open, SYS_sigaltstack,
+                      SYS_getdents64, SYS_fcntl},
+                     SECCOMP_RET_KILL_PROCESS),
+          How::kInline);
+  for (int i = 0; i < 2; ++i) {
+    pthread_t thread;
+    pthread_create(&thread, nullptr, compute_in_thread, nullptr);
+    compute();
+    pthread_join(thread, nullptr);
+  }
 }
 
 // The image is born under the filter, and nothing has seen that one go in, nor the fork, nor the exec.
@@ -283,6 +307,7 @@ constexpr Kind kKinds[] = {
     {"two-filters", two_filters},
     {"all-threads", filter_for_all_threads},
     {"thread", filter_in_a_thread},
+    {"inline", filter_inline},
     {"inherited", inherited},
     {"image", compute},
     {"refused", refused},

@@ -63,6 +63,24 @@ TEST_F(PerfRingTest, ReadsNoFurtherThanTheLimit) {
   EXPECT_FALSE(ring_.peek(ring_.head()).empty());
 }
 
+TEST_F(PerfRingTest, ShowsRecordsBehindOthersAndGivesNothingBack) {
+  write(200);
+  ring_.peek(ring_.head());
+  ring_.pop();
+  write(24, 1);
+  write(120, 5);  // over the end
+  const uint64_t first = ring_.position(), limit = ring_.head();
+  std::vector<uint8_t> wrapped;
+  EXPECT_EQ(ring_.at(first, limit, wrapped).size(), 24u);
+  const PerfBytes second = ring_.at(first + 24, limit, wrapped);
+  ASSERT_EQ(second.size(), 120u);
+  EXPECT_EQ(second.back(), 5 + 119);
+  EXPECT_TRUE(ring_.at(limit, limit, wrapped).empty());
+  EXPECT_TRUE(ring_.at(first + 24, limit - 8, wrapped).empty()) << "not all of it is there";
+  EXPECT_EQ(ring_.position(), first);
+  EXPECT_EQ(control_.data_tail, first);
+}
+
 TEST_F(PerfRingTest, SkipsWhatMakesNoSense) {
   for (const uint16_t size : std::initializer_list<uint16_t>{0, 4, 12, 2000}) {
     write(size);

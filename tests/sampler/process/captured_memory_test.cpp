@@ -86,6 +86,11 @@ TEST_F(Captured, TheCopyOfTheStackCounts) {
   EXPECT_TRUE(memory.on_stack(at));
   EXPECT_FALSE(memory.on_stack(at + 64));
   EXPECT_FALSE(memory.on_stack(at - 1));
+  memory.end_stack(Avma::at(at + 32));
+  EXPECT_TRUE(memory.on_stack(at + 31));
+  EXPECT_FALSE(memory.on_stack(at + 32));
+  memory.end_stack(Avma::at(at + 64));
+  EXPECT_FALSE(memory.on_stack(at + 32)) << "it never grows";
   EXPECT_EQ(word(at), 0x5555555555555555u);
   put(64, 9);
   EXPECT_EQ(word(at + 64), 9u);

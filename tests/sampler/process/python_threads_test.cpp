@@ -37,6 +37,17 @@ TEST_F(Threads, ANewOneIsFoundAndTheOldStays) {
   other.join();
 }
 
+TEST_F(Threads, AllStatesAreListedByThread) {
+  const Avma main = Avma::at(made.at(Made::kMain));
+  const PythonThreadState first{tid, Avma::at(made.at(Made::kThread)), main};
+  EXPECT_EQ(threads.all(), std::vector{first});
+  made.add_thread(kOther, tid);
+  const PythonThreadState second{tid, Avma::at(made.at(kOther)), main};
+  EXPECT_EQ(threads.all(), (std::vector{first, second}));
+  made.put(kOther + 160, 1);  // of no thread of this process
+  EXPECT_EQ(threads.all(), std::vector{first});
+}
+
 TEST_F(Threads, OneThatGetsItsIdLaterIsFound) {
   made.put(Made::kThread + 160, 0);
   EXPECT_EQ(threads.find(tid), 0u);

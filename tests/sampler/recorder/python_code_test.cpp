@@ -73,7 +73,7 @@ TEST(PythonCode, WhatIsCutShortIsRefused) {
   }
 }
 
-TEST(PythonCode, AFrameNamesItsFunctionAndLine) {
+TEST(PythonCode, AFrameNamesItsFunctionLineAndColumn) {
   PythonCodes codes;
   const uint64_t frame = wire::python_frame(3, 1 + 1);
   EXPECT_TRUE(wire::is_python_frame(frame));
@@ -84,11 +84,16 @@ TEST(PythonCode, AFrameNamesItsFunctionAndLine) {
   const recording::FrameName name = codes.name(frame);
   EXPECT_EQ(name.function, "f");
   EXPECT_EQ(name.line, 8u);
+  EXPECT_EQ(name.column, 8u);
   EXPECT_EQ(codes.name(wire::python_frame(3, 0)).line, 7u);  // before its first instruction
+  EXPECT_EQ(codes.name(wire::python_frame(3, 0)).column, 0u);
   EXPECT_EQ(codes.name(wire::python_frame(3, 5000)).line, 0u);
   EXPECT_TRUE(wire::is_python_frame(python_frame_row(name).address));
   recording::FrameName other = name;
   other.line = 9;
+  EXPECT_NE(python_frame_row(name), python_frame_row(other));
+  other = name;
+  other.column = 9;
   EXPECT_NE(python_frame_row(name), python_frame_row(other));
 }
 

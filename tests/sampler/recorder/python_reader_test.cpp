@@ -80,6 +80,16 @@ TEST_F(Reader, AChainThatDoesNotEndInTheStackIsToldAndNotShown) {
   EXPECT_EQ(merged.frames, std::vector<std::string>(5, "native"));
 }
 
+// Memory behind the stack is copied with it, and may have a generator's frame.
+TEST_F(Reader, TellsTheStackFromTheMemoryBehindIt) {
+  constexpr size_t kGenerator = Made::kRootCfa + 0x100;
+  made.frame(Made::kChunk, Made::kCode, kGenerator);
+  made.frame(kGenerator, Made::kCode + 0x400, Made::kInnerShim);
+  const Merged merged = capture_and_merge();
+  EXPECT_EQ(merged.result.stop, wire::StopReason::kRoot);
+  EXPECT_EQ(merged.frames, kWhole);
+}
+
 TEST_F(Reader, AThreadThatRunsNoPythonKeepsItsNativeStack) {
   made.put(Made::kThread + 160, 1);
   const Merged merged = capture_and_merge();

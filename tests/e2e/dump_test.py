@@ -30,23 +30,12 @@ def line_of(text):
     return next(i for i, line in enumerate(lines, 1) if text in line)
 
 
-class Program:
-    """A program that says "ready", and ends when its standard input does."""
+class Program(sampan.Piped):
+    """Says "ready" first."""
 
     def __init__(self, *command, **keywords):
-        self.process = subprocess.Popen(list(map(str, command)), stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, **keywords)
-        assert self.process.stdout.readline() == b"ready\n"
-        self.pid = self.process.pid
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.stdin.close()
-        self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()
+        super().__init__(*command, **keywords)
+        assert self.line() == "ready\n"
 
     def end(self):
         self.process.stdin.close()

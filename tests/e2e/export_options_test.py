@@ -2,7 +2,6 @@
 """Which files `sampan export` writes: of threads, processes and pools, in bundles, of limited size."""
 import io
 import json
-import os
 import pathlib
 import subprocess
 import sys

@@ -31,21 +31,20 @@ class Forbidden(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertGreater(done.report["samples"], 0)
 
-    def check_from_outside(self, target, engine):
+    def check_from_outside(self, target, engine, rate, clock):
         plain = alone(target)
         for _ in range(RUNS):
-            done, run = sampan.run_attached(profiled.command(target), engine, ["--rate", 1000, "--follow"])
+            done, run = sampan.run_attached(profiled.command(target), engine, ["--rate", rate, "--clock", clock, "--follow"])
             self.assertEqual(done.stdout.decode(), plain.out)
             self.assertEqual((done.returncode, run.returncode), (0, 0), run.stderr)
             self.assertGreater(run.report["samples"], 0)
-
 
     def check_dispatched(self, engine):
         """Attached while the program's calls are dispatched to itself."""
         target = subprocess.Popen(profiled.command("confined", "dispatched"), stdout=subprocess.PIPE, text=True)
         self.addCleanup(target.kill)
         self.assertEqual(target.stdout.readline(), "on\n")
-        run = sampan.Attached(target.pid, engine, ["--rate", 250, "--duration", 0.5]).finish()
+        run = sampan.Attached(target.pid, engine, ["--rate", 250, "--duration", 1]).finish()
         out, _ = target.communicate(timeout=120)
         self.assertEqual((target.returncode, out), (7, "dispatched 0\n"))
         self.assertGreater(run.report["samples"], 0)
@@ -80,7 +79,7 @@ class Counted(unittest.TestCase):
                 self.assertGreater(report["samples"], 3)
 
     def test_seccomp(self):
-        for kind, threads in {"kill": 1, "two-filters": 1, "inherited": 1, "thread": 2}.items():
+        for kind, threads in {"kill": 1, "two-filters": 1, "inline": 2, "inherited": 1, "thread": 2}.items():
             with self.subTest(kind):
                 self.assertEqual(self.lost(kind)["lost"], {"thread_seccomp": threads})
 
@@ -108,7 +107,10 @@ for name in TARGETS:
             setattr(Forbidden, f"test_{name}_at_{hertz}_{which}",
                     lambda self, n=name, r=hertz, c=which: self.check(n, r, c))
     for which in ("perf", "ptrace", "poll"):
-        setattr(Forbidden, f"test_{name}_by_{which}", lambda self, n=name, e=which: self.check_from_outside(n, e))
+        for hertz in RATES:
+            for what in ("cpu", "wall"):
+                setattr(Forbidden, f"test_{name}_by_{which}_at_{hertz}_{what}",
+                        lambda self, n=name, e=which, r=hertz, c=what: self.check_from_outside(n, e, r, c))
 for which in ("perf", "ptrace", "poll"):
     setattr(Forbidden, f"test_dispatched_by_{which}", lambda self, e=which: self.check_dispatched(e))
     setattr(Forbidden, f"test_filtered_by_{which}", lambda self, e=which: self.check_filtered(e))

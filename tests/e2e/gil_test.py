@@ -11,6 +11,9 @@ import sampan
 from stalls import measures_time
 
 POINTS = 0.01  # error of a share of a thread's life
+# Two delays of an exponential distribution with mean 1 last longer with a probability of tolerances.CHANCE:
+# (1 + x) * exp(-x).
+TWO_DELAYS = 18.5
 SECONDS = 1.5
 SOURCES = pathlib.Path(os.environ.get("SAMPAN_EXAMPLE_SOURCES", "examples"))
 
@@ -155,8 +158,8 @@ class Gil(sampan.Case):
         for line in run.stdout.splitlines():
             name, tid, life, cpu, queued, turns = line.split()
             life, cpu, queued = float(life), float(cpu), float(queued)
-            # A wait at an end of the section is seen when sampan gets a CPU: as late as the thread does in the mean.
-            bound = POINTS * life + 2 * queued / max(int(turns), 1)
+            # A wait at an end of the section is seen when sampan gets a CPU, as late as the thread does.
+            bound = POINTS * life + TWO_DELAYS * queued / max(int(turns), 1)
             truths[name] = (int(tid), life, cpu, life - cpu - queued, bound)
             for wait in sampan.report(run.recording, "--section", name)["waits"]:
                 key = wait["tid"], wait["call"]

@@ -1,7 +1,9 @@
 """The interpreters of Python that are there, and runs of them, for the tests."""
 import csv
 import functools
+import gzip
 import io
+import json
 import os
 import pathlib
 import shutil
@@ -12,10 +14,20 @@ import sampan
 from tolerances import share_noise
 
 KNOWN = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
+# In CI, a test may judge by those that differ most; `./dev test --long python` judges by all.
+EVERY = os.environ.get("SAMPAN_TEST_EVERY_PYTHON") == "1"
+
+# For programs that tell where they are.
+COLUMN_OF = """
+def column_of(frame):  # from 1; 0: not known, as before 3.11
+    positions = getattr(frame.f_code, "co_positions", None)
+    column = list(positions())[frame.f_lasti // 2][2] if positions else None
+    return 0 if column is None else column + 1
+"""
 
 # Prints the CPU that each function has used, by the thread's clock, and the stacks of `leaf` as the interpreter tells
-# them: the line of each function.
-SHARES = """
+# them, "FUNCTION:LINE:COLUMN;…": "stack …", or "brief …" if it uses no CPU to speak of.
+SHARES = COLUMN_OF + """
 import sys, threading, time, zlib
 
 def name_of(code):  # qualified since 3.11
@@ -28,7 +40,7 @@ def spin(seconds):
             pass
 
 def frequent(seconds):
-    return leaf(seconds)
+    return leaf(seconds / 2) or leaf(seconds / 2)
 
 def rare(seconds):
     for _ in [0]:
@@ -38,11 +50,10 @@ def leaf(seconds):
     frame = sys._getframe()
     chain = []
     while frame is not None:
-        chain.append(f"{name_of(frame.f_code)}:{frame.f_lineno}")
+        chain.append(f"{name_of(frame.f_code)}:{frame.f_lineno}:{column_of(frame)}")
         frame = frame.f_back
-    if seconds > 0:
-        # One write: print() makes several, and two threads do this at once.
-        sys.stdout.write("stack " + ";".join(reversed(chain[1:])) + "\\n")
+    # One write: print() makes several, and two threads do this at once.
+    sys.stdout.write(("stack " if seconds > 0 else "brief ") + ";".join(reversed(chain[1:])) + "\\n")
     spin(seconds)
 
 class Service:
@@ -103,11 +114,44 @@ def installed():
     return found
 
 
+def judged(*few):
+    """[(version, program)] of the interpreters that a test judges by: those of the versions `few` in CI (one of any
+    version where none of them is there), and all whose functions sampan knows otherwise."""
+    known = {version: program for version, program in installed().items() if version in KNOWN}
+    chosen = [version for version in few if version in known] or list(known)[:1]
+    return [(version, known[version]) for version in (known if EVERY or not few else chosen)]
+
+
 def exported(run, *options):
     """The stacks of the recording as [(frames root first, seconds)], one for each sample."""
     samples = subprocess.run([sampan.PROGRAM, "export", "--format", "csv-samples", "--output", "-", *options, run.recording],
                              check=True, capture_output=True, text=True).stdout
     return [(row["stack"].split(";"), float(row["weight_s"])) for row in csv.DictReader(io.StringIO(samples))]
+
+
+class Script(sampan.Piped):
+    """An interpreter that runs a script."""
+
+    def __init__(self, program, path, script, *arguments):
+        path.write_text(script)
+        super().__init__(program, path, *arguments)
+
+
+def places(run):
+    """The stacks of Python's functions in the recording: [((function, line, column), …)], root first, one for each
+    sample. 0: not known."""
+    data = subprocess.run([sampan.PROGRAM, "export", "--format", "firefox", "--python", "python", "--output", "-",
+                           run.recording], check=True, capture_output=True).stdout
+    profile = json.loads(gzip.decompress(data))
+    shared = profile["shared"]
+    frames, functions, table = shared["frameTable"], shared["funcTable"], shared["stackTable"]
+    stacks = []
+    for prefix, frame in zip(table["prefix"], table["frame"]):
+        name = shared["stringArray"][functions["name"][frames["func"][frame]]]
+        place = (name, frames["line"][frame] or 0, frames["column"][frame] or 0)
+        stacks.append((() if prefix is None else stacks[prefix]) + (place,))
+    samples = [stack for thread in profile["threads"] for stack in thread["samples"]["stack"]]
+    return [stacks[stack] for stack in samples if stack is not None]
 
 
 class Case(sampan.Case):
@@ -130,10 +174,10 @@ class Case(sampan.Case):
             for caller, callee in zip(frames, frames[1:]):
                 self.assertFalse(caller.startswith("_PyEval_EvalFrameDefault") and callee in ("work", "leaf", "spin"))
 
-    def stacks_of(self, program, *options, seconds="1", script=SHARES, rate="250"):
+    def stacks_of(self, program, *options, seconds="1", script=SHARES, rate="250", env=None):
         """The run and its stacks, as exported() has them."""
         path = self.path / "program.py"
         path.write_text(script)
-        run = sampan.run([program, path, seconds], ["--rate", rate, *options], timeout=300 + 120 * float(seconds), text=True)
+        run = sampan.run([program, path, seconds], ["--rate", rate, *options], env, timeout=300 + 120 * float(seconds), text=True)
         self.assertEqual(run.returncode, 0, run.stderr)
         return run, exported(run)

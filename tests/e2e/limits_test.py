@@ -16,7 +16,7 @@ PROGRAM = ["python3", "-c", """
 import os, resource, signal, sys, threading
 def spin():
     total = 0
-    for number in range(1500000): total += number
+    for number in range(int(sys.argv[2])): total += number
 thread = threading.Thread(target=spin)
 thread.start()
 spin()
@@ -40,6 +40,7 @@ def limited(**limits):
 
 class Bare(sampan.Case):
     """Compares a run with one without sampan."""
+    turns = 1_500_000  # of each thread: enough for some samples
 
     def setUp(self):
         self.output = pathlib.Path(tempfile.mkdtemp(dir=self.path))
@@ -48,7 +49,8 @@ class Bare(sampan.Case):
         """What the program says, and its CompletedProcess."""
         reader, writer = os.pipe()
         try:
-            done = subprocess.run([*map(str, before), *PROGRAM, str(writer)], pass_fds=[writer], timeout=120, **keywords)
+            done = subprocess.run([*map(str, before), *PROGRAM, str(writer), str(self.turns)], pass_fds=[writer],
+                                  timeout=120, **keywords)
         finally:
             os.close(writer)
         with open(reader, encoding="utf-8") as said:
@@ -112,12 +114,14 @@ class Limits(Bare):
                 shutil.rmtree(self.output, ignore_errors=True)
 
     def test_descriptors(self):
+        self.turns = 1000  # whether it runs is the question
         for limit in range(6, 24):
             with self.subTest(limit=limit):
                 text, runs = self.compare(preexec_fn=limited(NOFILE=(limit, limit)))
                 if not runs:
                     self.assertIn("nothing is recorded", text)
                 shutil.rmtree(self.output, ignore_errors=True)
+        self.turns = Bare.turns
         self.compare(preexec_fn=limited(NOFILE=(10, 1000)))
         self.assertGreater(self.report(list(self.output.iterdir()))["samples"], 10)
 
@@ -147,7 +151,8 @@ class Limits(Bare):
         self.assertIn("No space left on device", text)
 
     def test_a_disk_that_fills_up(self):
-        text, _ = self.compare("--rate", "10000", "--no-symbolize", before=self.full_disk(16384))
+        self.turns = 6_000_000
+        text, _ = self.compare("--rate", "10000", "--max-overhead", "none", "--no-symbolize", before=self.full_disk(8192))
         self.assertIn("No space left on device", text)
 
     def test_strict_refuses(self):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The storms and the steps with the interpreters of Debian's other suites, in chroots that debootstrap makes. Needs root and
-a network; PYTHON_CHROOTS names a folder that keeps the chroots."""
+"""The storms, the steps, the tasks and some shapes with the interpreters of Debian's other suites, in chroots that
+debootstrap makes. Needs root and a network; PYTHON_CHROOTS names a folder that keeps the chroots."""
 import contextlib
 import os
 import pathlib
@@ -17,6 +17,18 @@ HERE = pathlib.Path(__file__).resolve().parent
 MIRROR = "http://deb.debian.org/debian"
 SUITES = ("trixie", "sid")  # the shim is built for a C library that is newer than bullseye's, whose Python is 3.9
 COMMAND_S = 1200
+SAMPLES = "150000"  # of each interpreter
+# By script; all tests if none is named.
+TESTS = {
+    "python_storm_test.py": ["PythonStorm.test_no_stack_has_a_call_that_the_program_does_not_make"],
+    "python_step_test.py": [],
+    "tasks_test.py": ["Tasks.test_each_interpreter", "Tasks.test_eager_tasks_are_not_taken_for_those_that_made_them",
+                      "Tasks.test_tasks_that_are_written_in_python_are_not_known", "Tasks.test_the_interpreters_own_word"],
+    "task_dump_test.py": ["TaskDump.test_each_interpreter", "TaskDump.test_eager_tasks",
+                          "TaskDump.test_tasks_that_are_written_in_python", "TaskDump.test_tasks_that_come_and_go"],
+    "python_shapes_test.py": ["Shapes.test_subinterpreters", "Shapes.test_subinterpreters_of_subinterpreters",
+                              "Shapes.test_children_of_all_kinds", "Shapes.test_threads_that_outlive_the_interpreter"],
+}
 
 
 def made(suite, folder):
@@ -65,11 +77,10 @@ class Chroots(sampan.Case):
             # The scripts and the programs under test, where the chroot has them, too.
             shutil.copytree(sampan.TARGETS, pathlib.Path(shared) / "targets", ignore=shutil.ignore_patterns("*.p"))
             env = {**os.environ, "SAMPAN_TEST_PYTHONS": f"{version}={program}", "TMPDIR": shared,
-                   "SAMPAN_PROGRAM": sampan.PROGRAM, "SAMPAN_TARGETS": f"{shared}/targets"}
-            for test in ("python_storm_test.py", "python_step_test.py"):
-                tests = ["PythonStorm.test_a_storm_of_calls", "PythonStorm.test_programs_of_many_kinds"]
-                done = subprocess.run([sys.executable, HERE / test, *(tests if "storm" in test else [])], env=env,
-                                      capture_output=True, text=True, timeout=COMMAND_S, check=False)
+                   "PYTHON_STORM_SAMPLES": SAMPLES, "SAMPAN_PROGRAM": sampan.PROGRAM, "SAMPAN_TARGETS": f"{shared}/targets"}
+            for test, chosen in TESTS.items():
+                done = subprocess.run([sys.executable, HERE / test, *chosen], env=env, capture_output=True, text=True,
+                                      timeout=COMMAND_S, check=False)
                 print(f"{suite}, {test}:\n{done.stderr}", file=sys.stderr)
                 self.assertEqual(done.returncode, 0, done.stderr)
 

@@ -28,14 +28,15 @@ def library_of(program):
     return next((place for place in places if ".so" in shared and place.exists()), None)
 
 
-def everywhere(check):
-    """A test by every interpreter."""
-    def test(self):
-        for version, program in interpreters.installed().items():
-            if version in interpreters.KNOWN:
+def judged_by(*few):
+    """A test by these versions of the interpreter in CI, and by all of them otherwise."""
+    def test_of(check):
+        def test(self):
+            for version, program in interpreters.judged(*few):
                 with self.subTest(version):
                     check(self, version, program)
-    return test
+        return test
+    return test_of
 
 
 class Shapes(interpreters.Case):
@@ -56,12 +57,40 @@ class Shapes(interpreters.Case):
         self.assertLess(seen.get(function, 0), wanted + delta, seen)
         self.assertGreater(seen.get(function, 0) + seen.get("[python]", 0), wanted - delta, seen)
 
+    @judged_by("3.9", "3.11", "3.13")
+    def test_daemon_threads_while_the_interpreter_ends(self, version, program):
+        """A thread goes on in C without the GIL, while its state and its frames are taken apart by another."""
+        script = """
+import hashlib, sys, threading, time
+def burn():
+    hashlib.pbkdf2_hmac("sha256", b"x", b"y", 10**9)
+class Last:
+    clock = time.thread_time
+    def __del__(self): self.ending(self.clock)
+    def ending(self, clock):
+        end = clock() + self.seconds
+        while clock() < end: pass
+last = Last()
+last.seconds = float(sys.argv[1])
+sys.modules["last"] = last
+del last
+threading.Thread(target=burn, daemon=True).start()
+"""
+        run, stacks = self.stacks_of(program, seconds="0.4", script=script)
+        def of(name):
+            return sum(weight for frames, weight in stacks if name in (frame.split(".")[-1] for frame in frames))
+        self.assertAlmostEqual(of("ending"), 0.4, delta=unsampled_s(1))
+        native = sum(weight for frames, weight in stacks if "start_thread" in frames)
+        self.assertGreater(native, 0.1, "the daemon thread has run meanwhile")
+        self.assertLess(of("burn"), 0.3 * native + unsampled_s(1), version)
+
     def check_embedded(self, program, *options):
         library = library_of(program)
         if library is None:
             return
         script = self.path / "embedded.py"
-        script.write_text(SPIN + "def outer(): inner()\ndef inner(): spin(0.1)\nouter()\n")
+        # Without signal handlers, the interpreter is bound when it loads a library.
+        script.write_text(SPIN + "import _ctypes\ndef outer(): inner()\ndef inner(): spin(0.1)\nouter()\n")
         run = sampan.run([sampan.TARGETS / "target_embedding", library, script, *options], ["--rate", "1000"], text=True)
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertEqual(run.report["lost"], {})
@@ -76,51 +105,99 @@ class Shapes(interpreters.Case):
         self.assertGreater(native, 0.3 - unsampled_s(2))
         self.assertGreater(run.report["complete_stacks"], 0.99)
 
-    @everywhere
+    @judged_by("3.9", "3.11", "3.13")
     def test_embedded_and_loaded_late(self, _, program):
         self.check_embedded(program)
 
-    @everywhere
+    @judged_by("3.10", "3.12")
     def test_embedded_without_signal_handlers(self, _, program):
         self.check_embedded(program, "0")
 
-    @everywhere
+    @judged_by("3.9", "3.11", "3.12", "3.13")
     def test_subinterpreters(self, version, program):
         script = SPIN + """
 INNER = '''
 import time
 def sub_outer(): sub_inner()
 def sub_inner():
-    end = time.thread_time() + 0.3
+    end = time.thread_time() + 0.2
     while time.thread_time() < end: pass
 sub_outer()
 '''
+import threading
 try: import _interpreters as interpreters
 except ImportError: import _xxsubinterpreters as interpreters
 def main_outer():
     main_inner()
     interpreters.run_string(interpreters.create(), INNER)
     main_inner()
-def main_inner(): spin(0.2)
+def main_inner(): spin(0.1)
+def in_thread(): interpreters.run_string(interpreters.create(), INNER)
 main_outer()
+thread = threading.Thread(target=in_thread)
+thread.start()
+thread.join()
 """
-        calls = {"main_outer": {"main_inner", "sub_outer"}, "main_inner": {"spin"}, "sub_outer": {"sub_inner"}}
+        calls = {"main_outer": {"main_inner", "sub_outer"}, "main_inner": {"spin"}, "in_thread": {"sub_outer"},
+                 "sub_outer": {"sub_inner"}}
         run, stacks = self.stacks_of(program, script=script, rate="1000")
-        seen = self.seen(stacks, calls, ["main_outer", "sub_outer"])
-        self.assert_spent(seen, "spin", 0.4, unsampled_s())
+        seen = self.seen(stacks, calls, ["main_outer", "in_thread"])
+        text = self.tree(run)
         if version == "3.9":  # counts the runs of one state from the root: native stacks, which say so
             self.assertNotIn("sub_inner", seen)
             self.assertLess(run.report["complete_stacks"], 0.8)
+            self.assertNotIn("sub_inner", text)
             return
-        self.assert_spent(seen, "sub_inner", 0.3, unsampled_s())
+        self.assert_spent(seen, "spin", 0.2, unsampled_s())
+        self.assert_spent(seen, "sub_inner", 0.4, unsampled_s(2))
         self.assertGreater(run.report["complete_stacks"], 0.99)
-        # Since 3.12 only the state of the subinterpreter is known, and its callers are C functions.
-        has_callers = version in ("3.10", "3.11")
-        for frames, _ in stacks:
-            if "sub_inner" in frames:
-                self.assertEqual("main_outer" in frames, has_callers, frames)
+        # A person sees who runs the subinterpreter's functions, with the C functions in between.
+        self.assertRegex(text, r"(?s)\bmain_outer\b.*\bsub_outer\b.*\bsub_inner\b")
 
-    @everywhere
+    def tree(self, run):
+        return subprocess.run([sampan.PROGRAM, "report", "--tree", "--top", "0", run.recording], check=True,
+                              capture_output=True, text=True).stdout
+
+    @judged_by("3.9", "3.11", "3.13")
+    def test_subinterpreters_of_subinterpreters(self, version, program):
+        """Until 3.11, of more than two interpreters on one stack those between are not known: such stacks are native, and
+        counted."""
+        script = SPIN + """
+INNER = '''
+try: import _interpreters as interpreters
+except ImportError: import _xxsubinterpreters as interpreters
+import time
+def sub_outer():
+    interpreters.run_string(interpreters.create(), \"\"\"if True:
+        import time
+        def innermost():
+            end = time.thread_time() + 0.3
+            while time.thread_time() < end: pass
+        innermost()\"\"\")
+    sub_inner()
+def sub_inner():
+    end = time.thread_time() + 0.2
+    while time.thread_time() < end: pass
+sub_outer()
+'''
+try: import _interpreters as interpreters
+except ImportError: import _xxsubinterpreters as interpreters
+def main_outer(): interpreters.run_string(interpreters.create(), INNER)
+main_outer()
+"""
+        calls = {"main_outer": {"sub_outer"}, "sub_outer": {"sub_inner", "innermost"}}
+        run, stacks = self.stacks_of(program, script=script, rate="1000")
+        seen = self.seen(stacks, calls, ["main_outer"])
+        torn_s = (1 - run.report["complete_stacks"]) * run.report["sampled_cpu_s"]
+        if version not in ("3.9", "3.10", "3.11"):
+            self.assert_spent(seen, "innermost", 0.3, unsampled_s())
+            self.assert_spent(seen, "sub_inner", 0.2, unsampled_s())
+            self.assertGreater(run.report["complete_stacks"], 0.99)
+            return
+        self.assertNotIn("innermost", seen)
+        self.assertGreater(torn_s, 0.3 - unsampled_s(), run.report["complete_stacks"])
+
+    @judged_by("3.9", "3.13")
     def test_children_of_all_kinds(self, _, program):
         script = SPIN + """
 import multiprocessing, concurrent.futures
@@ -142,7 +219,7 @@ if __name__ == "__main__": main()
         # 18 tasks of a tenth of a second.
         self.assert_spent(seen, "spin", 1.8, unsampled_s(18))
 
-    @everywhere
+    @judged_by("3.9", "3.13")
     def test_threads_that_outlive_the_interpreter(self, _, program):
         script = SPIN + """
 import hashlib, threading, zlib

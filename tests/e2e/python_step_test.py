@@ -188,10 +188,9 @@ class PythonSteps(interpreters.Case):
         self.assertLess(steps.skipped, 0.05 * steps.at)
 
     def test_every_instruction(self):
-        for version, program in interpreters.installed().items():
-            if version in interpreters.KNOWN:
-                with self.subTest(version):
-                    self.check(version, program)
+        for version, program in interpreters.judged("3.9", "3.12", "3.13"):
+            with self.subTest(version):
+                self.check(version, program)
 
 
 if __name__ == "__main__":

@@ -7,9 +7,10 @@ import tempfile
 import unittest
 
 import sampan
+from seccomp import refuse
 
 NOBODY = 65534
-PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP = 4, 38, 22
+PR_SET_DUMPABLE = 4
 SYS_PTRACE, SYS_PERF_EVENT_OPEN = 101, 298
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -18,22 +19,6 @@ def as_nobody():
     os.setgroups([])
     os.setgid(NOBODY)
     os.setuid(NOBODY)
-
-
-def refuse(*calls):
-    """Installs a seccomp filter in this process: `calls` fail with EPERM."""
-    code = b"\x20\x00\x00\x00" + (0).to_bytes(4, "little")  # load the call's number
-    for i, call in enumerate(calls):
-        jump = len(calls) - i  # to the last instruction
-        code += b"\x15\x00" + bytes([jump, 0]) + call.to_bytes(4, "little")
-    code += b"\x06\x00\x00\x00" + (0x7FFF0000).to_bytes(4, "little")  # SECCOMP_RET_ALLOW
-    code += b"\x06\x00\x00\x00" + (0x00050001).to_bytes(4, "little")  # SECCOMP_RET_ERRNO, EPERM
-
-    class Program(ctypes.Structure):
-        _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_char_p)]
-    program = Program(len(code) // 8, code)
-    assert libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
-    assert libc.prctl(PR_SET_SECCOMP, 2, ctypes.byref(program), 0, 0) == 0
 
 
 class Refusals(sampan.Case):

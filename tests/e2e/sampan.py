@@ -153,6 +153,31 @@ def run_attached(command, engine, options=(), prefix=(), timeout=120, **keywords
     return subprocess.CompletedProcess(command, target.returncode, stdout, stderr), run
 
 
+class Piped:
+    """A program, until its standard input ends, or the `with` block."""
+
+    def __init__(self, *command, **keywords):
+        self.process = subprocess.Popen(list(map(str, command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        **keywords)
+        self.pid = self.process.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def line(self):
+        return self.process.stdout.readline()
+
+    def go(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+
 class Case(unittest.TestCase):
     """Its tests share a folder, `path`."""
 

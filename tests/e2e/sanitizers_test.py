@@ -2,7 +2,6 @@
 the signal handler that reached a sanitizer's runtime would be reported as a call or an access of the program's."""
 import os
 import re
-import shutil
 import signal
 import subprocess
 import unittest
@@ -103,6 +102,11 @@ int main(int argc, char** argv) {
   signal(SIGUSR1, on_signal);
   raise(SIGUSR1);
   compute();
+  if (!strcmp(what, "stay")) {
+    printf("%d\n", getpid());
+    fflush(stdout);
+    for (;;) work(0);
+  }
   if (!strcmp(what, "race")) race();
   if (!strcmp(what, "leak")) leak();
   if (!strcmp(what, "stack")) leak_stack();
@@ -145,7 +149,9 @@ def plain(text):
     return sorted(set(re.sub(r"\d+", "N", kind) for kind in kinds))
 
 
-class Sanitizers(sampan.Case):
+class Sanitized(sampan.Case):
+    """Builds the program."""
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -167,6 +173,8 @@ class Sanitizers(sampan.Case):
             self.skipTest(f"{compiler} has no -fsanitize={options}: {done.stderr[:200]}")
         return program
 
+
+class Sanitizers(Sanitized):
     def check_program(self, program, what, rate, env=None):
         words = [str(program), what]
         bare = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120, check=False,
@@ -176,6 +184,7 @@ class Sanitizers(sampan.Case):
         self.assertEqual((result.returncode, result.stdout), (bare.returncode, bare.stdout), message)
         self.assertEqual(plain(result.stderr), plain(bare.stderr), message)
         self.assertGreater(result.report["samples"], 0, message)
+        self.assertEqual(result.report["lost"], {}, message)
         return bare, result
 
     def check(self, compiler, options, faults):
@@ -190,6 +199,25 @@ class Sanitizers(sampan.Case):
         self.assertEqual(len([row for row in result.report["processes"] if row["name"] == program.name]), 5,
                          result.report["processes"])
 
+    def check_steps(self, compiler, options):
+        """Every instruction of the handler is the shim's own, or that of a function which no runtime replaces."""
+        program = self.build(compiler, options)
+        for clock in ("1", "0"):
+            with subprocess.Popen([sampan.PROGRAM, "run", "--quiet", "--max-overhead", "none", "--format", "none",
+                                   "--output", self.path / "steps", "--", program, "stay"], env={**os.environ, "SAMPAN_PERF": clock},
+                                  stdout=subprocess.PIPE) as run:
+                pid = int(run.stdout.readline())
+                done = subprocess.run([sampan.TARGETS / "target_handler_steps", str(pid), "10"], stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+                os.kill(pid, signal.SIGKILL)
+                run.wait(timeout=60)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            steps = {os.path.basename(file): int(count) for file, count in map(str.split, done.stdout.splitlines())}
+            self.assertGreater(steps.pop("libsampan_preload.so"), 10000, steps)
+            # _dl_find_object, and the clock.
+            self.assertLessEqual(set(steps), {"libc.so.6", "ld-linux-x86-64.so.2", "[vdso]"})
+            self.assertIn("[vdso]", steps)
+
     def test_a_runtime_that_the_user_preloads(self):
         program = self.build("gcc", "address")
         runtime = subprocess.run(["gcc", "-print-file-name=libasan.so"], stdout=subprocess.PIPE, text=True, check=True).stdout
@@ -201,6 +229,21 @@ class Sanitizers(sampan.Case):
                                   stdout=subprocess.PIPE, text=True, check=False)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (bare.returncode, bare.stdout, bare.stderr))
 
+    def test_engines_that_trace_refuse_who_looks_for_leaks(self):
+        for compiler, options in (("gcc", "address"), ("clang", "address"), ("clang", "leak"), ("gcc", "thread")):
+            program = self.build(compiler, options)
+            for engine, settings, status in (("ptrace", {}, int(options != "thread")), ("poll", {}, int(options != "thread")),
+                                             ("ptrace", {"ASAN_OPTIONS": "detect_leaks=0"}, 0)):
+                with self.subTest(program=program.name, engine=engine, settings=settings):
+                    with subprocess.Popen([program, "stay"], env={**os.environ, **settings}, stdout=subprocess.PIPE) as target:
+                        target.stdout.readline()
+                        done = subprocess.run([sampan.PROGRAM, "attach", "--engine", engine, "--duration", "0.2", "--format", "none",
+                                               "--output", self.path / "attached", str(target.pid)], stderr=subprocess.PIPE,
+                                              text=True, check=False)
+                        target.kill()
+                    self.assertEqual(done.returncode, status, done.stderr)
+                    self.assertEqual("LeakSanitizer" in done.stderr, status == 1, done.stderr)
+
     def test_a_shell_in_between(self):
         program = self.build("gcc", "address")
         for script in ('exec "$0" nothing', '"$0" nothing', 'env -i "$0" nothing'):
@@ -210,6 +253,7 @@ class Sanitizers(sampan.Case):
 def add(compiler, options, faults):
     name = re.sub(r"\W+", "_", options)
     setattr(Sanitizers, f"test_{compiler}_{name}", lambda self: self.check(compiler, options, faults))
+    setattr(Sanitizers, f"test_steps_of_the_handler_{compiler}_{name}", lambda self: self.check_steps(compiler, options))
 
 
 for compiler, builds in BUILDS.items():

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """A served redis-server under load, used as people and scrapers do: go tool pprof, google-pprof and Chromium. They
 must agree with the recording of the same process. CI runs two of the tests; `./dev test --long real` all."""
-import json
 import os
 import pathlib
 import re

@@ -4,12 +4,13 @@ import unittest
 
 import stalls
 from profiled import profiled
-from tolerances import share_noise, unsampled_s
+from tolerances import TICK_S, share_noise, unsampled_s
 
 NAMES = ["share-1", "share-2", "share-4", "share-8"]
 FUNCTIONS = {"ten_percent": 0.1, "twenty_percent": 0.2, "thirty_percent": 0.3,
              "forty_percent": 0.4}
 DEPTHS = [10, 50, 200, 1000]
+HIDDEN_PART = 1 / 32  # kHiddenPart of preload/clocks/clock.cpp
 
 
 @stalls.measures_time("compares sampled CPU with the threads' clocks")
@@ -39,6 +40,32 @@ class Shares(unittest.TestCase):
 
     def test_shares_at_1000(self):
         self.check_shares(1000, 3)
+
+    def check_kernel_time(self, rate):
+        """Code in the kernel is charged to its callers, at rates that the kernel's timers have and at others."""
+        run = profiled("kernel_time", 1, rate=rate)
+        self.assertEqual(run.status, 0, run.err)
+        true = run.numbers("cpu")
+        # Of periods that the perf clock hides: a part at most, and a few at the beginning.
+        hidden = HIDDEN_PART + 10 / rate if rate > 1 / TICK_S else 0
+        for thread, function in (("calls", "long_calls"), ("faults", "page_faults")):
+            both = [true[function], true[f"between_{thread}"]]
+            seen = [run.seconds_in(function), run.seconds_in(f"between_{thread}")]
+            share, wanted = seen[0] / sum(seen), both[0] / sum(both)
+            samples = run.threads(thread)[0]["samples"]
+            self.assertLess(abs(share - wanted), share_noise(wanted, samples) + hidden, (function, samples))
+        if run.report["lost"].get("perf_refused", 0) == 0 and rate > 1 / TICK_S:
+            [thread] = run.threads("user")
+            self.assertGreater(thread["samples"], thread["sampled_cpu_s"] / TICK_S, "a thread without calls has the rate")
+
+    def test_kernel_time_at_250(self):
+        self.check_kernel_time(250)
+
+    def test_kernel_time_at_1000(self):
+        self.check_kernel_time(1000)
+
+    def test_kernel_time_at_4000(self):
+        self.check_kernel_time(4000)
 
     def check_depths(self, rate):
         run = profiled("depths", 2, rate=rate)

@@ -4,7 +4,6 @@ marks; and why its slow requests are slow, if a cause was planted and if none wa
 import csv
 import io
 import json
-import os
 import pathlib
 import shutil
 import subprocess

@@ -78,10 +78,13 @@ class Stalls(unittest.TestCase):
     def test_a_cpu_that_stands_still(self):
         for process in stalls.watch().processes:
             stalls.watch().reset()
+            deadline = time.monotonic() + 10
             os.kill(process, signal.SIGSTOP)
             time.sleep(5 * stalls.STEP_S)
             os.kill(process, signal.SIGCONT)
-            self.assertGreater(stalls.watch().stall_s(), 3 * stalls.STEP_S)
+            # It wakes when this machine lets it.
+            while stalls.watch().stall_s() <= 3 * stalls.STEP_S:
+                self.assertLess(time.monotonic(), deadline)
 
     def test_repeated_with_everything_it_looks_at(self):
         for name in ("first_fails", "first_part_fails"):

@@ -8,7 +8,6 @@ import subprocess
 import tempfile
 import unittest
 
-import sampan
 
 SOURCE = """
 __attribute__((noinline)) static double spin_here(long turns) {

@@ -109,8 +109,8 @@ def made(number):
     exec(f"def made_{number}(end):\\n while time.thread_time() < end:\\n  for _ in range(500): pass\\n", {"time": time}, scope)
     return scope[f"made_{number}"]
 def loop(first):
-    for number in range(first, first + 40):
-        made(number)(time.thread_time() + 0.01)
+    for number in range(first, first + 20):
+        made(number)(time.thread_time() + 0.03)
 children = [os.fork() for _ in range(2)]
 loop(children.count(0) * 1000)
 if 0 not in children:
@@ -119,7 +119,9 @@ if 0 not in children:
 """
         run, stacks = self.stacks_of("/usr/bin/python3", script=script, rate="1000")
         seen = {frame for frames, _ in stacks for frame in frames if frame.startswith("made_")}
-        self.assertGreater(len(seen), 100, seen)  # of 120, for 10 ms each
+        # 60 functions for 30 ms each. Where the CPU timer takes over, a function without a sample, at 250 Hz, has a
+        # chance of exp(-7.5): not one of 60.
+        self.assertGreater(len(seen), 50, seen)
         for frames, _ in stacks:
             made = [frame for frame in frames if frame.startswith("made_")]
             self.assertLessEqual(len(made), 1, frames)

@@ -10,6 +10,7 @@ import sampan
 
 SOURCE = r"""
 #define _GNU_SOURCE
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -90,6 +91,13 @@ __attribute__((noinline)) static void leak_argument(void) {
   pthread_create(&thread, 0, write_to, malloc(777));
   pthread_join(thread, 0);
 }
+// As long as LeakSanitizer looks at a large program.
+__attribute__((noinline)) static int look(struct dl_phdr_info* module, size_t size, void* unused) {
+  (void)module, (void)size, (void)unused;
+  while (clock() < CLOCKS_PER_SEC) {
+  }
+  return 1;
+}
 __attribute__((noinline)) static void clear_stack(void) {
   volatile char room[4096];
   for (unsigned i = 0; i < sizeof room; ++i) room[i] = 0;
@@ -111,6 +119,7 @@ int main(int argc, char** argv) {
   if (!strcmp(what, "leak")) leak();
   if (!strcmp(what, "stack")) leak_stack();
   if (!strcmp(what, "argument")) leak_argument();
+  if (!strcmp(what, "look")) dl_iterate_phdr(look, 0);
   clear_stack();
   compute();
   if (!strcmp(what, "overflow")) { char* volatile memory = malloc(10); memory[10] = 1; }
@@ -243,6 +252,15 @@ class Sanitizers(Sanitized):
                         target.kill()
                     self.assertEqual(done.returncode, status, done.stderr)
                     self.assertEqual("LeakSanitizer" in done.stderr, status == 1, done.stderr)
+
+    def test_a_thread_that_looks_for_leaks_is_not_interrupted(self):
+        """LeakSanitizer looks within a callback of dl_iterate_phdr. The callback here takes most of a second."""
+        for options, looks in (("address", True), ("leak", True), ("undefined", False)):
+            with self.subTest(options):
+                result = sampan.run([str(self.build("gcc", options)), "look"], options=["--rate", "1000"], text=True)
+                inside = [row["total_samples"] for row in result.report["functions"] if row["name"] == "look"]
+                (self.assertFalse if looks else self.assertTrue)(inside, result.report["functions"])
+                self.assertGreater(result.report["coverage"], 0.9)  # the next sample stands for that time
 
     def test_a_shell_in_between(self):
         program = self.build("gcc", "address")

@@ -110,7 +110,7 @@ void SnapshotTaker::find_modules(Snapshot& snapshot) {
   const auto append = [](auto& to, auto& from) { to.insert(to.end(), from.begin(), from.end()); };
   for (const ModuleUnloadRecord& gone : changes.unloaded) {
     std::erase_if(snapshot.modules, [&gone](const ModuleLoadRecord& module) {
-      return module.bias == gone.bias && module.start_avma == gone.start_avma;
+      return module.bias == gone.bias && module.first_avma() == gone.start_avma;
     });
   }
   append(snapshot.modules, changes.loaded);

@@ -19,13 +19,14 @@ void ModuleMap::load(const ModuleLoadRecord& record, uint32_t module) {
         [](const Mapping& a, const Mapping& b) { return a.unload_ns < b.unload_ns; });
     mappings_.erase(oldest);
   }
-  const Mapping mapping{record.start_avma, record.end_avma, record.bias,
-                        record.time_ns,    kStillLoaded,    module};
+  const AvmaRange mapped = record.part.value_or(AvmaRange{record.start_avma, record.end_avma});
+  const Mapping mapping{mapped.start,   mapped.end,   record.bias,
+                        record.time_ns, kStillLoaded, module};
   const auto place = std::upper_bound(
       mappings_.begin(), mappings_.end(), mapping,
       [](const Mapping& a, const Mapping& b) { return a.start_avma < b.start_avma; });
   mappings_.insert(place, mapping);
-  longest_ = std::max(longest_, record.end_avma - record.start_avma);
+  longest_ = std::max(longest_, mapped.end - mapped.start);
   changed(record.time_ns);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,18 +14,26 @@
 
 namespace sampan::sampler {
 
+struct AvmaRange {
+  Avma start, end;
+};
 struct ModuleLoadRecord {
   MonotonicNs time_ns;
   uint64_t bias;
-  Avma start_avma;
+  Avma start_avma;  // of the whole file
   Avma end_avma;
   std::vector<uint8_t> build_id;
   std::string path;
+  // Only this is mapped: the program itself has mapped a part of the file once more, as V8 does with
+  // its built-in code, to have it near the code that it generates.
+  std::optional<AvmaRange> part;
+
+  Avma first_avma() const { return part ? part->start : start_avma; }
 };
 struct ModuleUnloadRecord {
   MonotonicNs time_ns;
   uint64_t bias;
-  Avma start_avma;
+  Avma start_avma;  // of what was mapped
 };
 
 class ModuleMap {

@@ -36,11 +36,24 @@ bool is_module(const MappedRange& range) {
   return range.executable && (range.inode != 0 || range.path == "[vdso]");
 }
 
+bool same_file(const MappedRange& a, const MappedRange& b) {
+  return a.device == b.device && a.inode == b.inode && a.path == b.path;
+}
+
 // What must be added to SVMAs, if `range` is of a segment of the file; nothing otherwise.
 std::optional<uint64_t> bias_of(const ElfLayout& layout, const MappedRange& range) {
   const ElfLayout::Segment* const segment = layout.mapped_from(range.offset);
   if (segment == nullptr) return std::nullopt;
   return uint64_t{range.start} - range.offset - (segment->svma - segment->offset);
+}
+
+// The loader maps a file from its beginning on.
+bool is_whole(const ElfLayout& layout, const MappedRange& range, uint64_t bias,
+              const std::vector<MappedRange>& map) {
+  const Avma begin = avma_of(layout.begin(), bias);
+  return std::ranges::any_of(map, [&](const MappedRange& other) {
+    return other.start == begin && same_file(other, range);
+  });
 }
 
 }  // namespace
@@ -65,7 +78,8 @@ LoadedModule* ProcessModules::State::find_known(const MappedRange& range) const 
   for (const auto& module : modules) {
     if (module->device == range.device && module->inode == range.inode &&
         module->record.path == range.path &&
-        bias_of(module->layout, range) == module->record.bias) {
+        bias_of(module->layout, range) == module->record.bias &&
+        (!module->record.part || module->record.part->start == range.start)) {
       return module.get();
     }
   }
@@ -92,9 +106,15 @@ void ProcessModules::State::add(const MappedRange& range, const std::vector<Mapp
   auto module = std::make_unique<LoadedModule>();
   module->device = range.device;
   module->inode = range.inode;
-  module->record = {
-      time_ns,          *bias,     avma_of(layout->begin(), *bias), avma_of(layout->end(), *bias),
-      layout->build_id, range.path};
+  module->record = {time_ns,
+                    *bias,
+                    avma_of(layout->begin(), *bias),
+                    avma_of(layout->end(), *bias),
+                    layout->build_id,
+                    range.path,
+                    is_whole(*layout, range, *bias, map)
+                        ? std::nullopt
+                        : std::optional(AvmaRange{range.start, range.end})};
   module->layout = std::move(*layout);
   module->bytes = std::move(file.bytes);
   module->seen = true;
@@ -111,7 +131,7 @@ void ProcessModules::State::drop_gone(MonotonicNs time_ns, Changes& changes) {
                                                 [](const auto& module) { return module->seen; });
   for (auto it = first_gone; it != modules.end(); ++it) {
     const ModuleLoadRecord& record = (*it)->record;
-    changes.unloaded.push_back({time_ns, record.bias, record.start_avma});
+    changes.unloaded.push_back({time_ns, record.bias, record.first_avma()});
     gone.push_back(std::move(*it));
   }
   modules.erase(first_gone, modules.end());
@@ -122,8 +142,13 @@ void ProcessModules::State::index_code() {
   for (const auto& module : modules) {
     for (const ElfLayout::Segment& segment : module->layout.segments) {
       if (!segment.executable) continue;
-      const Avma start = avma_of(segment.svma, module->record.bias);
-      code.push_back({start, start + segment.file_size, module.get()});
+      Avma start = avma_of(segment.svma, module->record.bias);
+      Avma end = start + segment.file_size;
+      if (const auto& part = module->record.part) {
+        start = std::max(start, part->start);
+        end = std::min(end, part->end);
+      }
+      if (start < end) code.push_back({start, end, module.get()});
     }
   }
   std::sort(code.begin(), code.end(),

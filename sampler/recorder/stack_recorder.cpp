@@ -34,6 +34,7 @@ void StackRecorder::unload(const ModuleUnloadRecord& record) {
 uint32_t StackRecorder::row(Previous& previous, std::span<const uint64_t> stack, size_t shared,
                             MonotonicNs time_ns) {
   follow_file();
+  met_unknown_code_ = false;
   // A sample from before the latest change may see other modules than later ones.
   const bool settled = time_ns >= modules_.last_change_ns();
   if (!settled || !previous.all_known || previous.changes != modules_.changes() ||
@@ -77,9 +78,14 @@ void StackRecorder::add(PythonCodeRecord record) {
 }
 
 uint32_t StackRecorder::frame_row(Avma avma, MonotonicNs time_ns) {
-  if (time_ns < modules_.last_change_ns()) return writer_.frame(modules_.lookup(avma, time_ns));
+  const auto look_up = [&] {
+    const recording::Frame frame = modules_.lookup(avma, time_ns);
+    met_unknown_code_ |= frame.module == recording::kNone;
+    return writer_.frame(frame);
+  };
+  if (time_ns < modules_.last_change_ns()) return look_up();
   const auto [found, is_new] = frames_.try_emplace(avma);
-  if (is_new) found->second = writer_.frame(modules_.lookup(avma, time_ns));
+  if (is_new) found->second = look_up();
   return found->second;
 }
 

@@ -40,6 +40,8 @@ class StackRecorder {
   // stack is empty.
   uint32_t row(Previous& previous, std::span<const uint64_t> stack, size_t shared,
                MonotonicNs time_ns);
+  // Whether the latest row has code that was new and is in no module.
+  bool met_unknown_code() const { return met_unknown_code_; }
 
  private:
   uint32_t frame_row(Avma avma, MonotonicNs time_ns);
@@ -51,6 +53,7 @@ class StackRecorder {
   ModuleMap modules_;
   PythonCodes python_;
   uint64_t generation_ = 0;
+  bool met_unknown_code_ = false;
   std::unordered_map<uint64_t, uint32_t> frames_;  // by AVMA or Python frame
   const uint64_t number_;                          // of this recorder, in this process
   // Python frames of which not all is known, and their rows: by the number of their code object.

@@ -37,7 +37,27 @@ ShimProcess::Outside& ShimProcess::outside() {
 
 void ShimProcess::refresh_modules(MonotonicNs time_ns) {
   const ProcessModules::Changes changes = modules().refresh(time_ns);
+  for (const ModuleUnloadRecord& part : changes.unloaded) {
+    if (parts_.erase(part.start_avma) != 0) stacks().unload(part);
+  }
+  for (const ModuleLoadRecord& record : changes.loaded) {
+    if (!record.part) continue;
+    stacks().load(record);
+    parts_.insert(record.part->start);
+  }
   if (has_python_ && !changes.empty()) outside().python.look();
+}
+
+bool ShimProcess::find_code(MonotonicNs time_ns) {
+  const MonotonicNs now_ns = monotonic_ns();
+  if (now_ns < next_search_ns_) return false;
+  const std::set<uint64_t> before = parts_;
+  refresh_modules(time_ns);
+  const bool found = parts_ != before;
+  search_pause_ns_ =
+      found ? kShortestSearchPause : std::min(2 * search_pause_ns_, kLongestSearchPause);
+  next_search_ns_ = now_ns + search_pause_ns_;
+  return found;
 }
 
 ShimProcess::Drained ShimProcess::read_rings() {

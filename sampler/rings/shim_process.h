@@ -10,12 +10,14 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/time.h"
+#include "base/units.h"
 #include "sampler/recorder/interrupt_cost.h"
 #include "sampler/recorder/recorded_process.h"
 #include "sampler/rings/handshake.h"
@@ -68,18 +70,24 @@ class ShimProcess : public RecordedProcess {
   bool tells_its_end() const override { return true; }
   // kNone for a thread that has not announced itself.
   uint32_t thread_row(pid_t tid) const override;
-  // For walks from outside the modules are looked up a second time: the shim announces where they
-  // are, not what is in them.
+  // For walks from outside the modules are looked up a second time: the shim announces where the
+  // loader has put them, not what is in them, nor what the program itself has mapped of them.
   ProcessModules& modules() override { return outside().modules; }
   RemoteWalker& walker() override { return outside().walker; }
   PythonReader* python() override { return has_python_ ? &outside().python : nullptr; }
   void refresh_modules(MonotonicNs time_ns) override;
+  bool find_code(MonotonicNs time_ns) override;
 
   // CPU that samples have cost its threads: what it says of its handlers, and for each signal as
   // much as one costs here.
   uint64_t cost_ns(const SignalCost& signal) const;
 
  private:
+  // Between two searches for unknown code. It doubles as long as they find nothing, as in the code
+  // that a JIT compiler makes.
+  static constexpr uint64_t kShortestSearchPause = kNsPerSecond / 4;
+  static constexpr uint64_t kLongestSearchPause = 16 * kNsPerSecond;
+
   struct Outside {
     explicit Outside(pid_t pid) : modules(pid), walker(modules), python(pid) {}
     ProcessModules modules;
@@ -126,6 +134,9 @@ class ShimProcess : public RecordedProcess {
   std::vector<std::pair<int32_t, uint32_t>> ended_threads_;
   std::unordered_map<int32_t, CpuNs> clocks_at_exit_;  // by tid, from kThreadCpu
   MarkerRecorder markers_;
+  MonotonicNs next_search_ns_ = 0;  // for code that is in no module
+  uint64_t search_pause_ns_ = kShortestSearchPause;
+  std::set<uint64_t> parts_;             // AVMAs where the program has mapped parts of files itself
   std::vector<ThreadNameRecord> names_;  // whose threads may not be known yet
   std::optional<ExitRecord> exit_;
   const bool from_its_start_;  // of the process: not after an exec

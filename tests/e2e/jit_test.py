@@ -16,6 +16,38 @@ for (let i = 0; i < 1500; ++i) sum += hot(300000);
 console.log(sum);
 """
 
+# Runs the same function from a part of its own file that it has mapped once more, and from a copy beside that.
+MAPPED = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+__attribute__((noinline, aligned(4096))) unsigned hot(unsigned n) {
+  unsigned x = 1;
+  while (n--) __asm__ volatile("imul $31, %0, %0" : "+r"(x));
+  return x;
+}
+__attribute__((noinline, aligned(4096))) int main(void) {
+  char line[512];
+  uintptr_t start, end, offset, at = (uintptr_t)hot;
+  FILE* maps = fopen("/proc/self/maps", "r");
+  while (fgets(line, sizeof line, maps) && sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) == 3 && end <= at);
+  fclose(maps);
+  char* room = mmap(0, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  mmap(room, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, open("/proc/self/exe", O_RDONLY), (long)(offset + at - start));
+  mmap(room + 4096, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  memcpy(room + 4096, (void*)hot, 512);
+  unsigned (*again)(unsigned) = (unsigned (*)(unsigned))room;
+  unsigned (*copy)(unsigned) = (unsigned (*)(unsigned))(room + 4096);
+  unsigned sum = 0;
+  while (clock() < 2 * CLOCKS_PER_SEC) sum += again(300000) + copy(100000);
+  return sum == 1;
+}
+"""
+
 OLD = "__attribute__((noinline)) double work(long n) { volatile double x = 0; while (n--) x += n; return x; }"
 NEW = """
 __attribute__((noinline)) double padded(long n) { volatile double x = 1; while (n--) x *= n; return x; }
@@ -52,6 +84,15 @@ class Jit(sampan.Case):
         margin = share_noise(0.25, samples)
         self.assertAlmostEqual(share.get("first", 0), 0.25, delta=margin, msg=share)
         self.assertAlmostEqual(share.get("second", 0), 0.75, delta=margin, msg=share)
+
+    def test_a_part_of_a_file_that_the_program_has_mapped_again(self):
+        (self.path / "mapped.c").write_text(MAPPED)
+        subprocess.run(["gcc", "-O1", "-o", self.path / "mapped", self.path / "mapped.c"], check=True)
+        for run in (self.run_here([self.path / "mapped"]), sampan.run_attached([self.path / "mapped"], "ptrace")[1]):
+            share, samples = shares(run)
+            margin = share_noise(0.25, samples)
+            self.assertAlmostEqual(share.get("hot", 0), 0.75, delta=margin, msg=share)
+            self.assertAlmostEqual(share.get("[jit]", 0), 0.25, delta=margin, msg=share)
 
     def hot_of_node(self, option):
         self.need("node")

@@ -9,7 +9,7 @@ using recording::Frame;
 using recording::kNone;
 
 ModuleLoadRecord load(MonotonicNs time, uint64_t bias, Avma start, Avma end) {
-  return {time, bias, start, end, {}, ""};
+  return {time, bias, start, end, {}, "", {}};
 }
 
 TEST(ModuleMap, KnowsModulesByTheirBounds) {
@@ -50,6 +50,19 @@ TEST(ModuleMap, LooksPastShorterModulesThatBeginLater) {
   map.load(load(10, 0, 0x2000, 0x3000), 2);  // a hole in the first is used
   EXPECT_EQ(map.lookup(0x8000, 20).module, 1u);
   EXPECT_EQ(map.lookup(0x2800, 20).module, 2u);
+}
+
+TEST(ModuleMap, APartOfAFileReachesNoFurther) {
+  ModuleMap map;
+  ModuleLoadRecord record = load(10, 0x100000, 0x101000, 0x109000);
+  record.part = {0x103000, 0x105000};
+  map.load(record, 1);
+  EXPECT_EQ(map.lookup(0x102fff, 20).module, kNone);
+  EXPECT_EQ(map.lookup(0x103000, 20), (Frame{1, 0x3000}));
+  EXPECT_EQ(map.lookup(0x105000, 20).module, kNone);
+  map.unload({30, 0x100000, record.first_avma()});
+  map.load(load(30, 0x2000, 0x103000, 0x105000), 2);
+  EXPECT_EQ(map.lookup(0x103000, 40).module, 2u);
 }
 
 TEST(ModuleMap, StaysBoundedAndKeepsWhatIsLoaded) {

@@ -135,6 +135,41 @@ TEST(ProcessModules, ComeAndGo) {
   EXPECT_FALSE(modules.find(code, module));
 }
 
+TEST(ProcessModules, APartThatTheProgramHasMappedItselfReachesNoFurther) {
+  constexpr size_t kPageSize = 4096;
+  ProcessModules modules(getpid());
+  const ProcessModules::Changes before = modules.refresh(1);
+  const auto maps = read_memory_map(getpid());
+  const auto own = std::ranges::find_if(maps, [](const MappedRange& range) {
+    return range.executable && range.path == fs::read_symlink("/proc/self/exe");
+  });
+  ASSERT_NE(own, maps.end());
+  auto* const room = static_cast<uint8_t*>(
+      mmap(nullptr, 3 * kPageSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  const FileDescriptor file(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  ASSERT_NE(mmap(room + kPageSize, kPageSize, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
+                 file.get(), static_cast<off_t>(own->offset)),
+            MAP_FAILED);
+  const Avma start = Avma::at(reinterpret_cast<uint64_t>(room + kPageSize));
+
+  const ProcessModules::Changes came = modules.refresh(2);
+  ASSERT_EQ(came.loaded.size(), 1u);
+  const ModuleLoadRecord& part = came.loaded[0];
+  ASSERT_TRUE(part.part);
+  EXPECT_EQ(part.part->start, start);
+  EXPECT_EQ(part.part->end, start + kPageSize);
+  EXPECT_EQ(svma_of(start, part.bias), svma_of(own->start, before.loaded[0].bias));
+  EXPECT_EQ(part.build_id, before.loaded[0].build_id);
+  unwind::Module module;
+  EXPECT_FALSE(modules.find(start - 1, module));
+  EXPECT_FALSE(modules.find(start + kPageSize, module));
+
+  munmap(room, 3 * kPageSize);
+  const ProcessModules::Changes went = modules.refresh(3);
+  ASSERT_EQ(went.unloaded.size(), 1u);
+  EXPECT_EQ(went.unloaded[0].start_avma, start);
+}
+
 // A child that runs a copy of a program, and the copy.
 struct CopiedProgram {
   test::ScratchDirectory directory;

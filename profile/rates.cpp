@@ -33,12 +33,12 @@ std::optional<Cost> cost(const Profile& profile) {
   cost.target_ns = grown(&Cost::target_ns);
   cost.in_target_ns = std::min(grown(&Cost::in_target_ns), cost.target_ns);
   cost.recorder_ns = grown(&Cost::recorder_ns);
-  return cost.target_ns == 0 ? std::nullopt : std::optional(cost);
+  // Nothing but samples: the target's CPU is not known.
+  return cost.in_target_ns == cost.target_ns ? std::nullopt : std::optional(cost);
 }
 
 double cost_share(const Cost& cost, uint64_t part_ns) {
-  const uint64_t own_ns = std::max<uint64_t>(cost.target_ns - cost.in_target_ns, 1);
-  return static_cast<double>(part_ns) / static_cast<double>(own_ns);
+  return static_cast<double>(part_ns) / static_cast<double>(cost.target_ns - cost.in_target_ns);
 }
 
 std::string rate_text(const Profile& profile) {

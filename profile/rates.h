@@ -16,7 +16,7 @@ struct RateRange {
 };
 RateRange rate_range(const Profile& profile);
 
-// The cost over the whole profile; `target_ns` is not zero. Absent when it is not known.
+// The cost over the whole profile; `target_ns` is more than `in_target_ns`. Absent when it is not known.
 std::optional<Cost> cost(const Profile& profile);
 
 // `part_ns` of a cost as a share of the CPU that the target would have used unsampled.

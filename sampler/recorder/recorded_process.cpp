@@ -54,6 +54,9 @@ void RecordedProcess::add_sample(SampledThread& thread, const SampleRecord& samp
   row.weight_ns = thread.weigh(sample, period_ns);
   row.stop = sample.stop;
   row.stack = stacks_.row(thread.previous, stack, shared, sample.time_ns);
+  if (stacks_.met_unknown_code() && find_code(sample.time_ns)) {
+    row.stack = stacks_.row(thread.previous, stack, 0, sample.time_ns);
+  }
   writer_.add(row);
 }
 
@@ -85,6 +88,7 @@ void RecordedProcess::end_image(MonotonicNs time_ns, const ExitState& exit, bool
   writer_.add(end);
   earlier_cpu_ns_ = cpu_ns();
   start_clock_ns_ = clock_ns_;
+  ended_clocks_ns_ = 0;
 }
 
 void RecordedProcess::account_segment(MonotonicNs time_ns) {
@@ -119,7 +123,7 @@ void RecordedProcess::read_clock() {
 }
 
 uint64_t RecordedProcess::cpu_ns() const {
-  return earlier_cpu_ns_ + clock_ns_ - start_clock_ns_;
+  return earlier_cpu_ns_ + used_ns(clock_ns_, ended_clocks_ns_, 0);
 }
 
 uint64_t RecordedProcess::counted_ns(const SampledThread& thread, CpuNs clock_ns) const {

@@ -123,6 +123,8 @@ class RecordedProcess {
   // Null: its Python frames are not read from outside.
   virtual PythonReader* python() = 0;
   virtual void refresh_modules(MonotonicNs time_ns) = 0;
+  // A sample at `time_ns` met code that is in no module. True when more is known now.
+  virtual bool find_code(MonotonicNs) { return false; }
   // Modules that cannot be opened by their paths, see module_file.h.
   virtual std::vector<HiddenFile> hidden() const { return {}; }
   StackRecorder& stacks() { return stacks_; }
@@ -130,7 +132,8 @@ class RecordedProcess {
 
   pid_t pid() const { return pid_; }
   SessionClock clock() const { return clock_; }
-  // CPU that it has used since sampling of it began, as of the latest read_clock().
+  // CPU that it has used since sampling of it began, as of the latest read_clock() or the latest end
+  // of a thread.
   uint64_t cpu_ns() const;
   void read_clock();
   // CPU that its threads have used while sampling was off; complete after finish().

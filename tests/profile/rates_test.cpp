@@ -46,8 +46,11 @@ TEST(Rates, TheCostIsWhatGrew) {
 TEST(Rates, OfWhatNothingIsKnownNothingIsSaid) {
   EXPECT_EQ(cost_text(profile_of(100, {})), "");
   EXPECT_EQ(cost_text(profile_of(100, {}, {{}, {}})), "") << "no CPU was used";
+  EXPECT_EQ(cost_text(profile_of(100, {}, {{}, {1, 5, 5, 1}})), "")
+      << "the CPU of children that ended is not known";
   // A damaged recording may say anything.
-  EXPECT_NE(cost_text(profile_of(100, {}, {{}, {1, 5, UINT64_MAX, UINT64_MAX}})), "");
+  EXPECT_EQ(cost_text(profile_of(100, {}, {{}, {1, 5, UINT64_MAX, UINT64_MAX}})), "");
+  EXPECT_NE(cost_text(profile_of(100, {}, {{}, {1, UINT64_MAX, 5, UINT64_MAX}})), "");
 }
 
 }  // namespace

@@ -39,6 +39,20 @@ bool TraceSlices::name_is_open(uint32_t node, size_t depth) {
                      [&](uint32_t open) { return name(open) == name(node); });
 }
 
+// What a thread computed and what it queued for, since it was seen last, may end in the same
+// microsecond, and the weights add up: such samples follow each other, in the order of the recording.
+void TraceSlices::place(const std::vector<uint32_t>& samples) {
+  ends_ns_.resize(samples.size());
+  for (size_t i = samples.size(); i-- > 0;) {
+    const SessionNs time_ns = profile_.samples[samples[i]].time_ns;
+    ends_ns_[i] = time_ns;
+    if (i + 1 == samples.size()) continue;
+    const profile::Sample& next = profile_.samples[samples[i + 1]];
+    if (next.time_ns / kNsPerUs != time_ns / kNsPerUs) continue;
+    ends_ns_[i] = std::min(time_ns, ends_ns_[i + 1].earlier(next.weight_ns));
+  }
+}
+
 void TraceSlices::build(size_t position, SliceSink& sink) {
   SessionNs last_ns = 0;  // of the sample before
   uint64_t end_us = 0;    // of the slices that are open
@@ -46,13 +60,15 @@ void TraceSlices::build(size_t position, SliceSink& sink) {
     for (; open_.size() > depth; open_.pop_back()) sink.close(end_us);
   };
 
-  for (const uint32_t index : samples_[position]) {
-    const profile::Sample& sample = profile_.samples[index];
-    const SessionNs begin_ns = sample.time_ns.earlier(sample.weight_ns);
+  const std::vector<uint32_t>& samples = samples_[position];
+  place(samples);
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const profile::Sample& sample = profile_.samples[samples[i]];
+    const SessionNs begin_ns = ends_ns_[i].earlier(sample.weight_ns);
     const bool gap = begin_ns > last_ns && begin_ns - last_ns > longest_pause_ns_;
     uint64_t begin_us = gap ? std::max(begin_ns / kNsPerUs, end_us) : end_us;
-    const uint64_t sample_end_us = sample.time_ns / kNsPerUs;
-    last_ns = sample.time_ns;
+    const uint64_t sample_end_us = ends_ns_[i] / kNsPerUs;
+    last_ns = ends_ns_[i];
     if (sample_end_us <= begin_us) continue;
 
     if (gap) close_down_to(0);

@@ -77,6 +77,19 @@ TEST(Trace, DoesNotOverlapWhenWeightsAreMoreThanTheTimeBetween) {
   EXPECT_EQ(trace_of(profile).slices(), (Slices{"a 0+4000", "b 4000+4000"}));
 }
 
+// A thread that queued for its CPU has two samples in the end: what it queued, and what it computed.
+TEST(Trace, DrawsSamplesThatEndTogetherOneAfterTheOther) {
+  Profile profile = test::profile_of("main;wait 1\nmain;work 1\nmain;wait 1\nmain;work 1\n");
+  for (const size_t i : {0, 2}) {
+    const uint64_t end_ms = i == 0 ? 10 : 30;
+    profile.samples[i].weight_ns = profile.samples[i + 1].weight_ns = end_ms / 3 * 1'000'000;
+    profile.samples[i].time_ns = SessionNs::at(end_ms * 1'000'000);
+    profile.samples[i + 1].time_ns = profile.samples[i].time_ns + 300;
+  }
+  EXPECT_EQ(trace_of(profile).slices(), (Slices{"main 0+30000", "wait 0+7000", "work 7000+3000",
+                                                "wait 10000+10000", "work 20000+10000"}));
+}
+
 TEST(Trace, DrawsWaitsInGrey) {
   const Profile profile = test::profile_of("main;work 1\nmain;read;~read pipe:[7] 2\n");
   const Trace trace = trace_of(profile);

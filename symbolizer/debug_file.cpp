@@ -82,7 +82,8 @@ MissingSplits DebugFile::missing_splits() const {
 
 DebugFile::Functions DebugFile::open_split(const dwarf::Unit& unit) const {
   try {
-    const dwarf::Unit* split = find_in_package(unit);
+    const dwarf::Unit* split = find_in(sections_, unit);
+    if (split == nullptr) split = find_in_package(unit);
     if (split == nullptr) split = open_split_file(unit);
     if (split != nullptr) return {split_units_.back().get(), split};
   } catch (const Error&) {
@@ -95,7 +96,19 @@ DebugFile::Functions DebugFile::open_split(const dwarf::Unit& unit) const {
   return {&*file_, &unit};
 }
 
-const dwarf::Unit* DebugFile::find_in_package(const dwarf::Unit& unit) const {
+const dwarf::Unit* DebugFile::find_in(const DebugSections& debug,
+                                      const dwarf::Unit& skeleton) const {
+  if (debug.split.info.empty()) return nullptr;
+  std::optional<dwarf::Sections> sections = debug.split;
+  if (!debug.cu_index.empty()) {
+    sections = sections_in_package(debug.split, debug.cu_index, skeleton.dwo_id());
+  }
+  if (!sections) return nullptr;
+  split_units_.push_back(std::make_unique<dwarf::File>(*sections, nullptr, &skeleton));
+  return split_units_.back()->split_unit(skeleton.dwo_id());
+}
+
+const dwarf::Unit* DebugFile::find_in_package(const dwarf::Unit& skeleton) const {
   if (!package_tried_) {
     package_tried_ = true;
     try {
@@ -104,27 +117,19 @@ const dwarf::Unit* DebugFile::find_in_package(const dwarf::Unit& unit) const {
       return nullptr;
     }
   }
-  if (!package_) return nullptr;
-  const auto sections =
-      sections_in_package(package_->debug.sections, package_->debug.cu_index, unit.dwo_id());
-  if (!sections) return nullptr;
-  split_units_.push_back(std::make_unique<dwarf::File>(*sections, nullptr, &unit));
-  return split_units_.back()->split_unit(unit.dwo_id());
+  return package_ ? find_in(package_->debug, skeleton) : nullptr;
 }
 
 // Where the compiler put it, else beside the program.
-const dwarf::Unit* DebugFile::open_split_file(const dwarf::Unit& unit) const {
-  const fs::path compiled = compiled_path(unit);
+const dwarf::Unit* DebugFile::open_split_file(const dwarf::Unit& skeleton) const {
+  const fs::path compiled = compiled_path(skeleton);
   for (const fs::path& place : {compiled, fs::path(beside_).parent_path() / compiled.filename()}) {
     try {
-      auto loaded = std::make_unique<Loaded>(place);
-      split_files_.push_back(std::move(loaded));
+      split_files_.push_back(std::make_unique<Loaded>(place));
     } catch (const Error&) {
       continue;
     }
-    const dwarf::Sections& sections = split_files_.back()->debug.sections;
-    split_units_.push_back(std::make_unique<dwarf::File>(sections, nullptr, &unit));
-    if (const dwarf::Unit* split = split_units_.back()->split_unit(unit.dwo_id())) return split;
+    if (const dwarf::Unit* split = find_in(split_files_.back()->debug, skeleton)) return split;
   }
   return nullptr;
 }

@@ -57,8 +57,11 @@ class DebugFile {
 
   void open_supplementary(const std::vector<std::string>& debug_directories);
   Functions open_split(const dwarf::Unit& unit) const;
-  const dwarf::Unit* open_split_file(const dwarf::Unit& unit) const;
-  const dwarf::Unit* find_in_package(const dwarf::Unit& unit) const;
+  // Each returns the split unit of a skeleton, and null if it is not there. Its file is the last one
+  // of split_units_.
+  const dwarf::Unit* find_in(const DebugSections& debug, const dwarf::Unit& skeleton) const;
+  const dwarf::Unit* find_in_package(const dwarf::Unit& skeleton) const;
+  const dwarf::Unit* open_split_file(const dwarf::Unit& skeleton) const;
 
   const ElfFile& elf_;
   const std::string beside_;

@@ -33,9 +33,13 @@ struct Stored {
   uint64_t size = 0;         // after inflating
 };
 
+bool is_split(std::string_view name) {
+  return name.ends_with(".dwo");
+}
+
 // The member of Sections for a name: ".debug_info", ".zdebug_info", ".debug_info.dwo".
 Bytes dwarf::Sections::*section_of(std::string_view name) {
-  if (name.ends_with(".dwo")) name.remove_suffix(4);
+  if (is_split(name)) name.remove_suffix(4);
   if (!name.starts_with(".debug_") && !name.starts_with(".zdebug_")) return nullptr;
   name.remove_prefix(name.find('_') + 1);
   if (name == "info") return &dwarf::Sections::info;
@@ -129,7 +133,9 @@ DebugSections::DebugSections(const ElfFile& file) {
         if (name == ".debug_cu_index") cu_index = stored.bytes;
         if (name == ".gnu_debugaltlink") alt_link = stored.bytes;
         if (member == nullptr) return;
-        Bytes& target = sections.*member;
+        // In one expression, gcc 12 writes to a copy.
+        dwarf::Sections& part = is_split(name) ? split : sections;
+        Bytes& target = part.*member;
         target = stored.bytes;
         if (stored.compression == 0) return;
         target = {};

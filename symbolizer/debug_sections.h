@@ -18,7 +18,8 @@ struct DebugSections {
   explicit DebugSections(const ElfFile& file);
 
   dwarf::Sections sections;
-  dwarf::Bytes cu_index;  // in a package of split units
+  dwarf::Sections split;  // ".debug_info.dwo" and so on: of split units
+  dwarf::Bytes cu_index;  // of `split`, in a package of such units
   dwarf::Bytes alt_link;  // .gnu_debugaltlink: a path, NUL, a build-id
 
  private:

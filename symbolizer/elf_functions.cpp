@@ -26,12 +26,17 @@ std::vector<uint64_t> ends_of_code_sections(Elf* elf) {
   return ends;
 }
 
-bool names_code(const GElf_Sym& symbol) {
+// Labels that tools leave: "$x" (mapping symbols), ".annobin_main.c" (what gcc was called with).
+bool is_mark(std::string_view name) {
+  return name.starts_with(".annobin_") ||
+         (name.starts_with('$') && (name.size() == 2 || (name.size() > 2 && name[2] == '.')));
+}
+
+bool names_code(const GElf_Sym& symbol, std::string_view name) {
   switch (GELF_ST_TYPE(symbol.st_info)) {
     case STT_FUNC:
-    case STT_GNU_IFUNC:
-    case STT_NOTYPE:  // hand-written assembly
-      return true;
+    case STT_GNU_IFUNC: return true;
+    case STT_NOTYPE: return !is_mark(name);  // hand-written assembly
     default: return false;
   }
 }
@@ -77,9 +82,10 @@ void ElfSymbols::add_table(Elf* elf, Elf_Scn* table, const std::vector<uint64_t>
     if (symbol.st_shndx >= code_ends.size() || symbol.st_name >= strings->d_size) continue;
     const uint64_t section_end = code_ends[symbol.st_shndx];
     const char* name = text + symbol.st_name;
-    if (symbol.st_value >= section_end || *name == '\0' || !names_code(symbol)) continue;
+    if (symbol.st_value >= section_end || *name == '\0' || !names_code(symbol, name)) continue;
     const uint64_t size = std::min(symbol.st_size, section_end - symbol.st_value);
     symbols_.push_back({symbol.st_value, symbol.st_value + size, section_end, 0, name,
+                        GELF_ST_TYPE(symbol.st_info) != STT_NOTYPE,
                         GELF_ST_BIND(symbol.st_info) == STB_LOCAL, size != 0});
   }
 }
@@ -87,7 +93,8 @@ void ElfSymbols::add_table(Elf* elf, Elf_Scn* table, const std::vector<uint64_t>
 bool ElfSymbols::before(const Symbol& a, const Symbol& b) {
   if (a.begin != b.begin) return a.begin < b.begin;
   const auto rank = [](const Symbol& s) {
-    return std::tuple(s.local, leading_underscores(s.name), strlen(s.name), s.end == s.begin);
+    return std::tuple(!s.is_function, s.end == s.begin, s.local, leading_underscores(s.name),
+                      strlen(s.name));
   };
   const auto rank_a = rank(a), rank_b = rank(b);
   return rank_a != rank_b ? rank_a < rank_b : strcmp(a.name, b.name) < 0;

@@ -15,8 +15,9 @@ namespace sampan::symbolizer {
 
 // The functions of .symtab and .dynsym, for addresses that debug information does not know.
 //
-// A symbol without a size reaches to the next symbol, or to the end of its section. Among aliases
-// the one that a programmer would write is kept: "write", not "__libc_write".
+// A symbol without a size reaches to the next symbol, or to the end of its section. Among aliases a
+// function is kept rather than a label, and then the one that a programmer would write: "write", not
+// "__libc_write".
 class ElfSymbols {
  public:
   // The names point into the ELF image: `file` must outlive this object. Returns whether the file
@@ -38,6 +39,7 @@ class ElfSymbols {
     uint64_t section_end;
     uint64_t max_end;  // of all symbols up to this one: how far back find() must look
     const char* name;
+    bool is_function;  // else a label, as of hand-written assembly
     bool local;
     bool has_size;
   };

@@ -83,6 +83,19 @@ std::map<std::string, std::string> packages_of(const std::vector<std::string>& p
   return packages;
 }
 
+// The source packages of binary packages.
+std::map<std::string, std::string> sources_of(const std::map<std::string, std::string>& packages) {
+  std::set<std::string> names;
+  for (const auto& [path, package] : packages) names.insert(package);
+  std::vector<std::string> words = {"dpkg-query", "--show",
+                                    "--showformat=${Package} ${source:Package}\n"};
+  words.insert(words.end(), names.begin(), names.end());
+  std::map<std::string, std::string> sources;
+  std::istringstream lines(names.empty() ? "" : output_of(words));
+  for (std::string package, source; lines >> package >> source;) sources[package] = source;
+  return sources;
+}
+
 std::set<std::string> names_known_to_apt() {
   std::set<std::string> names;
   std::istringstream lines(output_of({"apt-cache", "pkgnames"}));
@@ -167,15 +180,19 @@ MissingNames missing_names_of(const ModuleFile& module, const std::string& packa
 std::map<std::string, std::string> debug_packages(const std::vector<std::string>& paths) {
   const std::map<std::string, std::string> packages = packages_of(paths);
   if (packages.empty()) return {};
+  std::map<std::string, std::string> sources = sources_of(packages);
   const std::set<std::string> known = names_known_to_apt();
   std::map<std::string, std::string> result;
   for (const std::string& path : paths) {
     auto package = packages.find(path);
     if (package == packages.end()) package = packages.find(other_name(path));
     if (package == packages.end()) continue;
-    // A few packages have a -dbg package made by hand; Debian makes -dbgsym for the others.
-    const std::string own = package->second + "-dbg";
-    result[path] = known.contains(own) ? own : package->second + "-dbgsym";
+    // A few packages have a -dbg package made by hand, or share one of their source package, as
+    // those of openjdk-17 do; Debian makes -dbgsym for the others.
+    const std::string own = package->second + "-dbg", common = sources[package->second] + "-dbg";
+    result[path] = known.contains(own)      ? own
+                   : known.contains(common) ? common
+                                            : package->second + "-dbgsym";
   }
   return result;
 }

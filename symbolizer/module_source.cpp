@@ -8,9 +8,20 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text/function_name.h"
 #include "symbolizer/demangle.h"
 
 namespace sampan::symbolizer {
+
+namespace {
+
+// "(anonymous namespace)::Parser::next" for the name "next", with the scope of its symbol.
+std::string with_scope(const std::string& name, std::string_view symbol) {
+  const std::string full = short_name(demangle(std::string(without_clone_suffix(symbol)).c_str()));
+  return full.ends_with("::" + name) ? full : name;
+}
+
+}  // namespace
 
 ModuleSource::ModuleSource(const profile::Module& module, const std::string& path,
                            const std::vector<std::string>& debug_directories,
@@ -72,9 +83,16 @@ void ModuleSource::improve(SourceLine& line, uint64_t svma, Names& names) {
   const SourceFunction* known = line.function;
   const bool is_named = known != nullptr && !known->name.empty();
   const bool wants_linkage_name = is_named && names.linkage_names() && known->is_local;
-  if (is_named && !known->name.starts_with("__") && !wants_linkage_name) return;
+  const bool lacks_scope = is_named && known->lacks_scope && !names.linkage_names();
+  if (is_named && !known->name.starts_with("__") && !wants_linkage_name && !lacks_scope) return;
   SourceFunction function;
   if (const char* symbol = symbol_at(svma)) {
+    if (lacks_scope) {
+      function = *known;
+      function.name = with_scope(known->name, symbol);
+      line.function = names.add(std::move(function));
+      return;
+    }
     if (is_named && !wants_linkage_name && (symbol[0] == '_' || strchr(symbol, '.') != nullptr))
       return;
     // "write@@GLIBC_2.2.5": the version is the linker's, not the programmer's.

@@ -19,6 +19,7 @@ struct SourceFunction {
   const std::string* file = nullptr;  // of its definition
   uint32_t line = 0;                  // 0 unknown
   bool is_local = false;              // to its file: only the symbol table has its linkage name
+  bool lacks_scope = false;           // likewise: compiled with -g1, which writes no namespaces
   bool is_place = false;              // no source has a name: it is "[module+0x1234]"
 };
 

@@ -57,6 +57,8 @@ const SourceFunction* UnitResolver::function(const dwarf::DiePlace& place,
     function.name = name(facts);
     function.line = facts.line;
     function.is_local = facts.linkage_name == nullptr;
+    const dwarf::Scopes* scopes = scopes_of(*facts.declaration.unit);
+    function.lacks_scope = function.is_local && scopes != nullptr && !scopes->any();
     if (facts.file_unit != nullptr) {
       // The skeleton's line table numbers the files of a split unit.
       const dwarf::Unit& unit = facts.file_unit == place.unit ? skeleton : *facts.file_unit;
@@ -74,11 +76,16 @@ std::string UnitResolver::name(const dwarf::FunctionFacts& facts) {
   return dwarf::joined(scope_of(facts.declaration), facts.name);
 }
 
+const dwarf::Scopes* UnitResolver::scopes_of(const dwarf::Unit& unit) {
+  if (dwarf::language_of(unit) == dwarf::Language::kC) return nullptr;
+  return &scopes_.try_emplace(&unit, unit).first->second;
+}
+
 std::string UnitResolver::scope_of(const dwarf::DiePlace& declaration) {
   const dwarf::Unit& unit = *declaration.unit;
-  if (dwarf::language_of(unit) == dwarf::Language::kC) return "";
-  const dwarf::Scopes& scopes = scopes_.try_emplace(&unit, unit).first->second;
-  return scopes.enclosing(declaration.die.offset, [&](const dwarf::Die& die) -> std::string {
+  const dwarf::Scopes* scopes = scopes_of(unit);
+  if (scopes == nullptr) return "";
+  return scopes->enclosing(declaration.die.offset, [&](const dwarf::Die& die) -> std::string {
     const dwarf::FunctionFacts facts = dwarf::describe({declaration.file, &unit, die});
     return facts.linkage_name != nullptr ? names_.demangled(facts.linkage_name) : "";
   });

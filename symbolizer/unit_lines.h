@@ -44,6 +44,7 @@ class UnitResolver {
   const SourceFunction* function(const dwarf::DiePlace& place, const dwarf::Unit& skeleton);
   std::string name(const dwarf::FunctionFacts& facts);
   std::string scope_of(const dwarf::DiePlace& declaration);
+  const dwarf::Scopes* scopes_of(const dwarf::Unit& unit);  // null: its language has none
 
   const DebugFile& debug_;
   Names& names_;

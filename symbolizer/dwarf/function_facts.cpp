@@ -100,6 +100,7 @@ void Scopes::add_children(const Die& parent, size_t scope, int depth) {
       case DW_TAG_class_type:
       case DW_TAG_structure_type:
       case DW_TAG_union_type:
+      case DW_TAG_enumeration_type: has_classes_ = true; [[fallthrough]];
       case DW_TAG_subprogram: entries_.push_back({child.offset, scope}); break;
       default: break;
     }
@@ -143,6 +144,7 @@ std::string Scopes::scope_name(const Die& die, const std::string& outer,
     case DW_TAG_class_type:
     case DW_TAG_structure_type:
     case DW_TAG_union_type:
+    case DW_TAG_enumeration_type:
     case DW_TAG_namespace: break;
     default: return outer;  // lexical blocks
   }

@@ -40,6 +40,8 @@ class Scopes {
   explicit Scopes(const Unit& unit);
   // The scope of the DIE at `offset`; "" if it has none, or it is unknown.
   std::string enclosing(uint64_t offset, const FullName& full_name) const;
+  // Whether the unit has namespaces or classes. With -g1 it has none, whatever its source has.
+  bool any() const { return names_.size() > 1 || has_classes_; }
 
  private:
   struct Entry {
@@ -60,6 +62,7 @@ class Scopes {
 
   const Unit& unit_;
   std::vector<std::string> names_;
+  bool has_classes_ = false;
   std::vector<Entry> entries_;  // functions and classes in namespaces, by offset
 };
 

@@ -64,6 +64,7 @@ class Walk {
       case DW_TAG_class_type:
       case DW_TAG_structure_type:
       case DW_TAG_union_type:
+      case DW_TAG_enumeration_type:  // Rust
         // In C and C++ no function is compiled within a class, except in a class that is local to a
         // function. Classes are most of a unit, so skipping them matters.
         if (language_ == Language::kOther || (thorough_ && function_depth_ != 0))

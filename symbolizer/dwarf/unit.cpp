@@ -68,7 +68,7 @@ Unit::Unit(const Sections& sections, const Sections* supplementary, const UnitHe
 void Unit::read_root(const Unit* skeleton) {
   if (skeleton != nullptr) {
     addr_base_ = skeleton->addr_base_;
-    ranges_base_ = skeleton->ranges_base_;
+    ranges_base_ = skeleton->split_ranges_base_;
     low_pc_ = skeleton->low_pc_;
     directory_ = skeleton->directory_;
     if (header_.encoding.version == 5) {  // the first tables of the sections, after their headers
@@ -95,7 +95,7 @@ void Unit::read_root(const Unit* skeleton) {
       case DW_AT_GNU_addr_base: addr_base_ = value.number; break;
       case DW_AT_str_offsets_base: str_offsets_base_ = value.number; break;
       case DW_AT_rnglists_base: rnglists_base_ = value.number; break;
-      case DW_AT_GNU_ranges_base: ranges_base_ = value.number; break;
+      case DW_AT_GNU_ranges_base: split_ranges_base_ = value.number; break;
       default: break;
     }
   });

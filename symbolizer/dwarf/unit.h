@@ -103,7 +103,10 @@ class Unit {
   std::optional<uint64_t> line_offset_;
   unsigned language_ = 0;
   uint64_t low_pc_ = 0;
-  uint64_t addr_base_ = 0, str_offsets_base_ = 0, rnglists_base_ = 0, ranges_base_ = 0;
+  uint64_t addr_base_ = 0, str_offsets_base_ = 0, rnglists_base_ = 0;
+  uint64_t ranges_base_ = 0;  // of .debug_ranges; 0 but in a split unit
+  uint64_t split_ranges_base_ =
+      0;  // what a skeleton gives its split unit, and has no use of itself
 };
 
 }  // namespace sampan::dwarf

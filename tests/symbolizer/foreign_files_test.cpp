@@ -1,0 +1,139 @@
+// Files as other compilers and other people's tools write them.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "support.h"
+
+namespace sampan::symbolizer::test {
+namespace {
+
+class ForeignFiles : public testing::Test {
+ protected:
+  void write(const std::string& name, const std::string& text) {
+    std::ofstream(directory_ / name) << text;
+  }
+  // Runs a command in the directory. ccache would name the directory of another run.
+  std::string here(const std::string& command) {
+    return run("cd " + directory_.path() + " && export CCACHE_DISABLE=1 && " + command);
+  }
+  bool has(const std::string& program) {
+    return std::system(("command -v " + program + " > /dev/null").c_str()) == 0;
+  }
+  uint64_t svma_of(const std::string& symbol) {
+    return std::strtoull(here("nm program.so | grep ' " + symbol + "$'").c_str(), nullptr, 16);
+  }
+  // The functions at an address, innermost first, each with the file's line.
+  std::string functions_at(uint64_t svma) {
+    profile::Profile profile = profile_of(directory_ / "program.so", {svma});
+    symbolize(profile);
+    std::string functions;
+    for (const Line& line : lines_of(profile, 0)) {
+      functions += line.function + (line.line != 0 ? " " : "! ");
+    }
+    return functions;
+  }
+  void write_two_units() {
+    for (const std::string name : {"one", "two"}) {
+      write(name + ".c", "static inline __attribute__((always_inline)) int inner_" + name +
+                             "(int x) { return x * x; }\n"
+                             "__attribute__((section(\".text.far\"))) int far_" +
+                             name +
+                             "(int x) { return x; }\n"
+                             "int " +
+                             name + "(int x) { return inner_" + name + "(x) + 1; }\n");
+    }
+  }
+  void expect_both_units() {
+    for (const std::string name : {"one", "two"}) {
+      EXPECT_EQ(functions_at(svma_of(name)), "inner_" + name + " " + name + " ");
+    }
+  }
+
+  TemporaryDirectory directory_;
+};
+
+// Its skeletons say where their ranges are from the beginning of the section; only those of the split
+// units count from DW_AT_GNU_ranges_base.
+TEST_F(ForeignFiles, EachSplitUnitOfDwarf4HasItsLines) {
+  write_two_units();
+  for (const std::string compiler : {"gcc", "clang"}) {
+    if (!has(compiler)) GTEST_SKIP() << "no " << compiler;
+    SCOPED_TRACE(compiler);
+    here("for unit in one two; do " + compiler +
+         " -gdwarf-4 -gsplit-dwarf -O1 -fPIC -c $unit.c; done && gcc -shared one.o two.o -o "
+         "program.so");
+    expect_both_units();
+  }
+}
+
+TEST_F(ForeignFiles, SkeletonsAndSplitUnitsMayBeInOneFile) {
+  if (!has("dwp")) GTEST_SKIP() << "no dwp";
+  write_two_units();
+  here(
+      "for unit in one two; do gcc -gdwarf-4 -gsplit-dwarf -O1 -fPIC -c $unit.c; done"
+      " && gcc -shared one.o two.o -o program.so && dwp -e program.so -o package && rm *.dwo");
+  EXPECT_EQ(functions_at(svma_of("one")), "one ") << "without them";
+  here(
+      "for name in $(readelf -SW package | grep -o '[.]debug_[a-z_.]*'); do"
+      " objcopy --dump-section $name=part package /dev/null"
+      " && objcopy --add-section $name=part program.so; done");
+  expect_both_units();
+}
+
+TEST_F(ForeignFiles, AFunctionIsPreferredToALabelAtItsAddress) {
+  write(
+      "program.s",
+      ".text\n"
+      ".globl l\nl:\n$x:\n.annobin_program:\n"
+      ".type the_function, @function\nthe_function: nop; ret\n.size the_function, .-the_function\n"
+      ".annobin_end:\n$d.1: nop\n"
+      ".globl label\nlabel: nop\n");
+  here("gcc -shared -nostdlib program.s -o program.so");
+  const uint64_t function = svma_of("the_function");
+  EXPECT_EQ(name_at(directory_ / "program.so", function), "the_function");
+  EXPECT_TRUE(name_at(directory_ / "program.so", function + 2).starts_with("[program.so+"));
+  EXPECT_EQ(name_at(directory_ / "program.so", svma_of("label")), "label");
+}
+
+// With -g1 no namespace is written, nor the linkage name of a local function.
+TEST_F(ForeignFiles, LocalFunctionsKeepTheirScopeWithLeastDebugInformation) {
+  write("program.cpp",
+        "namespace { struct Parser { __attribute__((noinline)) int next(int x) { asm(\"\"); return "
+        "x; } };\n"
+        "__attribute__((noinline)) int hidden(int x) { asm(\"\"); return x; } }\n"
+        "static __attribute__((noinline)) int local(int x) { asm(\"\"); return x; }\n"
+        "int shown(int x) { return hidden(x) + local(x) + Parser().next(x); }\n");
+  for (const std::string level : {"-g1", "-g"}) {
+    SCOPED_TRACE(level);
+    here("g++ -shared -fPIC -O1 " + level + " program.cpp -o program.so");
+    EXPECT_EQ(functions_at(svma_of("_ZN12_GLOBAL__N_16hiddenEi")),
+              "(anonymous namespace)::hidden ");
+    EXPECT_EQ(functions_at(svma_of("_ZN12_GLOBAL__N_16Parser4nextEi")),
+              "(anonymous namespace)::Parser::next ");
+    EXPECT_EQ(functions_at(svma_of("_ZL5locali")), "local ");
+  }
+}
+
+// rustc describes the methods of an enumeration within it.
+TEST_F(ForeignFiles, MethodsOfARustEnumerationHaveTheirInlinedFunctions) {
+  if (!has("rustc")) GTEST_SKIP() << "no rustc";
+  write("program.rs",
+        "pub enum Kind { A, B }\n"
+        "#[inline(always)] fn helper(n: u64) -> u64 { std::hint::black_box(n) * 31 }\n"
+        "impl Kind {\n"
+        "  #[no_mangle] #[inline(never)] pub fn kind_work(self, n: u64) -> u64 {\n"
+        "    helper(n) + self as u64\n  }\n}\n");
+  here("rustc --crate-type cdylib -g -O program.rs -o program.so");
+  std::string all;
+  const uint64_t begin = svma_of("kind_work");
+  for (uint64_t svma = begin; svma < begin + 40; ++svma) all += functions_at(svma);
+  EXPECT_NE(all.find("program::helper program::Kind::kind_work "), std::string::npos) << all;
+}
+
+}  // namespace
+}  // namespace sampan::symbolizer::test

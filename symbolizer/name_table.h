@@ -32,9 +32,10 @@ struct NameTableKey {
 };
 
 struct NameTableHeader {
+  // With the version: of the layout, and of how names are chosen.
   static constexpr std::array<char, 16> kMagic = {'s', 'a', 'm', 'p', 'a', 'n', ' ', 'n',
-                                                  'a', 'm', 'e', 's', ' ', '2', '\n'};
-  std::array<char, 16> magic = kMagic;  // includes the version of the layout
+                                                  'a', 'm', 'e', 's', ' ', '3', '\n'};
+  std::array<char, 16> magic = kMagic;
   NameTableKey key;
   uint32_t checksum = 0;  // CRC-32 of all columns
   uint32_t addresses = 0, stacks = 0, lines = 0, functions = 0, texts = 0, text_bytes = 0;

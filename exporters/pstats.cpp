@@ -200,7 +200,8 @@ Outcome write_pstats(const profile::View& view, const std::string& path, uint64_
   const std::vector<std::string> labels = thread_labels(view);
   return write_stacks(view, path, max_size, [&](const StackRows& rows, OutputFile& file) {
     PstatsTable table(*view.profile);
-    if (view.threads.size() > 1) table.add_common_root(profile::total_weight(view));
+    const Weight total = profile::total_weight(view);
+    if (view.threads.size() > 1 && total.samples != 0) table.add_common_root(total);
     for_each_thread_tree(view, rows, [&](size_t thread, const CallTree& tree) {
       table.add_thread(labels[thread], tree);
     });

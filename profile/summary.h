@@ -48,7 +48,7 @@ struct Summary {
   bool whole() const { return all_threads && all_time; }
   // The view's total, which its functions share.
   Weight total() const;
-  // Samples per second of sampled CPU; 0 without samples.
+  // Samples per second of the threads' CPU; 0 without samples.
   double achieved_rate_hz() const;
   // Sampled CPU divided by true CPU, if that is known and not zero. Absent if the view has only
   // waiting samples.

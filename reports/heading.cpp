@@ -125,7 +125,7 @@ std::string why_slower(const Context& context) {
                ? "code in the kernel is sampled at its tick, " + tick_hz
                : "the kernel's tick is " + tick_hz;
   }
-  return "turns on the CPU that are shorter than a tick share a sample";
+  return "it computes for less than a tick at a time, so one sample stands for several times";
 }
 
 std::string rate(const Context& context) {
@@ -134,7 +134,11 @@ std::string rate(const Context& context) {
   if (context.summary.sampled.samples != 0) {
     const double achieved = context.summary.achieved_rate_hz();
     text += fmt::format(", {:.0f} Hz achieved", achieved);
-    const std::string why = achieved < held * (1 - kRateTolerance) ? why_slower(context) : "";
+    // Each thread ends before its next sample is due.
+    const double taken =
+        static_cast<double>(context.summary.sampled.samples + context.summary.threads.size());
+    const double due = held / achieved * static_cast<double>(context.summary.sampled.samples);
+    const std::string why = taken < due * (1 - kRateTolerance) ? why_slower(context) : "";
     if (!why.empty()) text += ": " + why;
   }
   return item(context, "rate", text);

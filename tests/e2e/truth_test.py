@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""What each format says is what the report says: for twenty recordings of many kinds, the seconds of each thread in each
+state, read back by readers that sampan has no part in: viewers where they are quick, else the format's own description.
+
+`./dev test --long truth`.
+"""
+import collections
+import csv
+import gzip
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "exporters"))
+import sampan
+import viewers
+from tolerances import TICK_S
+
+STATES = ("all", "cpu", "waiting")
+EXACT_S = 1e-6  # of each thread: formats have whole microseconds
+SPIN = "t = __import__('time'); e = t.process_time() + {}\nwhile t.process_time() < e: pass"
+THREADS = """
+import threading, time
+def work(n):
+    end = time.thread_time() + {cpu}
+    while time.thread_time() < end: pass
+    time.sleep({sleep})
+threads = [threading.Thread(target=work, args=(n,), name=f'worker-{{n}}') for n in range({count})]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+CHILDREN = "i=0; while [ $i -lt {} ]; do {}; i=$((i+1)); done"
+
+
+def python(script, *options):
+    return ["python3", "-c", script], list(options)
+
+
+# Name: command, options of `sampan run`.
+RECORDINGS = {
+    "no samples": (["true"], ["--rate", "1"]),
+    "no samples, wall": (["sleep", "0.01"], ["--rate", "1", "--clock", "wall"]),
+    "one thread": python(SPIN.format(0.5)),
+    "fast": python(SPIN.format(0.5), "--rate", "4000"),
+    "slow": python(SPIN.format(1), "--rate", "20"),
+    "native only": python(SPIN.format(0.3), "--no-python"),
+    "sleeping": python("import time; time.sleep(0.5)", "--clock", "wall"),
+    "threads": python(THREADS.format(cpu=0.1, sleep=0.1, count=8)),
+    "threads, wall": python(THREADS.format(cpu=0.1, sleep=0.1, count=8), "--clock", "wall"),
+    "crowd": python(THREADS.format(cpu=0.002, sleep=0.2, count=500)),
+    "crowd, wall": python(THREADS.format(cpu=0.002, sleep=0.2, count=500), "--clock", "wall"),
+    "children": (["sh", "-c", CHILDREN.format(200, "/bin/true")], ["--rate", "1000"]),
+    "children, wall": (["sh", "-c", CHILDREN.format(50, "sleep 0.005")], ["--clock", "wall"]),
+    "GIL": python(THREADS.format(cpu=0.3, sleep=0, count=6), "--clock", "wall", "--rate", "1000"),
+    "queue": (["sh", "-c", " & ".join(["xz -T1 -9 -c /bin/bash > /dev/null"] * 6) + " & wait"], ["--clock", "wall"]),
+    "perf": python(SPIN.format(0.5)),
+    "ptrace": python(THREADS.format(cpu=0.1, sleep=0.1, count=4), "--clock", "wall"),
+    "poll": python(THREADS.format(cpu=0.1, sleep=0.1, count=4)),
+    "markers": ([os.environ.get("SAMPAN_EXAMPLES", "examples") + "/markers"], ["--clock", "wall"]),
+}
+
+
+def read_pprof(path):
+    """What `go tool pprof -raw` prints of a sample: values, then lines of labels."""
+    threads = collections.Counter()
+    cpu = None
+    for line in viewers.run("go", "tool", "pprof", "-raw", path).splitlines():
+        if match := re.match(r" +\d+ +(\d+): ", line):
+            cpu = int(match[1])
+        elif cpu is not None and (match := re.search(r"thread:\[(.*?)\](?: |$)", line)):
+            name = match[1]
+        if cpu is not None and (match := re.search(r"\btid:\[(\d+)\]", line)):
+            threads[name, int(match[1])] += cpu / 1e9
+            cpu = None
+    return threads
+
+
+def read_pstats(path):
+    return viewers.python_pstats(path).threads
+
+
+def read_callgrind(path):
+    return viewers.callgrind_annotate(path).threads
+
+
+def read_speedscope(path):
+    """https://www.speedscope.app/file-format-schema.json"""
+    profiles = json.loads(path.read_text())["profiles"]
+    assert all(profile["unit"] == "nanoseconds" for profile in profiles)
+    return {profile["name"]: sum(profile["weights"]) / 1e9 for profile in profiles if profile["weights"]}
+
+
+def read_firefox(path):
+    """Processed profile format: a sample's weight in ms."""
+    threads = collections.Counter()
+    for thread in json.loads(gzip.decompress(path.read_bytes()))["threads"]:
+        assert thread["samples"]["weightType"] == "tracing-ms"
+        threads[thread["name"], int(float(thread["tid"]))] += sum(thread["samples"]["weight"]) / 1e3
+    return {thread: seconds for thread, seconds in threads.items() if seconds}
+
+
+def read_csv_samples(path):
+    threads = collections.Counter()
+    with open(path, newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            threads[row["thread"], int(row["tid"])] += float(row["weight_s"])
+    return threads
+
+
+def read_trace(path):
+    """Outermost slices of the tracks of threads; markers have their own."""
+    names, threads, ends = {}, collections.Counter(), {}
+    for event in json.loads(path.read_text()):
+        thread = event["pid"], event.get("tid")
+        if event["ph"] == "M" and event["name"] == "thread_name":
+            names[thread] = event["args"]["name"]
+        elif event["ph"] == "X" and event["ts"] >= ends.get(thread, 0):
+            ends[thread] = event["ts"] + event["dur"]
+            threads[thread] += event["dur"] / 1e6
+    return collections.Counter({(names[thread], thread[1]): seconds for thread, seconds in threads.items()})
+
+
+READERS = {
+    "pprof": ("pb.gz", read_pprof), "pstats": ("prof", read_pstats), "callgrind": ("callgrind", read_callgrind),
+    "speedscope": ("speedscope.json", read_speedscope), "firefox": ("firefox.json.gz", read_firefox),
+    "csv-samples": (None, read_csv_samples),
+}
+
+
+class Truth(sampan.Case):
+    def lived(self, thread, state):
+        keys = {"all": ("sampled_cpu_s", "waiting_s", "runnable_s"), "cpu": ("sampled_cpu_s",),
+                "waiting": ("waiting_s", "runnable_s")}[state]
+        return sum(thread.get(key, 0) for key in keys)
+
+    def expected(self, report, state):
+        """By (name, tid): a thread's tid may be another's later."""
+        threads = collections.Counter()
+        for thread in report["threads"]:
+            if seconds := self.lived(thread, state):
+                threads[thread["name"], thread["tid"]] += seconds
+        return threads
+
+    def assert_same(self, found, expected, samples):
+        """Readers have threads by (name, tid), or by a name that the tid is added to where several have it."""
+        names = collections.Counter()
+        for (name, tid), seconds in expected.items():
+            key = (name, tid)
+            if key not in found:
+                key = f"{name} ({tid})" if f"{name} ({tid})" in found else name
+            names[key] += seconds
+        self.assertEqual(set(found), set(names))
+        for key, seconds in names.items():
+            self.assertAlmostEqual(found[key], seconds, delta=EXACT_S * (1 + samples))
+
+    def check(self, recording):
+        for state in STATES:
+            report = sampan.report(recording, "--state", state)
+            expected = self.expected(report, state)
+            with tempfile.TemporaryDirectory() as folder:
+                folder = pathlib.Path(folder)
+                subprocess.run([sampan.PROGRAM, "export", "--state", state, "--max-size", "0", "--output", folder, "--format",
+                                ",".join(READERS), recording], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                for format_, (suffix, read) in READERS.items():
+                    path = folder / ("profile_csv-samples.csv" if suffix is None else f"profile_overall.{suffix}")
+                    with self.subTest(state=state, format=format_):
+                        self.assert_same(read(path), expected, 0)
+                with self.subTest(state=state, format="csv-threads"):
+                    subprocess.run([sampan.PROGRAM, "export", "--state", state, "--output", folder, "--format", "csv-threads",
+                                    recording], check=True, stdout=subprocess.DEVNULL)
+                    with open(folder / "profile_csv-threads.csv", newline="", encoding="utf-8") as file:
+                        rows = list(csv.DictReader(file))
+                    self.assertEqual([(row["thread"], int(row["tid"])) for row in rows],
+                                     [(row["name"], row["tid"]) for row in report["threads"]])
+                    for row, thread in zip(rows, report["threads"]):
+                        for key in ("sampled_cpu_s", "waiting_s", "runnable_s"):
+                            self.assertAlmostEqual(float(row[key] or 0), thread.get(key, 0), delta=1e-9)
+        self.check_trace(recording)
+
+    def check_trace(self, recording):
+        """A slice lasts through pauses of a tick and a half, and what is shorter than a microsecond is not drawn."""
+        report = sampan.report(recording)
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sampan.PROGRAM, "export", "--max-size", "0", "--output", folder, "--format", "trace", recording],
+                           check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            drawn = read_trace(pathlib.Path(folder) / "profile_trace.json")
+        for thread, seconds in self.expected(report, "all").items():
+            samples = sum(row["samples"] for row in report["threads"] if (row["name"], row["tid"]) == thread)
+            self.assertGreaterEqual(drawn[thread], seconds - 2e-6 * (samples + 1) - 0.01 * seconds, thread)
+            self.assertLessEqual(drawn[thread], seconds + samples * 1.5 * max(TICK_S, 1 / report["rate_hz"]), thread)
+
+    def test_recordings(self):
+        runs = []
+        for name, (command, options) in RECORDINGS.items():
+            with self.subTest(name):
+                if name in ("perf", "ptrace", "poll"):
+                    _, run = sampan.run_attached(command, name, options)
+                else:
+                    run = sampan.run(command, options)
+                self.assertEqual(run.returncode, 0, run.stderr)
+                self.check(run.recording)
+                runs.append(run)
+        with self.subTest("merged"):
+            merged = self.path / "merged.sampan"
+            subprocess.run([sampan.PROGRAM, "merge", "--output", merged, *(run.recording for run in runs[2:6])], check=True)
+            self.check(merged)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -14,6 +14,9 @@ namespace {
 
 // Longer lists are folded: "and 37 more threads, 0.3 s".
 constexpr size_t kShownThreads = 20;
+// So are those that used less than this share of the CPU, if there are several: shells and wrappers.
+constexpr double kLeastShare = 0.002;
+constexpr size_t kFewestFolded = 4;
 
 std::string optional_seconds(std::optional<uint64_t> ns) {
   return ns ? seconds(*ns) : "-";
@@ -69,6 +72,22 @@ std::string outcome_cell(const profile::Process& process) {
   return process.replaced ? "exec" : "-";
 }
 
+// How many rows, busiest first, are worth a line each.
+template <typename Row, typename Cpu, typename Matters>
+size_t shown_of(const Context& context, const std::vector<Row>& rows, Cpu cpu_of, Matters matters) {
+  const double least_ns =
+      kLeastShare *
+      static_cast<double>(context.summary.cpu_ns.value_or(context.summary.sampled.ns));
+  size_t shown = rows.size();
+  const bool by_cpu = !context.view.is_of_wall_time();
+  while (by_cpu && shown > 1 && static_cast<double>(cpu_of(rows[shown - 1])) < least_ns &&
+         !matters(rows[shown - 1])) {
+    --shown;
+  }
+  if (rows.size() - shown < kFewestFolded) shown = rows.size();
+  return shown > kShownThreads + 1 ? kShownThreads : shown;
+}
+
 std::string folded(const Context& context, size_t n, std::string_view noun, uint64_t cpu_ns) {
   const std::string text =
       fmt::format("  and {} more {}, {} s of CPU", count(n), plural_of(n, noun), seconds(cpu_ns));
@@ -94,7 +113,9 @@ std::string threads_section(const Context& context) {
           ? std::erase_if(rows, [](const profile::ThreadSummary& row) { return row.only_waits(); })
           : 0;
   const double all_ns = static_cast<double>(summary.cpu_ns.value_or(summary.sampled.ns));
-  const size_t shown = rows.size() > kShownThreads + 1 ? kShownThreads : rows.size();
+  const size_t shown = shown_of(
+      context, rows, [](const profile::ThreadSummary& row) { return row.known_cpu_ns(); },
+      [](const profile::ThreadSummary&) { return false; });
   for (size_t i = 0; i < shown; ++i) {
     const profile::ThreadSummary& row = rows[i];
     const profile::Thread& thread = context.profile().threads[row.thread];
@@ -137,7 +158,10 @@ std::string processes_section(const Context& context) {
                {.title = "sampled %"},
                {.title = "samples"},
                {.title = "exit", .left = true}});
-  const size_t shown = processes.size() > kShownThreads + 1 ? kShownThreads : processes.size();
+  const size_t shown =
+      shown_of(context, processes, cpu_of, [&](const profile::ProcessSummary& row) {
+        return context.profile().processes[row.process].exit_signal.has_value();
+      });
   uint64_t folded_ns = 0;
   for (size_t i = 0; i < processes.size(); ++i) {
     const profile::ProcessSummary& row = processes[i];

@@ -1,5 +1,6 @@
 // Stacks as text in, the page as text out. The pages are in golden/, named after their options;
 // SAMPAN_REWRITE_GOLDEN=1 writes them anew, to be looked at with `git diff`.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -96,6 +97,18 @@ TEST(Page, SaysWhyARateAboveTheTickIsNotAchieved) {
   EXPECT_NE(
       page(select(profile), {.width = 200}).find("250 Hz achieved: the kernel's tick is 250 Hz\n"),
       std::string::npos);
+}
+
+TEST(Page, FoldsProcessesThatUsedHardlyAnything) {
+  std::string text = "# process 100 /bin/service\n# thread 100 service\nwork 2500\n";
+  for (int pid = 101; pid < 106; ++pid) {
+    text += fmt::format("# process {0} /bin/sh\n# thread {0} sh{0}\nread_word 1\n", pid);
+  }
+  const profile::Profile profile = test::profile_of(text);
+  const std::string said = page(select(profile));
+  EXPECT_NE(said.find("and 5 more processes, 0.020 s of CPU"), std::string::npos) << said;
+  EXPECT_NE(said.find("and 5 more threads, 0.020 s of CPU"), std::string::npos) << said;
+  EXPECT_EQ(said.find("sh103"), std::string::npos) << said;
 }
 
 TEST(Page, OfWallTimeFoldsThreadsThatOnlyWait) {

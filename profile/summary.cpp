@@ -83,12 +83,12 @@ Weight Summary::total() const {
 
 double Summary::achieved_rate_hz() const {
   // What a thread used after its last sample counts, too: for a short thread that is half of its CPU.
-  uint64_t cpu_ns = 0;
+  uint64_t threads_ns = 0;
   for (const ThreadSummary& thread : threads) {
-    cpu_ns += std::max(thread.known_cpu_ns(), thread.sampled.ns);
+    threads_ns += std::max(thread.known_cpu_ns(), thread.sampled.ns);
   }
-  if (cpu_ns == 0) return 0;
-  return static_cast<double>(sampled.samples) * 1e9 / static_cast<double>(cpu_ns);
+  if (threads_ns == 0) return 0;
+  return static_cast<double>(sampled.samples) * 1e9 / static_cast<double>(threads_ns);
 }
 
 std::optional<double> Summary::coverage() const {

@@ -43,9 +43,10 @@ class ProfilePage {
     }, VIEW);
   }
 
+  // A timer of the page: its own, which writes the address, was set before and is shorter.
   async field(key) {
-    await this.page.waitForTimeout(ADDRESS_FOLLOWS_MS);
-    return this.page.evaluate(name => new URLSearchParams(location.hash.slice(1)).get(name), key);
+    return this.page.evaluate(([name, ms]) => new Promise(done => setTimeout(
+      () => done(new URLSearchParams(location.hash.slice(1)).get(name)), ms)), [key, ADDRESS_FOLLOWS_MS]);
   }
 
   async press(...keys) {

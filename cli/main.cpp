@@ -18,6 +18,8 @@
 namespace sampan::cli {
 namespace {
 
+constexpr const char* kVersion = "sampan " SAMPAN_VERSION "\n";
+
 struct CommandFile {
   void (*add)(CLI::App&, Commands&);
   std::vector<std::string_view> names;
@@ -71,6 +73,12 @@ std::vector<std::string> take_program(std::vector<std::string>& words) {
   return program;
 }
 
+// Also one that is hidden.
+bool is_command(const CLI::App& app, const std::string& word) {
+  return std::ranges::any_of(app.get_subcommands({}),
+                             [&](const CLI::App* command) { return command->get_name() == word; });
+}
+
 std::vector<std::string> names_of_commands(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands({})) {
@@ -88,16 +96,18 @@ std::vector<std::string> names_of_options(const CLI::App& command) {
   return names;
 }
 
+[[noreturn]] void refuse_command(const CLI::App& app, const std::string& word) {
+  throw UsageError("unknown command {}{}\n(to profile a program: sampan run -- {})", word,
+                   did_you_mean(word, names_of_commands(app)), word);
+}
+
 [[noreturn]] void refuse_unexpected(const CLI::App& app, const CLI::App* command) {
   const std::string word = command != nullptr && !command->remaining().empty()
                                ? command->remaining().front()
                                : app.remaining(true).front();
   if (command == nullptr) {
-    if (word.starts_with("-")) {
-      throw UsageError("unknown option {}{}", word, did_you_mean(word, names_of_options(app)));
-    }
-    throw UsageError("unknown command {}{}\n(to profile a program: sampan run -- {})", word,
-                     did_you_mean(word, names_of_commands(app)), word);
+    if (!word.starts_with("-")) refuse_command(app, word);
+    throw UsageError("unknown option {}{}", word, did_you_mean(word, names_of_options(app)));
   }
   if (!word.starts_with("-")) {
     throw UsageError("{}: unexpected argument {}", command->get_name(), word);
@@ -105,6 +115,15 @@ std::vector<std::string> names_of_options(const CLI::App& command) {
   const std::string name = word.substr(0, word.find('='));
   throw UsageError("{}: unknown option {}{}", command->get_name(), name,
                    did_you_mean(name, names_of_options(*command)));
+}
+
+// What one needs first, for somebody who typed no command.
+std::string first_commands(const CLI::App& app) {
+  std::string text;
+  for (const char* name : {"run", "attach", "top", "report", "view"}) {
+    text += fmt::format("  sampan {:<7} {}\n", name, app.get_subcommand(name)->get_description());
+  }
+  return text + "\nsampan help shows all commands, sampan help COMMAND the options of one";
 }
 
 const CLI::App* chosen_command(const CLI::App& app) {
@@ -134,6 +153,9 @@ Action parse_arguments(CLI::App& app, Commands& commands, int argc, char** argv)
     words.erase(words.begin());
     words.push_back("--help");
   }
+  if (!words.empty() && !words.front().starts_with("-") && !is_command(app, words.front())) {
+    refuse_command(app, words.front());
+  }
   if (!words.empty() && (words.front() == "run" || words.front() == "record")) {
     commands.program = take_program(*app.get_subcommand(words.front()), words);
   }
@@ -147,6 +169,8 @@ Action parse_arguments(CLI::App& app, Commands& commands, int argc, char** argv)
   } catch (const CLI::CallForHelp&) {
     const CLI::App* command = chosen_command(app);
     return print(command != nullptr ? command->help() : app.help());
+  } catch (const CLI::CallForVersion& version) {
+    return print(version.what());
   } catch (const CLI::ExtrasError&) {
     refuse_unexpected(app, chosen_command(app));
   } catch (const CLI::ParseError& error) {
@@ -154,12 +178,13 @@ Action parse_arguments(CLI::App& app, Commands& commands, int argc, char** argv)
     throw UsageError("{}{}", command != nullptr ? command->get_name() + ": " : "", error.what());
   }
   const CLI::App* command = chosen_command(app);
-  if (command == nullptr) throw UsageError("no command given\n\n{}", app.help());
+  if (command == nullptr) throw UsageError("no command given\n\n{}", first_commands(app));
   return commands.actions.at(command);
 }
 
 int run(int argc, char** argv) {
   CLI::App app("A sampling profiler for native programs on Linux", "sampan");
+  app.set_version_flag("-V,--version", kVersion, "Print the version of sampan");
   Commands commands;
   declare_commands(app, commands, argc > 1 ? argv[1] : "");
   const int status = parse_arguments(app, commands, argc, argv)();
@@ -173,7 +198,7 @@ int run(int argc, char** argv) {
 void add_version(CLI::App& app, Commands& commands) {
   CLI::App* const version = app.add_subcommand("version", "Print the version of sampan");
   commands.actions[version] = [] {
-    fmt::print("sampan {}\n", SAMPAN_VERSION);
+    fmt::print("{}", kVersion);
     return 0;
   };
 }

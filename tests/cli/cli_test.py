@@ -64,12 +64,29 @@ class Usage(Case):
         self.assertEqual(self.sampan().returncode, 2)
 
     def test_help_and_version_go_to_stdout(self):
-        self.assertRegex(self.sampan("version").stdout, r"^sampan \d+\.\d+\.\d+\n$")
+        for word in "version", "--version", "-V":
+            result = self.sampan(word)
+            self.assertEqual((result.returncode, result.stderr), (0, ""), word)
+            self.assertRegex(result.stdout, r"^sampan \d+\.\d+\.\d+\n$")
         for words in [["--help"], ["help"], ["run", "--help"], ["help", "run"]]:
             result = self.sampan(*words)
             self.assertEqual(result.returncode, 0)
             self.assertNotIn("collect", result.stdout)
         self.assertIn("SAMPAN_FOLLOW", self.sampan("help", "run").stdout)
+
+    def test_there_is_no_help_for_what_is_no_command(self):
+        for words in (["help", "rnu"], ["rnu", "--help"]):
+            with self.subTest(words=words):
+                result = self.sampan(*words)
+                self.assertEqual((result.returncode, result.stdout), (2, ""))
+                self.assertIn("unknown command rnu, did you mean 'run'?", result.stderr)
+
+    def test_without_a_command_there_are_those_that_one_needs_first(self):
+        result = self.sampan()
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertEqual(re.findall(r"(?m)^  sampan (\w+) +\w.*$", result.stderr),
+                         ["run", "attach", "top", "report", "view"])
+        self.assertIn("sampan help", result.stderr)
 
 
 class Command(Case):

@@ -58,7 +58,7 @@ recording::SessionEnd end_of(const sampler::RecordingSession& session) {
 
 void add_attach_options(CLI::App& command, AttachOptions& options) {
   command
-      .add_option("--duration", options.duration_s,
+      .add_option("-d,--duration", options.duration_s,
                   "Seconds to sample (default: until the process ends)")
       ->envname("SAMPAN_DURATION")
       ->type_name("S")
@@ -105,7 +105,10 @@ void add_attach(CLI::App& app, Commands& commands) {
   CLI::App* command = app.add_subcommand("attach", "Profile a running process");
   const auto options = std::make_shared<AttachOptions>();
   options->run.follow = false;
-  command->add_option("PID", options->target, "A pid, or the name of a process if it is unique")
+  command
+      ->add_option("-p,--pid,PID", options->target,
+                   "A pid, or the name of a process if it is unique")
+      ->type_name("PID")
       ->required();
   add_run_options(*command, options->run);
   add_attach_options(*command, *options);

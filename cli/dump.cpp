@@ -45,10 +45,11 @@ void add_dump(CLI::App& app, Commands& commands) {
   CLI::App* const command =
       app.add_subcommand("dump", "Print the threads of a process and their stacks");
   const auto options = std::make_shared<DumpOptions>();
-  command->add_option("PID", options->process, "A process, or its name if it is unique")
+  command->add_option("-p,--pid,PID", options->process, "A process, or its name if it is unique")
+      ->type_name("PID")
       ->required();
   CLI::Option* const threads = command
-                                   ->add_option("--thread", options->threads,
+                                   ->add_option("-t,--thread", options->threads,
                                                 "Only threads with this name or tid (repeatable)")
                                    ->type_name("NAME|TID")
                                    ->allow_extra_args(false);

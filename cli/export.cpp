@@ -151,7 +151,7 @@ void add_export(CLI::App& app, Commands& commands) {
   options->write.max_sections = exporters::kUsualSections;
   add_recording_options(*command, options->input);
   command
-      ->add_option("--format", options->formats,
+      ->add_option("-f,--format", options->formats,
                    fmt::format("{} (repeatable)", fmt::join(names, ", ")))
       ->type_name("FORMAT")
       ->allow_extra_args(false)
@@ -183,7 +183,7 @@ void add_export(CLI::App& app, Commands& commands) {
   command->add_flag("--bundle", options->bundle, "Write one .tar.gz with all files");
   command
       ->add_option(
-          "--output", options->output,
+          "-o,--output", options->output,
           "A directory, or the file if there is only one; -: standard output (default: beside "
           "the recording)")
       ->type_name("DIR|FILE");

@@ -49,13 +49,24 @@ void declare_commands(CLI::App& app, Commands& commands, std::string_view first_
   for (const CommandFile& file : kCommandFiles) file.add(app, commands);
 }
 
+// Whether the value of an option is the next word: "-F 99", "-gF 99"; neither "-F99" nor "--rate=99".
+bool value_follows(const CLI::App& command, const std::string& word) {
+  const auto takes_value = [&](const std::string& name) {
+    const CLI::Option* option = command.get_option_no_throw(name);
+    return option != nullptr && option->get_expected_min() > 0;
+  };
+  if (word.starts_with("--")) return takes_value(word);
+  const auto taking = std::find_if(word.begin() + 1, word.end(), [&](char letter) {
+    return takes_value({'-', letter});
+  });
+  return taking != word.end() && taking + 1 == word.end();
+}
+
 // Removes the program and its arguments from the end of `words`, and returns them.
 std::vector<std::string> take_program(const CLI::App& run, std::vector<std::string>& words) {
   size_t i = 1;
   while (i < words.size() && words[i].starts_with("-") && words[i] != "--") {
-    const CLI::Option* option = run.get_option_no_throw(words[i]);
-    const bool value_follows = option != nullptr && option->get_expected_min() > 0;
-    i += value_follows ? 2 : 1;
+    i += value_follows(run, words[i]) ? 2 : 1;
   }
   if (i >= words.size()) return {};
   const size_t first = words[i] == "--" ? i + 1 : i;
@@ -74,7 +85,7 @@ std::vector<std::string> take_program(std::vector<std::string>& words) {
 }
 
 // Also one that is hidden.
-bool is_command(const CLI::App& app, const std::string& word) {
+bool has_command(const CLI::App& app, const std::string& word) {
   return std::ranges::any_of(app.get_subcommands({}),
                              [&](const CLI::App* command) { return command->get_name() == word; });
 }
@@ -153,7 +164,7 @@ Action parse_arguments(CLI::App& app, Commands& commands, int argc, char** argv)
     words.erase(words.begin());
     words.push_back("--help");
   }
-  if (!words.empty() && !words.front().starts_with("-") && !is_command(app, words.front())) {
+  if (!words.empty() && !words.front().starts_with("-") && !has_command(app, words.front())) {
     refuse_command(app, words.front());
   }
   if (!words.empty() && (words.front() == "run" || words.front() == "record")) {

@@ -24,14 +24,17 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-OptionText describe_option(const CLI::Option& option) {
+OptionText describe_option(const CLI::Option& option, bool positional) {
   OptionText text;
-  text.positional = !option.nonpositional();
-  if (text.positional) text.names = {option.get_name(true)};
-  for (const std::string& name : option.get_snames()) text.names.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
+  text.positional = positional;
+  if (positional) {
+    text.names = {option.get_name(true)};
+  } else {
+    for (const std::string& name : option.get_snames()) text.names.push_back("-" + name);
+    for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
+  }
   const bool is_flag = option.get_expected_max() == 0;
-  if (!is_flag && !text.positional) text.value = option.get_type_name();
+  if (!is_flag && !positional) text.value = option.get_type_name();
   text.description = option.get_description();
   text.variable = option.get_envname();
   text.required = option.get_required();
@@ -166,7 +169,10 @@ std::vector<CommandText> describe(const CLI::App& app) {
     if (command->get_group().empty()) continue;  // hidden
     CommandText text{command->get_name(), command->get_description(), "", {}};
     for (const CLI::Option* option : command->get_options()) {
-      if (!option->get_group().empty()) text.options.push_back(describe_option(*option));
+      if (option->get_group().empty()) continue;
+      // "-p PID" may be given either way.
+      if (option->get_positional()) text.options.push_back(describe_option(*option, true));
+      if (option->nonpositional()) text.options.push_back(describe_option(*option, false));
     }
     text.usage = usage_of(text, command->get_footer());
     commands.push_back(std::move(text));

@@ -67,7 +67,7 @@ void add_push_options(CLI::App& command, PushOptions& options) {
       ->envname("SAMPAN_PUSH")
       ->type_name("URL");
   command
-      .add_option(prefix + "format", options.format,
+      .add_option((is_command ? "-f," : "") + prefix + "format", options.format,
                   "The store's format (default: by the path of the address)")
       ->envname("SAMPAN_PUSH_FORMAT")
       ->type_name("pyroscope|ingest|otlp")

@@ -70,7 +70,8 @@ std::string RecordingOptions::directory() const {
 
 void add_selection_options(CLI::App& command, profile::Selection& selection) {
   command
-      .add_option("--thread", selection.threads, "Only threads with this name or tid (repeatable)")
+      .add_option("-t,--thread", selection.threads,
+                  "Only threads with this name or tid (repeatable)")
       ->type_name("NAME|TID")
       ->allow_extra_args(false);
   command.add_option("--process", selection.process, "Only the process with this pid")

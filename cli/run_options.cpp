@@ -40,7 +40,7 @@ std::vector<std::string> format_names() {
 }  // namespace
 
 void add_sampling_options(CLI::App& command, SamplingOptions& options) {
-  command.add_option("--rate", options.rate_hz, "Samples per second of CPU of each thread")
+  command.add_option("-F,--rate", options.rate_hz, "Samples per second of CPU of each thread")
       ->envname("SAMPAN_RATE")
       ->type_name("HZ")
       ->capture_default_str()
@@ -106,12 +106,12 @@ sampler::RateOptions rate_options(const SamplingOptions& options, bool quiet) {
 
 void add_run_options(CLI::App& command, RunOptions& options) {
   add_sampling_options(command, options.sampling);
-  command.add_option("--output", options.output, "Directory in which each run gets a directory")
+  command.add_option("-o,--output", options.output, "Directory in which each run gets a directory")
       ->envname("SAMPAN_OUTPUT")
       ->type_name("DIR")
       ->capture_default_str();
   command
-      .add_option("--format", options.formats,
+      .add_option("-f,--format", options.formats,
                   fmt::format("Files to write beside the recording: {} (repeatable)",
                               fmt::join(format_names(), ", ")))
       ->envname("SAMPAN_FORMAT")
@@ -120,6 +120,8 @@ void add_run_options(CLI::App& command, RunOptions& options) {
       ->delimiter(',');
   command.add_flag("--follow,!--no-follow", options.follow, "Profile child processes, too")
       ->envname("SAMPAN_FOLLOW");
+  command.add_flag_callback(
+      "-g", [] {}, "Accepted because perf has it: stacks are always taken");
   command.add_flag("--quiet", options.quiet, "Print no report at the end")->envname("SAMPAN_QUIET");
   command
       .add_flag("--symbolize,!--no-symbolize", options.symbolize,

@@ -94,7 +94,7 @@ void add_serve_options(CLI::App& command, ServeOptions& options) {
       ->envname("SAMPAN_STAY");
   add_sampling_options(command, options.sampling);
   add_continuous_options(command, options.continuous);
-  command.add_option("--output", options.output, "With --continuous: directory for recordings")
+  command.add_option("-o,--output", options.output, "With --continuous: directory for recordings")
       ->envname("SAMPAN_OUTPUT")
       ->type_name("DIR")
       ->capture_default_str();

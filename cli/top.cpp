@@ -228,7 +228,7 @@ void add_options(CLI::App& command, TopOptions& options) {
   command.add_option("--token-file", options.token_file, "File with the token for the URL")
       ->envname("SAMPAN_TOKEN_FILE")
       ->type_name("FILE");
-  command.add_option("-d,--delay", options.delay_s, "Seconds between updates")
+  command.add_option("-s,--delay", options.delay_s, "Seconds between updates")
       ->envname("SAMPAN_DELAY")
       ->type_name("S")
       ->capture_default_str()
@@ -243,7 +243,7 @@ void add_options(CLI::App& command, TopOptions& options) {
       ->type_name("threads|functions|tree")
       ->check(CLI::IsMember(kLooks).description(""));
   add_python_option(command, options.python);
-  command.add_option("--output", options.output, "Directory for the page of the key o")
+  command.add_option("-o,--output", options.output, "Directory for the page of the key o")
       ->envname("SAMPAN_OUTPUT")
       ->type_name("DIR")
       ->capture_default_str();
@@ -260,8 +260,10 @@ void add_top(CLI::App& app, Commands& commands) {
       app.add_subcommand("top", "Show what the threads of a program are doing, in the terminal");
   command->footer("sampan top [OPTIONS] PID | URL | -- COMMAND [ARG...]");
   const auto options = std::make_shared<TopOptions>();
-  command->add_option("PID", options->target,
-                      "A process, its name if it is unique, or http://HOST:PORT of a sampan serve");
+  command
+      ->add_option("-p,--pid,PID", options->target,
+                   "A process, its name if it is unique, or http://HOST:PORT of a sampan serve")
+      ->type_name("PID");
   add_options(*command, *options);
   commands.actions[command] = [options, &commands] { return run_top(*options, commands.program); };
 }

@@ -167,7 +167,7 @@ void add_view(CLI::App& app, Commands& commands) {
   const auto options = std::make_shared<ViewOptions>();
   add_recording_options(*command, options->input);
   command
-      ->add_option("--output", options->output,
+      ->add_option("-o,--output", options->output,
                    "File of the page (default: profile.html beside the recording)")
       ->type_name("FILE");
   command->add_flag("--no-open", options->no_open, "Only print the path of the page");

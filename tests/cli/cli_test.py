@@ -2,6 +2,7 @@
 
 usage: cli_test.py SAMPAN
 """
+import json
 import os
 import pathlib
 import re
@@ -36,6 +37,9 @@ class Case(unittest.TestCase):
     def run_quietly(self, *words, options=(), **keywords):
         return self.sampan("run", "--quiet", "--format", "none", "--output", self.output, *options,
                            "--", *words, **keywords)
+
+    def report_of(self, directory):
+        return json.loads(self.sampan("report", "--json", directory).stdout)
 
     def only_run(self, output=None):
         runs = list((output or self.output).iterdir())
@@ -105,6 +109,31 @@ class Command(Case):
                              "exit 4")
         self.assertEqual(result.returncode, 4)
         self.assertTrue((self.only_run() / "recording.sampan").exists())
+
+    def test_the_letters_of_perf(self):
+        result = self.sampan("run", "--quiet", "-gF", "99", "-fnone", "-o", self.output, "true")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(self.report_of(self.only_run())["rate_hz"], 99)
+
+    def test_a_pid_with_its_letter_or_alone(self):
+        sleeper = subprocess.Popen(["sleep", "60"])
+        self.addCleanup(sleeper.wait)
+        self.addCleanup(sleeper.kill)
+        for number, words in enumerate((["record", "-F", "99", "-g", "-p", sleeper.pid], ["attach", "-F99", sleeper.pid],
+                                        ["attach", "-F", "99", "--pid", sleeper.pid])):
+            with self.subTest(words=words):
+                output = self.path / str(number)
+                result = self.sampan(*words, "-d", "0.1", "-f", "none", "-o", output, "--quiet")
+                if "permi" in result.stderr:
+                    self.skipTest(result.stderr)
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                report = self.report_of(self.only_run(output))
+                self.assertEqual((report["rate_hz"], report["processes"][0]["pid"]), (99, sleeper.pid))
+        alone, lettered = (self.sampan("dump", *words) for words in ([sleeper.pid], ["-p", sleeper.pid]))
+        self.assertEqual((alone.returncode, lettered.returncode), (0, 0), lettered.stderr)
+        self.assertIn(str(sleeper.pid), lettered.stdout)
+        for words in (["attach"], ["attach", sleeper.pid, "-p", sleeper.pid]):
+            self.assertEqual(self.sampan(*words).returncode, 2)
 
     def test_what_cannot_be_executed(self):
         plain = self.path / "plain"

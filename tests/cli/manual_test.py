@@ -19,7 +19,7 @@ def output_of(*words):
 
 def commands():
     """The options in --help, by command."""
-    names = re.findall(r"(?m)^  ([a-z]+) ", output_of("help").split("Subcommands:")[1])
+    names = re.findall(r"(?m)^  ([a-z0-9]+) ", output_of("help").split("Subcommands:")[1])
     return {name: set(re.findall(r"(?m)^  (?:-\w,)?(--[a-z-]+)", output_of("help", name)))
             for name in names}
 
@@ -48,6 +48,28 @@ class Manual(unittest.TestCase):
                 self.assertIn(f"\\fB{option}\\fR", page)
             for variable in re.findall(r"Env:(\w+)", output_of("help", command)):
                 self.assertIn(f"\\fB{variable}\\fR", page)
+
+
+class Letters(unittest.TestCase):
+    MEANINGS = {"F": "--rate", "V": "--version", "d": "--duration", "f": "--format", "g": "", "h": "--help",
+                "o": "--output", "p": "--pid", "s": "--delay", "t": "--thread"}
+
+    def test_each_has_one_meaning_in_all_commands(self):
+        helps = {name: output_of("help", name) for name in commands()} | {"sampan": output_of("help")}
+        del helps["addr2line"]  # it has the letters of its model
+        for command, text in helps.items():
+            for letter, option in re.findall(r"(?m)^  (?:-(\w))?,?(--[\w-]+)?", text.split("Options:")[1]):
+                with self.subTest(command=command, letter=letter, option=option):
+                    if letter:
+                        self.assertEqual(option, self.MEANINGS.get(letter))
+                    else:
+                        self.assertNotIn(option, set(self.MEANINGS.values()) - {""})
+
+    def test_those_of_perf_and_py_spy_are_there(self):
+        for command, letters in {"run": "Ffgo", "record": "Fdfgop", "attach": "Fdfgop", "top": "Fop", "dump": "pt",
+                                 "report": "t", "export": "fot"}.items():
+            for letter in letters:
+                self.assertRegex(output_of("help", command), rf"(?m)^  -{letter}\b", command)
 
 
 class Completion(unittest.TestCase):

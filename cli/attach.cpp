@@ -10,14 +10,13 @@
 #include "cli/command.h"
 #include "cli/record.h"
 #include "cli/signals.h"
+#include "cli/values.h"
 #include "sampler/inspect/permission.h"
 #include "sampler/process/own_limits.h"
 #include "sampler/process/proc_task.h"
 
 namespace sampan::cli {
 namespace {
-
-constexpr double kLongestDuration = 1e9;
 
 void say_what_begins(const sampler::RecordingSession& session, pid_t pid,
                      const std::string& program) {
@@ -28,14 +27,13 @@ void say_what_begins(const sampler::RecordingSession& session, pid_t pid,
 }
 
 // Samples until the process has ended, the time is over, or somebody stops it.
-void sample(sampler::RecordingSession& session, double duration_s) {
+void sample(sampler::RecordingSession& session, uint64_t wanted_ns) {
   StopSignals signals;
   bool stopped = false;
   session.loop().watch(signals.fd(), [&] {
     signals.take();
     stopped = true;
   });
-  const auto wanted_ns = static_cast<uint64_t>(duration_s * 1e9);
   while (!session.over() && !stopped) {
     const uint64_t passed_ns = monotonic_ns() - session.start_ns();
     if (wanted_ns != 0 && passed_ns >= wanted_ns) break;
@@ -57,12 +55,10 @@ recording::SessionEnd end_of(const sampler::RecordingSession& session) {
 }  // namespace
 
 void add_attach_options(CLI::App& command, AttachOptions& options) {
-  command
-      .add_option("-d,--duration", options.duration_s,
-                  "Seconds to sample (default: until the process ends)")
-      ->envname("SAMPAN_DURATION")
-      ->type_name("S")
-      ->check(CLI::Range(0.001, kLongestDuration).description(""));
+  add_time_option(command, "-d,--duration",
+                  "How long to sample, such as 10s or 2m (default: until the process ends)",
+                  [&options](uint64_t ns) { options.duration_ns = ns; })
+      ->envname("SAMPAN_DURATION");
   add_engine_option(command, options.engine, "How the process is sampled");
 }
 
@@ -94,7 +90,7 @@ int attach_and_record(const AttachOptions& options) {
     const sampler::ControlSocket control(loop, session->controlled(), token);
     const FlushSignal flush(loop, [&session] { return session->flush(); });
     if (!options.run.quiet) say_what_begins(*session, pid, description.program);
-    sample(*session, options.duration_s);
+    sample(*session, options.duration_ns);
     session->finish(end_of(*session));
   }
   files.conclude(session->hidden());

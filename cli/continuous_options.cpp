@@ -1,39 +1,39 @@
 #include "cli/continuous_options.h"
 
 #include <algorithm>
-#include <charconv>
-#include <string_view>
 
-#include "base/units.h"
+#include "base/text/quantity.h"
 #include "cli/command.h"
+#include "cli/values.h"
 
 namespace sampan::cli {
 namespace {
 
 constexpr uint64_t kLongestBox = 3600 * kNsPerSecond;
-constexpr uint64_t kLargest = uint64_t{1} << 60;
 // A black box drops its oldest part in steps of a sixth, and of at least a second.
 constexpr uint64_t kBoxSteps = 6;
 
-struct Unit {
-  char letter;
-  uint64_t ns, bytes;
-};
-constexpr Unit kUnits[] = {{'s', kNsPerSecond, 0},        {'m', 60 * kNsPerSecond, 0},
-                           {'h', 3600 * kNsPerSecond, 0}, {'d', 86400 * kNsPerSecond, 0},
-                           {'K', 0, uint64_t{1} << 10},   {'M', 0, uint64_t{1} << 20},
-                           {'G', 0, uint64_t{1} << 30},   {'T', 0, uint64_t{1} << 40}};
+// A time or a size, of one file or of all. A number alone could be either, so it is neither.
+sampler::Limit parse_limit(const std::string& option, const std::string& text) {
+  const uint64_t ns = parse_time(text, 0).value_or(0);
+  if (ns >= kNsPerSecond) return {ns, 0};
+  const uint64_t bytes = parse_size(text).value_or(0);
+  if (bytes != 0) return {0, bytes};
+  throw UsageError(
+      "{} takes a time such as 30s, 10m, 24h or 7d, or a size such as 100M or 2G, not '{}'", option,
+      text);
+}
 
 sampler::Segments::Options black_box(const std::string& text, const std::string& directory) {
-  const sampler::Limit length = parse_limit("--black-box", text);
-  if (length.ns == 0 || length.ns > kLongestBox) {
-    throw UsageError("--black-box {}: must be a duration up to an hour, such as 30s", text);
-  }
+  const uint64_t length_ns = time_value("--black-box", text,
+                                        {.least_ns = kNsPerSecond,
+                                         .most_ns = kLongestBox,
+                                         .allowed = "a time from 1s to 1h, such as 30s or 5m"});
   sampler::Segments::Options options;
   options.directory = directory;
-  options.rotate.ns = std::max(length.ns / kBoxSteps, kNsPerSecond);
-  options.keep.ns = length.ns + 2 * kNsPerSecond;  // until the box is written, too
-  options.black_box_ns = length.ns;
+  options.rotate.ns = std::max(length_ns / kBoxSteps, kNsPerSecond);
+  options.keep.ns = length_ns + 2 * kNsPerSecond;  // until the box is written, too
+  options.black_box_ns = length_ns;
   return options;
 }
 
@@ -65,25 +65,6 @@ void add_black_box_option(CLI::App& command, ContinuousOptions& options) {
           "Keep only the last part, such as 30s, and write it if a process dies by a signal")
       ->envname("SAMPAN_BLACK_BOX")
       ->type_name("TIME");
-}
-
-sampler::Limit parse_limit(const std::string& option, const std::string& text) {
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-  const auto unit = std::ranges::find_if(
-      kUnits, [&](const Unit& u) { return read.ptr != end && u.letter == *read.ptr; });
-  if (read.ec == std::errc() && read.ptr + 1 == end && unit != std::end(kUnits)) {
-    const double amount = number * static_cast<double>(std::max(unit->ns, unit->bytes));
-    const double least = unit->ns != 0 ? static_cast<double>(kNsPerSecond) : 1;
-    if (amount >= least && amount <= static_cast<double>(kLargest)) {
-      const auto whole = static_cast<uint64_t>(amount);
-      return unit->ns != 0 ? sampler::Limit{whole, 0} : sampler::Limit{0, whole};
-    }
-  }
-  throw UsageError(
-      "{} {}: must be a duration, such as 30s, 10m, 24h or 7d, or a size, such as 100M or 2G",
-      option, text);
 }
 
 std::optional<sampler::Segments::Options> segment_options(const ContinuousOptions& options,

@@ -25,10 +25,6 @@ struct ContinuousOptions {
 void add_continuous_options(CLI::App& command, ContinuousOptions& options);
 void add_black_box_option(CLI::App& command, ContinuousOptions& options);
 
-// A duration, "90s", "10m", "24h", "7d", or a size, "100K", "100M", "2G", "1T"; of at least one
-// second, or byte. The UsageError names `option`.
-sampler::Limit parse_limit(const std::string& option, const std::string& text);
-
 // The segments of a run in `directory`; nothing: the recording is one file. Throws UsageError.
 std::optional<sampler::Segments::Options> segment_options(const ContinuousOptions& options,
                                                           const std::string& directory);

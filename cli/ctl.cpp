@@ -6,8 +6,8 @@
 
 #include "base/token_file.h"
 #include "cli/command.h"
+#include "cli/values.h"
 #include "sampler/control/control_socket.h"
-#include "wire/control_block.h"
 
 namespace sampan::cli {
 namespace {
@@ -50,9 +50,11 @@ void add_ctl(CLI::App& app, Commands& commands) {
           "flush: write all samples to the recording; rate: change the rate")
       ->type_name("status|pause|resume|flush|rate")
       ->check(CLI::IsMember({"status", "pause", "resume", "flush", "rate"}).description(""));
-  command->add_option("HZ", options->rate_hz, "Samples per second of CPU of each thread")
-      ->type_name("HZ")
-      ->check(CLI::Range(1u, wire::kHighestRateHz).description(""));
+  command
+      ->add_option_function<std::string>(
+          "HZ", [options](const std::string& text) { options->rate_hz = rate_value("rate", text); },
+          "Samples per second of CPU of each thread, such as 99 or 1k")
+      ->type_name("HZ");
   commands.actions[command] = [options] { return ctl(*options); };
 }
 

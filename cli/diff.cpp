@@ -37,6 +37,10 @@ profile::DiffOptions options_of(const DiffArguments& arguments) {
   profile::DiffOptions options;
   if (arguments.by == "samples") options.by = profile::DiffOptions::By::kSamples;
   if (arguments.of == "total") options.of = profile::DiffOptions::Of::kTotal;
+  if (!(arguments.confidence >= 50 && arguments.confidence <= 99.9999)) {
+    throw UsageError("--confidence takes a percentage from 50 to 99.9999, not {}",
+                     arguments.confidence);
+  }
   options.confidence = arguments.confidence / 100;
   return options;
 }
@@ -46,6 +50,7 @@ bool has_waits(const recording::MergeInput& input) {
 }
 
 int compare(DiffArguments arguments) {
+  const profile::DiffOptions diff_options = options_of(arguments);
   const std::vector<LabelledPath> paths = labelled_paths({arguments.a, arguments.b});
   recording::MergeInput a{paths[0].label, read_recording(paths[0].path)};
   recording::MergeInput b{paths[1].label, read_recording(paths[1].path)};
@@ -60,7 +65,7 @@ int compare(DiffArguments arguments) {
   }
   profile::match_functions(profile);
   const profile::View view = profile::select(profile, arguments.selection);
-  const profile::Diff diff = profile::diff(view, options_of(arguments));
+  const profile::Diff diff = profile::diff(view, diff_options);
 
   if (!arguments.html.empty()) {
     const exporters::Format& page = exporters::format("html");
@@ -100,8 +105,7 @@ void add_diff(CLI::App& app, Commands& commands) {
       ->add_option("--confidence", arguments->confidence,
                    "Confidence in percent that only real changes are ranked")
       ->type_name("PERCENT")
-      ->capture_default_str()
-      ->check(CLI::Range(50.0, 99.9999).description(""));
+      ->capture_default_str();
   command->add_option("--top", arguments->top, "Number of rows (0: all)")->type_name("N");
   add_full_names_option(*command, arguments->full_names);
   command->add_flag("--json", arguments->json, "Print JSON, see docs/diff-json.md");

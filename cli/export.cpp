@@ -47,6 +47,16 @@ std::vector<const Format*> formats_named(const std::vector<std::string>& names) 
   return formats;
 }
 
+// Replaces the text by the number of bytes.
+std::string size_in_bytes(std::string& text) {
+  const std::string given = text;
+  try {
+    return CLI::AsSizeValue(true)(text);
+  } catch (const CLI::ValidationError&) {
+    throw UsageError("--max-size takes a size such as 50MB, or 0, not '{}'", given);
+  }
+}
+
 bool is_directory(const std::string& output) {
   return output.empty() || output.back() == '/' || std::filesystem::is_directory(output);
 }
@@ -174,7 +184,7 @@ void add_export(CLI::App& app, Commands& commands) {
                    "Maximum size of a file, such as 50MB; 0: no limit (default: what the format's "
                    "viewer can open)")
       ->type_name("SIZE")
-      ->transform(CLI::AsSizeValue(true).description(""));
+      ->transform(CLI::Validator(size_in_bytes, ""));
   command
       ->add_option("--max-sections", options->write.max_sections,
                    "Write a directory for each of this many sections, longest first; 0: none")

@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/continuous_options.h"
 #include "cli/push_options.h"
 #include "cli/recording_options.h"
+#include "cli/values.h"
 #include "recording/reader.h"
 #include "recording/segments.h"
 
@@ -16,7 +16,7 @@ struct PushCommandOptions {
   PushCommandOptions() { push.prefix = "--"; }
   PushOptions push;
   std::vector<std::string> recordings;
-  std::string timeout = "60s";
+  uint64_t timeout_ns = 60 * kNsPerSecond;
   bool again = false;
 };
 
@@ -35,8 +35,6 @@ std::vector<std::string> files_of(const std::string& recording) {
 int push_recordings(const PushCommandOptions& options) {
   if (!options.push.wanted())
     throw UsageError("push: --to is missing: the store's address, such as http://HOST:4040");
-  const sampler::Limit timeout = parse_limit("--timeout", options.timeout);
-  if (timeout.ns == 0) throw UsageError("--timeout {}: a duration, such as 60s", options.timeout);
   const push::PushOptions asked = push_options(options.push, -1);
   std::vector<std::string> files;
   for (const std::string& recording : options.recordings) {
@@ -46,7 +44,7 @@ int push_recordings(const PushCommandOptions& options) {
   push::Pusher pusher(asked);
   if (options.again) pusher.restore();
   for (const std::string& file : files) pusher.add(file);
-  const push::Summary summary = pusher.finish(std::chrono::nanoseconds(timeout.ns));
+  const push::Summary summary = pusher.finish(std::chrono::nanoseconds(options.timeout_ns));
   say_pushed(summary, options.push, pusher.directory(), false);
   const push::Counts& counts = summary.counts;
   const bool all = counts.refused == 0 && counts.dropped == 0 && summary.left.items == 0;
@@ -62,11 +60,10 @@ void add_push(CLI::App& app, Commands& commands) {
   command->add_option("RECORDING", options->recordings,
                       "A recording.sampan or its directory (default: what is in the spool)");
   add_push_options(*command, options->push);
-  command
-      ->add_option("--timeout", options->timeout,
-                   "How long to try; what was not sent then stays in the spool")
-      ->type_name("TIME")
-      ->capture_default_str();
+  add_time_option(*command, "--timeout",
+                  "How long to try; what was not sent then stays in the spool",
+                  [options](uint64_t ns) { options->timeout_ns = ns; })
+      ->default_str("60s");
   command->add_flag("--again", options->again, "Send what the store refused before, too");
   commands.actions[command] = [options] { return push_recordings(*options); };
 }

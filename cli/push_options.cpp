@@ -8,9 +8,9 @@
 #include <iterator>
 
 #include "base/say.h"
+#include "base/text/quantity.h"
 #include "base/token_file.h"
 #include "cli/command.h"
-#include "cli/continuous_options.h"
 #include "remote/http/client.h"
 
 namespace sampan::cli {
@@ -118,14 +118,15 @@ push::PushOptions push_options(const PushOptions& options, pid_t process) {
   } catch (const Error& error) {
     throw UsageError("{}", error.what());
   }
-  const sampler::Limit size = parse_limit("--spool-size", options.spool_size);
-  if (size.bytes == 0)
-    throw UsageError("--spool-size {}: a size, such as 256M", options.spool_size);
+  const uint64_t size = parse_size(options.spool_size).value_or(0);
+  if (size == 0) {
+    throw UsageError("--spool-size takes a size such as 256M or 2G, not '{}'", options.spool_size);
+  }
   check_headers(options);
   const std::string token_option = options.prefix + "token-file";
   if (!options.token_file.empty()) read_token(options.token_file, token_option);
   result.send.access = {options.token_file, token_option, options.headers, options.ca_file};
-  result.send.spool_bytes = size.bytes;
+  result.send.spool_bytes = size;
   result.send.names = symbolizer::environment_options();
   result.send.names.jobs = 1;  // leaves the CPUs to the program
   result.send.say = [](const std::string& text) { say("sampan: push: {}\n", text); };

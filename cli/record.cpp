@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -220,8 +221,10 @@ void RunFiles::conclude_black_box() {
   std::error_code ignored;
   fs::remove(directory_.path(), ignored);  // unless a box is in it
   if (options_.quiet) return;
+  std::string length = options_.continuous.black_box;
+  if (std::isdigit(static_cast<unsigned char>(length.back())) != 0) length += "s";
   for (const std::string& box : segments_->boxes()) {
-    say("sampan: the black box: the last {} are in {}\n", options_.continuous.black_box, box);
+    say("sampan: the black box: the last {} are in {}\n", length, box);
   }
   if (segments_->boxes().empty()) {
     say("sampan: the black box: no process died by a signal, nothing was written\n");

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -84,7 +85,7 @@ struct AttachOptions {
   RunOptions run;
   std::string target;  // a pid, or a program's name
   std::string engine = "auto";
-  double duration_s = 0;  // 0: until it ends, or Ctrl-C
+  uint64_t duration_ns = 0;  // 0: until it ends, or Ctrl-C
 };
 
 // Declares the options that `run` does not have.

@@ -2,8 +2,10 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 
+#include "cli/values.h"
 #include "recording/segments.h"
 
 namespace sampan::cli {
@@ -88,10 +90,14 @@ void add_selection_options(CLI::App& command, profile::Selection& selection) {
       ->envname("SAMPAN_STATE")
       ->type_name("cpu|waiting|all")
       ->check(CLI::IsMember({"cpu", "waiting", "all"}).description(""));
-  command.add_option("--from", selection.from_s, "Only what happened after this second")
-      ->type_name("S");
-  command.add_option("--to", selection.to_s, "Only what happened before this second")
-      ->type_name("S");
+  const auto add_bound = [&command](const char* name, std::optional<double>& bound_s,
+                                    const char* description) {
+    add_time_option(command, name, description,
+                    [&bound_s](uint64_t ns) { bound_s = static_cast<double>(ns) * 1e-9; },
+                    {.least_ns = 0});
+  };
+  add_bound("--from", selection.from_s, "Only what happened after this time, such as 10 or 2m");
+  add_bound("--to", selection.to_s, "Only what happened before this time");
   command
       .add_option("--section", selection.section,
                   "Only what threads did inside the section with this name")

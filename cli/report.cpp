@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
+#include "cli/values.h"
 #include "profile/view.h"
 #include "recording/segments.h"
 
@@ -36,7 +37,7 @@ struct ReportOptions {
   bool idle = false;
   bool tree = false;
   bool tasks = false;
-  unsigned blocking_ms = profile::kLongBlock / 1'000'000;
+  uint64_t blocking_ns = profile::kLongBlock;
   bool json = false;
   bool full_names = false;
   std::string callers;
@@ -65,7 +66,7 @@ int report(const ReportOptions& options) {
   page_options.idle = options.idle;
   page_options.tree = options.tree;
   page_options.tasks = options.tasks;
-  page_options.least_block_ns = uint64_t{options.blocking_ms} * 1'000'000;
+  page_options.least_block_ns = options.blocking_ns;
   page_options.callers = options.callers;
   page_options.full_names = options.full_names;
 
@@ -103,11 +104,14 @@ void add_report(CLI::App& app, Commands& commands) {
       ->type_name("NAME");
   command->add_flag("--tasks", options->tasks,
                     "Show the tasks of asyncio instead of the table, and what held their loops");
-  command
-      ->add_option("--blocking", options->blocking_ms,
-                   "With --tasks or --json: steps of an event loop that took so long")
-      ->capture_default_str()
-      ->type_name("MS");
+  add_time_option(*command, "--blocking",
+                  "With --tasks or --json: steps of an event loop that took so long, in "
+                  "milliseconds, or such as 1s",
+                  [options](uint64_t ns) { options->blocking_ns = ns; },
+                  {.least_ns = 0,
+                   .plain_ns = kNsPerMs,
+                   .allowed = "milliseconds, or a time such as 500ms or 2s"})
+      ->default_str(fmt::format("{}ms", options->blocking_ns / kNsPerMs));
   add_full_names_option(*command, options->full_names);
   command->add_flag("--json", options->json, "Print JSON, see docs/report-json.md");
   commands.actions[command] = [options] { return report(*options); };

@@ -9,8 +9,8 @@
 #include "base/nearest.h"
 #include "base/say.h"
 #include "cli/command.h"
+#include "cli/values.h"
 #include "sampler/record.h"
-#include "wire/control_block.h"
 
 namespace sampan::cli {
 namespace {
@@ -40,11 +40,14 @@ std::vector<std::string> format_names() {
 }  // namespace
 
 void add_sampling_options(CLI::App& command, SamplingOptions& options) {
-  command.add_option("-F,--rate", options.rate_hz, "Samples per second of CPU of each thread")
+  command
+      .add_option_function<std::string>(
+          "-F,--rate",
+          [&options](const std::string& text) { options.rate_hz = rate_value("--rate", text); },
+          "Samples per second of CPU of each thread, such as 99 or 1k")
       ->envname("SAMPAN_RATE")
       ->type_name("HZ")
-      ->capture_default_str()
-      ->check(CLI::Range(1u, wire::kHighestRateHz).description(""));
+      ->default_str(std::to_string(options.rate_hz));
   command
       .add_option("--clock", options.clock,
                   "What is sampled: only threads on CPU, or waiting threads, too")

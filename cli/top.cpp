@@ -17,6 +17,7 @@
 #include "cli/recording_options.h"
 #include "cli/run_options.h"
 #include "cli/signals.h"
+#include "cli/values.h"
 #include "exporters/exporter.h"
 #include "profile/load.h"
 #include "profile/view.h"
@@ -38,8 +39,8 @@ struct TopOptions {
   SamplingOptions sampling = {.rate_hz = 100, .clock = "wall"};
   std::string engine = "auto";
   std::optional<bool> follow = {};  // none: the default of run or attach
-  double delay_s = 1;
-  double window_s = 5;
+  uint64_t delay_ns = kNsPerSecond;
+  uint64_t window_ns = 5 * kNsPerSecond;
   std::string look = "threads";
   profile::PythonFrames python = profile::PythonFrames::kMixed;
   std::string output = "sampan-profiles";
@@ -48,10 +49,6 @@ struct TopOptions {
 };
 
 const std::vector<std::string> kLooks = {"threads", "functions", "tree"};
-
-uint64_t nanoseconds(double seconds) {
-  return static_cast<uint64_t>(seconds * 1e9);
-}
 
 // Exactly one of these is set.
 struct Target {
@@ -153,13 +150,13 @@ int end(top::Source& source) {
 int print_once(const TopOptions& options, const Target& target) {
   const std::unique_ptr<top::Source> source = source_of(options, target);
   top::Screen screen = first_screen(options, target);
-  screen.status.window_ns = nanoseconds(options.delay_s);
+  screen.status.window_ns = options.delay_ns;
   top::History history(screen.status.window_ns);
   top::Refresher refresher(*source, history, look_up_names, options.python);
   {
     StopSignals stop;
     refresher.refresh();  // samples from before the delay are not shown
-    stop.wait(static_cast<int>(options.delay_s * 1000));
+    stop.wait(static_cast<int>(options.delay_ns / kNsPerMs));
     refresher.refresh();
     stop.take();
   }
@@ -178,14 +175,14 @@ int watch(const TopOptions& options, const Target& target) {
   auto terminal = std::make_unique<top::Terminal>();
   const std::unique_ptr<top::Source> source = source_of(options, target);
   top::Screen screen = first_screen(options, target);
-  screen.status.window_ns = nanoseconds(options.window_s);
+  screen.status.window_ns = options.window_ns;
   top::History history(screen.status.window_ns);
   top::Refresher refresher(*source, history, look_up_names, options.python);
   std::string last_words;
   {
     StopSignals stop;
     last_words = top::watch(*terminal, *source, history, refresher, screen,
-                            {.delay_ns = nanoseconds(options.delay_s),
+                            {.delay_ns = options.delay_ns,
                              .stop_fd = stop.fd(),
                              .save = save,
                              .open_page = [&](recording::Recording recording) {
@@ -228,16 +225,20 @@ void add_options(CLI::App& command, TopOptions& options) {
   command.add_option("--token-file", options.token_file, "File with the token for the URL")
       ->envname("SAMPAN_TOKEN_FILE")
       ->type_name("FILE");
-  command.add_option("-s,--delay", options.delay_s, "Seconds between updates")
+  add_time_option(command, "-s,--delay", "Time between updates",
+                  [&options](uint64_t ns) { options.delay_ns = ns; },
+                  {.least_ns = 100 * kNsPerMs,
+                   .most_ns = 3600 * kNsPerSecond,
+                   .allowed = "a time from 100ms to 1h, such as 2 or 500ms"})
       ->envname("SAMPAN_DELAY")
-      ->type_name("S")
-      ->capture_default_str()
-      ->check(CLI::Range(0.1, 3600.0).description(""));
-  command.add_option("--window", options.window_s, "Seconds that are shown")
+      ->default_str("1s");
+  add_time_option(command, "--window", "Time that is shown",
+                  [&options](uint64_t ns) { options.window_ns = ns; },
+                  {.least_ns = 100 * kNsPerMs,
+                   .most_ns = 86400 * kNsPerSecond,
+                   .allowed = "a time from 100ms to 1d, such as 30 or 2m"})
       ->envname("SAMPAN_WINDOW")
-      ->type_name("S")
-      ->capture_default_str()
-      ->check(CLI::Range(0.1, 86400.0).description(""));
+      ->default_str("5s");
   command.add_option("--look", options.look, "The initial view")
       ->envname("SAMPAN_LOOK")
       ->type_name("threads|functions|tree")

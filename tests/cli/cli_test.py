@@ -38,8 +38,10 @@ class Case(unittest.TestCase):
         return self.sampan("run", "--quiet", "--format", "none", "--output", self.output, *options,
                            "--", *words, **keywords)
 
-    def report_of(self, directory):
-        return json.loads(self.sampan("report", "--json", directory).stdout)
+    def report_of(self, directory, *options):
+        result = self.sampan("report", "--json", directory, *options)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)
 
     def only_run(self, output=None):
         runs = list((output or self.output).iterdir())
@@ -66,6 +68,41 @@ class Usage(Case):
         self.assertEqual(self.sampan("run", "--", "true", env={"SAMPAN_RATE": "0"}).returncode, 2)
         self.assertEqual(self.sampan("run").returncode, 2)
         self.assertEqual(self.sampan().returncode, 2)
+
+    def test_a_refusal_says_what_is_allowed(self):
+        for words, sentence in (
+                (["attach", "--duration", "abc", "1"], "--duration takes a time such as 10, 500ms or 2m, not 'abc'"),
+                (["attach", "-d", "0", "1"], "--duration takes a time such as 10, 500ms or 2m, not '0'"),
+                (["run", "-F", "fast", "true"], "--rate takes samples per second, such as 99 or 1k, up to 10k, not 'fast'"),
+                (["run", "-F", "20k", "true"], "--rate takes samples per second, such as 99 or 1k, up to 10k, not '20k'"),
+                (["ctl", "1", "rate", "1.5"], "rate takes samples per second, such as 99 or 1k, up to 10k, not '1.5'"),
+                (["top", "-s", "2h", "1"], "--delay takes a time from 100ms to 1h, such as 2 or 500ms, not '2h'"),
+                (["report", "--from", "soon", "x"], "--from takes a time such as 10, 500ms or 2m, not 'soon'"),
+                (["report", "--blocking", "x", "x"], "--blocking takes milliseconds, or a time such as 500ms or 2s, not 'x'"),
+                (["run", "--black-box", "2d", "true"], "--black-box takes a time from 1s to 1h, such as 30s or 5m, not '2d'"),
+                (["run", "--continuous", "--keep", "9", "true"],
+                 "--keep takes a time such as 30s, 10m, 24h or 7d, or a size such as 100M or 2G, not '9'"),
+                (["push", "--to", "http://x/ingest", "--timeout", "x"],
+                 "--timeout takes a time such as 10, 500ms or 2m, not 'x'"),
+                (["push", "--to", "http://x/ingest", "--spool-size", "1m"],
+                 "--spool-size takes a size such as 256M or 2G, not '1m'"),
+                (["export", "-f", "csv", "--max-size", "big", "x"], "--max-size takes a size such as 50MB, or 0, not 'big'"),
+                (["diff", "--confidence", "5", "x", "y"], "--confidence takes a percentage from 50 to 99.9999, not 5")):
+            with self.subTest(words=words):
+                result = self.sampan(*words)
+                self.assertEqual((result.returncode, result.stdout), (2, ""))
+                self.assertIn("sampan: " + sentence + "\n", result.stderr)
+
+    def test_values_have_units(self):
+        for options, env, rate in ((["-F", "1k"], {}, 1000), (["--rate", "0.5k"], {}, 500), ([], {"SAMPAN_RATE": "2k"}, 2000)):
+            with self.subTest(options=options, env=env):
+                output = self.path / str(rate)
+                result = self.sampan("run", "--quiet", "--format", "none", "--output", output, *options, "--", "true", env=env)
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                self.assertEqual(self.report_of(self.only_run(output))["rate_hz"], rate)
+        whole = self.only_run(self.path / "1000")
+        for first, second in (("--from=1500ms", "--from=1.5"), ("--to=1m", "--to=60")):
+            self.assertEqual(self.report_of(whole, first), self.report_of(whole, second))
 
     def test_help_and_version_go_to_stdout(self):
         for word in "version", "--version", "-V":

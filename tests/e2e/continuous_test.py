@@ -185,9 +185,9 @@ class Continuous(sampan.Case):
                 self.assertAlmostEqual(missing, 0, delta=late_s)
 
     def test_what_makes_no_sense_is_refused(self):
-        for options, text in ((["--rotate", "10m"], "--continuous"), (["--continuous", "--keep", "10"], "--keep 10"),
+        for options, text in ((["--rotate", "10m"], "--continuous"), (["--continuous", "--keep", "10"], "--keep takes"),
                               (["--continuous", "--black-box", "3s"], "either"),
-                              (["--black-box", "3M"], "duration")):
+                              (["--black-box", "3M"], "--black-box takes a time")):
             result = subprocess.run([sampan.PROGRAM, "run", *options, "--", "true"], text=True, cwd=self.path,
                                     stderr=subprocess.PIPE)
             self.assertEqual(result.returncode, 2, result.stderr)

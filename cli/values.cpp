@@ -1,0 +1,39 @@
+#include "cli/values.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/text/quantity.h"
+#include "cli/command.h"
+#include "wire/control_block.h"
+
+namespace sampan::cli {
+
+uint64_t time_value(const std::string& option, const std::string& text, const TimeRange& range) {
+  const std::optional<uint64_t> ns = parse_time(text, range.plain_ns);
+  if (ns && *ns >= range.least_ns && *ns <= range.most_ns) return *ns;
+  throw UsageError("{} takes {}, not '{}'", option, range.allowed, text);
+}
+
+unsigned rate_value(const std::string& option, const std::string& text) {
+  const std::optional<uint64_t> hz = parse_rate(text);
+  if (hz && *hz >= 1 && *hz <= wire::kHighestRateHz) return static_cast<unsigned>(*hz);
+  throw UsageError("{} takes samples per second, such as 99 or 1k, up to {}k, not '{}'", option,
+                   wire::kHighestRateHz / 1000, text);
+}
+
+CLI::Option* add_time_option(CLI::App& command, const std::string& names,
+                             const std::string& description, std::function<void(uint64_t)> set,
+                             const TimeRange& range) {
+  const std::string name = names.substr(names.find("--"));
+  return command
+      .add_option_function<std::string>(
+          names,
+          [name, set = std::move(set), range](const std::string& text) {
+            set(time_value(name, text, range));
+          },
+          description)
+      ->type_name("TIME");
+}
+
+}  // namespace sampan::cli

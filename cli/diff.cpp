@@ -21,7 +21,7 @@ namespace sampan::cli {
 namespace {
 
 struct DiffArguments {
-  std::string a, b;
+  std::string a = "-2", b = "-1";
   profile::Selection selection;
   profile::PythonFrames python = profile::PythonFrames::kMixed;
   std::string by = "time";
@@ -88,9 +88,10 @@ void add_diff(CLI::App& app, Commands& commands) {
   CLI::App* const command =
       app.add_subcommand("diff", "Show what changed between two recordings, beyond noise");
   const auto arguments = std::make_shared<DiffArguments>();
-  command->add_option("A", arguments->a, "A recording.sampan or its directory; NAME=A names it")
-      ->required();
-  command->add_option("B", arguments->b, "The recording to compare with")->required();
+  command->add_option("A", arguments->a,
+                      "A recording.sampan or its directory; NAME=A names it (default: -2, the one "
+                      "before the latest below sampan-profiles)");
+  command->add_option("B", arguments->b, "The recording to compare with (default: -1, the latest)");
   add_selection_options(*command, arguments->selection);
   add_python_option(*command, arguments->python);
   command->add_option("--by", arguments->by, "Compare shares of time or of samples")

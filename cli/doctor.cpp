@@ -18,6 +18,7 @@
 #include "base/text/json_writer.h"
 #include "base/text/readable.h"
 #include "cli/command.h"
+#include "cli/latest_recording.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
 #include "profile/frames.h"
@@ -263,8 +264,8 @@ bool can_be_profiled(const std::vector<Finding>& command, const std::vector<Find
 }
 
 int examine(const DoctorOptions& options, const std::vector<std::string>& words) {
-  if (is_recording(options.target)) {
-    return examine_recording(recording_path(options.target), options.json);
+  if (const std::string target = named_recording(options.target); is_recording(target)) {
+    return examine_recording(recording_path(target), options.json);
   }
   std::optional<pid_t> pid;
   if (!options.target.empty()) {

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/latest_recording.h"
 #include "cli/push_options.h"
 #include "cli/recording_options.h"
 #include "cli/values.h"
@@ -22,7 +23,7 @@ struct PushCommandOptions {
 
 // The files of a recording; each becomes a piece. Throws Error if there are none.
 std::vector<std::string> files_of(const std::string& recording) {
-  const std::string path = recording_path(recording);
+  const std::string path = recording_path(named_recording(recording));
   if (!std::filesystem::is_directory(path)) {
     recording::read(path);  // reports an invalid file at once
     return {path};

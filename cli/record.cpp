@@ -43,7 +43,7 @@ std::string local_time() {
   tm parts{};
   localtime_r(&now, &parts);
   char text[32];
-  strftime(text, sizeof text, "%Y-%m-%d_%H-%M-%S", &parts);
+  strftime(text, sizeof text, kDirectoryTime, &parts);
   return text;
 }
 

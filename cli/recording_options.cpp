@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "cli/latest_recording.h"
 #include "cli/values.h"
 #include "recording/segments.h"
 
@@ -25,10 +26,10 @@ std::string usual_label(const fs::path& file) {
 LabelledPath labelled(const std::string& word) {
   const size_t equals = word.find('=');
   if (equals == std::string::npos || equals == 0 || fs::exists(word)) {
-    const std::string path = recording_path(word);
+    const std::string path = recording_path(named_recording(word));
     return {usual_label(path), path};
   }
-  return {word.substr(0, equals), recording_path(word.substr(equals + 1))};
+  return {word.substr(0, equals), recording_path(named_recording(word.substr(equals + 1)))};
 }
 
 const std::map<std::string, profile::State> kStates = {{"cpu", profile::State::kCpu},
@@ -122,9 +123,15 @@ void add_full_names_option(CLI::App& command, bool& full_names) {
       ->envname("SAMPAN_FULL_NAMES");
 }
 
+void add_recording_option(CLI::App& command, std::string& recording) {
+  command.add_option("RECORDING", recording,
+                     "A recording.sampan, or its directory (default: -1, the latest below "
+                     "sampan-profiles; -2 is the one before)");
+  command.callback([&recording] { recording = named_recording(recording); });
+}
+
 void add_recording_options(CLI::App& command, RecordingOptions& options) {
-  command.add_option("RECORDING", options.recording, "A recording.sampan, or its directory")
-      ->required();
+  add_recording_option(command, options.recording);
   add_selection_options(command, options.selection);
   add_python_option(command, options.python);
 }

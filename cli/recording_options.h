@@ -15,7 +15,7 @@ namespace sampan::cli {
 std::string recording_path(const std::string& recording);
 
 struct RecordingOptions {
-  std::string recording;  // the file, or the directory of a run
+  std::string recording = "-1";  // the file, or the directory of a run
   profile::Selection selection;
   profile::PythonFrames python = profile::PythonFrames::kMixed;
 
@@ -29,11 +29,14 @@ void add_selection_options(CLI::App& command, profile::Selection& selection);
 void add_full_names_option(CLI::App& command, bool& full_names);
 // --python, for commands that show stacks.
 void add_python_option(CLI::App& command, profile::PythonFrames& python);
+// RECORDING. `recording` must outlive `command`; if it is "-1" and nothing is given, it becomes the
+// latest.
+void add_recording_option(CLI::App& command, std::string& recording);
 // RECORDING, --python, and the options of add_selection_options().
 void add_recording_options(CLI::App& command, RecordingOptions& options);
 
 // Recordings on a command line, each with a label: "LABEL=PATH", or a path, which is labelled with
-// the name of its directory or file.
+// the name of its directory or file. "-1" is the latest (cli/latest_recording.h).
 struct LabelledPath {
   std::string label;
   std::string path;  // of the file

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/continuous_options.h"
+#include "cli/latest_recording.h"
 #include "cli/push_options.h"
 #include "exporters/exporter.h"
 #include "sampler/recorder/rate_control.h"
@@ -40,7 +41,7 @@ inline constexpr const char* kUsualMode = "600";
 
 struct RunOptions {
   SamplingOptions sampling;
-  std::string output = "sampan-profiles";
+  std::string output = kUsualOutput;
   std::vector<std::string> formats;  // empty: not asked for any, see chosen_formats()
   bool follow = true;
   bool quiet = false;

@@ -20,6 +20,7 @@
 #include "base/token_file.h"
 #include "cli/command.h"
 #include "cli/continuous_options.h"
+#include "cli/latest_recording.h"
 #include "cli/push_options.h"
 #include "cli/recording_options.h"
 #include "cli/run_options.h"
@@ -46,9 +47,9 @@ struct ServeOptions {
   bool stay = false;
   SamplingOptions sampling = {.rate_hz = 100};
   ContinuousOptions continuous;
-  std::string output = "sampan-profiles";  // with --continuous
-  std::string mode = kUsualMode;           // with --continuous
-  PushOptions push;                        // with --continuous
+  std::string output = kUsualOutput;  // with --continuous
+  std::string mode = kUsualMode;      // with --continuous
+  PushOptions push;                   // with --continuous
   std::string engine = "auto";
   bool follow = true;
 };
@@ -249,6 +250,7 @@ void add_serve(CLI::App& app, Commands& commands) {
   const auto options = std::make_shared<ServeOptions>();
   add_serve_options(*command, *options);
   commands.actions[command] = [command, options, &commands] {
+    options->target = named_recording(options->target);
     return serve(*command, *options, commands.program);
   };
 }

@@ -49,9 +49,8 @@ int symbolize_all(const std::string& path) {
 void add_symbolize(CLI::App& app, Commands& commands) {
   CLI::App* const command = app.add_subcommand(
       "symbolize", "Write function names into a recording, to read it elsewhere");
-  const auto recording = std::make_shared<std::string>();
-  command->add_option("RECORDING", *recording, "A run's directory, or its recording.sampan")
-      ->required();
+  const auto recording = std::make_shared<std::string>("-1");
+  add_recording_option(*command, *recording);
   commands.actions[command] = [recording] { return symbolize_all(recording_path(*recording)); };
 }
 

@@ -13,6 +13,7 @@
 #include "base/say.h"
 #include "base/token_file.h"
 #include "cli/command.h"
+#include "cli/latest_recording.h"
 #include "cli/record.h"
 #include "cli/recording_options.h"
 #include "cli/run_options.h"
@@ -43,7 +44,7 @@ struct TopOptions {
   uint64_t window_ns = 5 * kNsPerSecond;
   std::string look = "threads";
   profile::PythonFrames python = profile::PythonFrames::kMixed;
-  std::string output = "sampan-profiles";
+  std::string output = kUsualOutput;
   bool once = false;
   bool json = false;
 };

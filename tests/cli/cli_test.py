@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -287,6 +288,61 @@ class Output(Case):
 
     def recorded(self):
         return sum(file.stat().st_size for file in self.output.glob("*/recording.sampan"))
+
+
+class Latest(Case):
+    """Recordings that are not named: of one program, at two times, among what is none."""
+    ONE, TWO = "2026-01-01_10-00-00_b", "2026-01-01_10-00-01_a"
+
+    def setUp(self):
+        super().setUp()
+        self.run_quietly(sys.executable, "-c", "sum(range(5_000_000))")
+        for name in self.ONE, self.TWO, "renamed":
+            shutil.copytree(self.only_run(), self.path / "sampan-profiles" / name)
+        (self.path / "sampan-profiles" / "2027-01-01_00-00-00_empty").mkdir()
+
+    def test_is_taken_without_a_path(self):
+        for words in (["report"], ["view", "--no-open"], ["export", "-f", "folded"], ["spans"], ["metrics"], ["symbolize"],
+                      ["annotate", "main"]):
+            with self.subTest(words=words):
+                result = self.sampan(*words)
+                self.assertIn(f"sampan: the latest recording is sampan-profiles/{self.TWO}\n", result.stderr)
+                if words[0] != "annotate":  # the interpreter may have no lines
+                    self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue((self.path / "sampan-profiles" / self.TWO / "profile_overall.folded").exists())
+
+    def test_has_a_number(self):
+        for words, places in ((["report", "-2"], [2]), (["doctor", "-1"], [1]), (["diff", "-1", "-2"], [1, 2]),
+                              (["diff"], [2, 1]), (["diff", "-1"], [1, 1]), (["diff", f"sampan-profiles/{self.ONE}"], [1]),
+                              (["merge", "-1", "old=-2", "-o", "merged"], [1, 2])):
+            with self.subTest(words=words):
+                result = self.sampan(*words)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                said = re.findall("sampan: (.*) is sampan-profiles/(.*)\n", result.stderr)
+                self.assertEqual(said, [("the latest recording", self.TWO) if place == 1 else (f"-{place}", self.ONE)
+                                        for place in places])
+
+    def test_is_where_run_leaves_it(self):
+        result = self.sampan("report", env={"SAMPAN_OUTPUT": str(self.output)})
+        self.assertEqual((result.returncode, result.stderr),
+                         (0, f"sampan: the latest recording is {self.only_run()}\n"))
+
+    def test_of_runs_of_one_second_is_the_one_that_ended_last(self):
+        for name in "c", "b":
+            shutil.copytree(self.only_run(), self.path / "sampan-profiles" / f"2026-02-02_10-00-00_{name}")
+        os.utime(self.path / "sampan-profiles/2026-02-02_10-00-00_b/recording.sampan")
+        self.assertIn("2026-02-02_10-00-00_b\n", self.sampan("report").stderr)
+
+    def test_that_does_not_exist_is_a_sentence(self):
+        for words, env, sentence in (
+                (["report", "-3"], {}, "-3: there are only 2 recordings below sampan-profiles"),
+                (["diff", "-2", "-4"], {}, "-4: there are only 2 recordings below sampan-profiles"),
+                (["view"], {"SAMPAN_OUTPUT": "nowhere"},
+                 "there is no recording below nowhere: name one, or make one by sampan run")):
+            with self.subTest(words=words):
+                result = self.sampan(*words, env=env)
+                self.assertEqual((result.returncode, result.stdout), (1, ""))
+                self.assertTrue(result.stderr.endswith(f"sampan: {sentence}\n"), result.stderr)
 
 
 class WithoutTheLauncher(Case):

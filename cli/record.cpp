@@ -14,6 +14,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/safe_file_name.h"
 #include "base/say.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
@@ -30,10 +31,12 @@ namespace {
 constexpr size_t kLongestName = 100;
 constexpr int kMostOfASecond = 1000;
 
+// Without what a shell or a file system interprets: "/", "*", ":", blanks.
 std::string safe(const std::string& program) {
   std::string name = program.substr(0, kLongestName);
   for (char& c : name) {
-    if (c == '/' || static_cast<unsigned char>(c) <= ' ' || c == 0x7f) c = '_';
+    const bool is_ascii = static_cast<unsigned char>(c) < 0x80;
+    if (is_ascii && !is_file_safe(c)) c = '_';
   }
   return name.empty() ? "program" : name;
 }

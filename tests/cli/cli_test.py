@@ -225,10 +225,12 @@ class Output(Case):
     def test_the_directory_is_named_after_time_and_program(self):
         self.run_quietly("/bin/true")
         self.run_quietly("/bin/true", options=["--name", "my run/x"])
+        self.run_quietly("/bin/true", options=["--name", "nginx: worker *\t$1 (ä)"])
         names = sorted(entry.name for entry in self.output.iterdir())
         self.assertTrue(any(re.fullmatch(r"\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d_true", n)
                             for n in names), names)
         self.assertTrue(any(n.endswith("_my_run_x") for n in names), names)
+        self.assertTrue(any(n.endswith("_nginx__worker____1__ä_") for n in names), names)
 
     def test_runs_of_the_same_second_do_not_share_one(self):
         processes = [subprocess.Popen([SAMPAN, "run", "--quiet", "--format", "none", "--output",

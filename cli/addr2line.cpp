@@ -186,6 +186,9 @@ void add_addr2line(CLI::App& app, Commands& commands) {
                    "GNU: as addr2line; LLVM or JSON: as llvm-symbolizer, with its defaults")
       ->check(CLI::IsMember({"GNU", "LLVM", "JSON"}))
       ->capture_default_str();
+  set_examples(*command, {"sampan addr2line -e ./program 0x1139",
+                          "sampan addr2line -Cfip -e ./program 0x1139 0x1150",
+                          "sampan addr2line --output-style JSON -e ./program 0x1139"});
   commands.actions[command] = [options] { return addr2line(*options); };
 }
 

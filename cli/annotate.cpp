@@ -75,6 +75,8 @@ void add_annotate(CLI::App& app, Commands& commands) {
       ->allow_extra_args(false);
   command->add_flag("--asm", options->assembly, "Show instructions instead of the source");
   command->add_flag("--json", options->json, "Print JSON, see docs/annotate-json.md");
+  set_examples(*command, {"sampan annotate main", "sampan annotate --asm memcpy -2",
+                          "sampan annotate --source-path /build/app=src parse"});
   commands.actions[command] = [options] { return annotate(*options); };
 }
 

@@ -108,6 +108,8 @@ void add_attach(CLI::App& app, Commands& commands) {
       ->required();
   add_run_options(*command, options->run);
   add_attach_options(*command, *options);
+  set_examples(*command, {"sampan attach -d 10s PID", "sampan attach -F 99 -d 1m redis-server",
+                          "sampan attach --clock wall -f flamegraph PID"});
   commands.actions[command] = [options] { return attach_and_record(*options); };
 }
 

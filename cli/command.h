@@ -35,6 +35,11 @@ struct Commands {
   std::vector<std::string> program;
 };
 
+// The end of --help, which the man page has as well: three examples to paste. `before` stands above
+// them; if it begins with "sampan ", it is the usage.
+void set_examples(CLI::App& command, const std::vector<std::string>& examples,
+                  const std::string& before = "");
+
 void add_run(CLI::App& app, Commands& commands);  // run, record
 void add_attach(CLI::App& app, Commands& commands);
 void add_doctor(CLI::App& app, Commands& commands);

@@ -35,8 +35,8 @@ int ctl(const CtlOptions& options) {
 void add_ctl(CLI::App& app, Commands& commands) {
   CLI::App* command = app.add_subcommand(
       "ctl", "Pause, resume or flush a recording in progress, or change its rate");
-  command->footer(
-      "If the recording has a token (SAMPAN_TOKEN_FILE), the same token is needed here");
+  set_examples(*command, {"sampan ctl PID", "sampan ctl PID rate 99", "sampan ctl PID pause"},
+               "If the recording has a token (SAMPAN_TOKEN_FILE), the same token is needed here");
   const auto options = std::make_shared<CtlOptions>();
   command
       ->add_option("PID", options->pid,

@@ -112,6 +112,8 @@ void add_diff(CLI::App& app, Commands& commands) {
   command->add_flag("--json", arguments->json, "Print JSON, see docs/diff-json.md");
   command->add_option("--html", arguments->html, "Write a page with both sides, in red and blue")
       ->type_name("FILE");
+  set_examples(*command, {"sampan diff", "sampan diff --of total BEFORE AFTER",
+                          "sampan diff --html diff.html -2 -1"});
   commands.actions[command] = [arguments] { return compare(*arguments); };
 }
 

@@ -299,7 +299,8 @@ int examine(const DoctorOptions& options, const std::vector<std::string>& words)
 void add_doctor(CLI::App& app, Commands& commands) {
   CLI::App* const command = app.add_subcommand(
       "doctor", "Show what this machine permits, and what a command, process or recording lacks");
-  command->footer("sampan doctor [OPTIONS] [TARGET | -- COMMAND [ARG...]]");
+  set_examples(*command, {"sampan doctor", "sampan doctor PID", "sampan doctor -- ./program"},
+               "sampan doctor [OPTIONS] [TARGET | -- COMMAND [ARG...]]");
   const auto options = std::make_shared<DoctorOptions>();
   command->add_option(
       "TARGET", options->target,

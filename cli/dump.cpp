@@ -59,6 +59,8 @@ void add_dump(CLI::App& app, Commands& commands) {
       ->excludes(threads);
   add_python_option(*command, options->python);
   command->add_flag("--json", options->json, "Print JSON, see docs/dump-json.md");
+  set_examples(*command,
+               {"sampan dump PID", "sampan dump -t worker-1 PID", "sampan dump --tasks PID"});
   commands.actions[command] = [options] { return dump(*options); };
 }
 

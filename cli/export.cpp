@@ -197,9 +197,14 @@ void add_export(CLI::App& app, Commands& commands) {
           "A directory, or the file if there is only one; -: standard output (default: beside "
           "the recording)")
       ->type_name("DIR|FILE");
+  set_examples(*command,
+               {"sampan export -f flamegraph", "sampan export -f trace --from 10s --to 1m",
+                "sampan export -f pprof,speedscope -o exported/ -2"});
   commands.actions[command] = [options] { return export_recording(*options); };
 
   CLI::App* const formats = app.add_subcommand("formats", "List the formats and their viewers");
+  set_examples(*formats, {"sampan formats", "sampan formats | grep pprof",
+                          "sampan run -f speedscope -- ./program"});
   commands.actions[formats] = list_formats;
 }
 

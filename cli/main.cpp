@@ -208,6 +208,7 @@ int run(int argc, char** argv) {
 
 void add_version(CLI::App& app, Commands& commands) {
   CLI::App* const version = app.add_subcommand("version", "Print the version of sampan");
+  set_examples(*version, {"sampan version", "sampan --version", "sampan -V"});
   commands.actions[version] = [] {
     fmt::print("{}", kVersion);
     return 0;

@@ -1,6 +1,7 @@
 #include "cli/manual.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -42,9 +43,20 @@ OptionText describe_option(const CLI::Option& option, bool positional) {
   return text;
 }
 
+constexpr std::string_view kExamples = "Examples:\n  ";
+
+// The inverse of set_examples().
+std::vector<std::string> examples_of(const std::string& footer) {
+  const size_t place = footer.find(kExamples);
+  if (place == footer.npos) return {};
+  std::vector<std::string> lines = split(footer.substr(place + kExamples.size()), '\n');
+  for (std::string& line : lines) line.erase(0, line.find_first_not_of(' '));
+  return lines;
+}
+
 std::string usage_of(const CommandText& command, const std::string& footer) {
-  // The footer of `run` is its usage.
-  if (footer.starts_with("sampan ")) return footer;
+  // That of `run` is in its footer.
+  if (footer.starts_with("sampan ")) return split(footer, '\n').front();
   std::string usage = "sampan " + command.name;
   for (const OptionText& option : command.options) {
     if (!option.positional) continue;
@@ -95,6 +107,9 @@ std::string commands_section(const std::vector<CommandText>& commands) {
       if (option.names.back() == "--help") continue;
       text += paragraph(option_tag(option), option.description + ".");
     }
+    text += ".PP\nExamples:\n.RS 4\n.nf\n";
+    for (const std::string& example : command.examples) text += roff(example) + "\n";
+    text += ".fi\n.RE\n";
   }
   return text;
 }
@@ -130,22 +145,13 @@ std::string exit_status_section() {
          " for a wrong command line.\n";
 }
 
-std::string examples_section() {
-  const std::pair<std::string, std::string> examples[] = {
-      {"sampan run -- xz -k big.tar", "Profile a program."},
-      {"sampan attach PID --duration 10", "Profile ten seconds of a running process."},
-      {"sampan report DIRECTORY --tree", "Show the call tree of a run."},
-      {"sampan export --format pprof DIRECTORY", "Write a run in the format of another viewer."},
-      {"sampan diff BEFORE AFTER", "Show what changed between two runs, beyond noise."},
-      {"sampan annotate main DIRECTORY",
-       "Show the lines of a function with the time spent on each."}};
-  std::string text = section("EXAMPLES");
-  for (const auto& [command, what] : examples)
-    text += paragraph("\\fB" + roff(command) + "\\fR", what);
-  return text;
-}
-
 }  // namespace
+
+void set_examples(CLI::App& command, const std::vector<std::string>& examples,
+                  const std::string& before) {
+  command.footer(fmt::format("{}{}{}{}", before, before.empty() ? "" : "\n\n", kExamples,
+                             fmt::join(examples, "\n  ")));
+}
 
 std::vector<std::string> OptionText::choices() const {
   std::vector<std::string> words;
@@ -175,6 +181,7 @@ std::vector<CommandText> describe(const CLI::App& app) {
       if (option->nonpositional()) text.options.push_back(describe_option(*option, false));
     }
     text.usage = usage_of(text, command->get_footer());
+    text.examples = examples_of(command->get_footer());
     commands.push_back(std::move(text));
   }
   return commands;
@@ -193,8 +200,7 @@ std::string man_page(const CLI::App& app) {
           "sampan profiles native Linux programs without recompiling or relinking them, and shows "
           "where each thread spent its CPU time, or waited. A run writes a recording and files for "
           "the usual viewers to sampan\\-profiles/.\n";
-  return text + commands_section(commands) + environment_section(commands) + exit_status_section() +
-         examples_section();
+  return text + commands_section(commands) + environment_section(commands) + exit_status_section();
 }
 
 }  // namespace sampan::cli

@@ -27,6 +27,7 @@ struct CommandText {
   std::string description;
   std::string usage;  // "sampan run [OPTIONS] -- COMMAND [ARG...]"
   std::vector<OptionText> options = {};
+  std::vector<std::string> examples = {};  // lines to paste
 };
 
 // The commands and options that --help shows.

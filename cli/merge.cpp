@@ -106,6 +106,8 @@ void add_merge(CLI::App& app, Commands& commands) {
           "all ran at the same time, else start)")
       ->type_name("start|clock")
       ->check(CLI::IsMember({"start", "clock"}).description(""));
+  set_examples(*command, {"sampan merge -2 -1 -o both", "sampan merge web=DIR db=DIR -o both",
+                          "sampan merge --subsample 16 profiles/* -o some"});
   commands.actions[command] = [options] { return merge_recordings(*options); };
 }
 

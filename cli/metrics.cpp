@@ -47,6 +47,8 @@ void add_metrics(CLI::App& app, Commands& commands) {
       ->add_option("-o,--output", options->output,
                    "Directory for the files (default: metrics/ beside the recording)")
       ->type_name("DIR");
+  set_examples(*command, {"sampan metrics", "sampan metrics -o plots",
+                          "sampan metrics --from 10s --to 1m -2"});
   commands.actions[command] = [options] { return metrics(*options); };
 }
 

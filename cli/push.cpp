@@ -66,6 +66,9 @@ void add_push(CLI::App& app, Commands& commands) {
                   [options](uint64_t ns) { options->timeout_ns = ns; })
       ->default_str("60s");
   command->add_flag("--again", options->again, "Send what the store refused before, too");
+  set_examples(*command, {"sampan push --to http://localhost:4040 -f pyroscope -1",
+                          "sampan push --to http://localhost:4318 -f otlp --label team=search -1",
+                          "sampan push --to http://localhost:4040 -f pyroscope --again"});
   commands.actions[command] = [options] { return push_recordings(*options); };
 }
 

@@ -114,6 +114,8 @@ void add_report(CLI::App& app, Commands& commands) {
       ->default_str(fmt::format("{}ms", options->blocking_ns / kNsPerMs));
   add_full_names_option(*command, options->full_names);
   command->add_flag("--json", options->json, "Print JSON, see docs/report-json.md");
+  set_examples(*command, {"sampan report", "sampan report --tree -t worker-1",
+                          "sampan report --callers malloc -2"});
   commands.actions[command] = [options] { return report(*options); };
 }
 

@@ -104,9 +104,13 @@ int run_and_record(const std::vector<std::string>& command, const RunOptions& op
 
 namespace {
 
-void add(CLI::App& app, Commands& commands, const char* name, const char* description) {
-  CLI::App* command = app.add_subcommand(name, description);
-  command->footer(fmt::format("sampan {} [OPTIONS] -- COMMAND [ARG...]", name));
+void add_launcher(CLI::App& app, Commands& commands) {
+  CLI::App* command = app.add_subcommand("run", "Launch a program and profile it");
+  set_examples(*command,
+               {"sampan run -- ./program its arguments",
+                "sampan run --clock wall -F 99 -- python3 service.py",
+                "sampan run -f flamegraph -o profiles -- make -j8"},
+               "sampan run [OPTIONS] -- COMMAND [ARG...]");
   const auto options = std::make_shared<RunOptions>();
   add_run_options(*command, *options);
   commands.actions[command] = [options, &commands] {
@@ -117,7 +121,10 @@ void add(CLI::App& app, Commands& commands, const char* name, const char* descri
 // `run`, and with -p `attach`.
 void add_record(CLI::App& app, Commands& commands) {
   CLI::App* command = app.add_subcommand("record", "The same as run; with -p PID, as attach");
-  command->footer("sampan record [OPTIONS] [-p PID | -- COMMAND [ARG...]]");
+  set_examples(*command,
+               {"sampan record -- ./program its arguments", "sampan record -F 99 -g -p PID",
+                "sampan record -d 30s -p redis-server"},
+               "sampan record [OPTIONS] [-p PID | -- COMMAND [ARG...]]");
   const auto options = std::make_shared<AttachOptions>();
   add_run_options(*command, options->run);
   add_attach_options(*command, *options);
@@ -135,7 +142,7 @@ void add_record(CLI::App& app, Commands& commands) {
 }  // namespace
 
 void add_run(CLI::App& app, Commands& commands) {
-  add(app, commands, "run", "Launch a program and profile it");
+  add_launcher(app, commands);
   add_record(app, commands);
 }
 

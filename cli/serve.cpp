@@ -246,7 +246,10 @@ int serve(const CLI::App& command, const ServeOptions& options,
 void add_serve(CLI::App& app, Commands& commands) {
   CLI::App* const command = app.add_subcommand(
       "serve", "Serve a running process over HTTP: the page, pprof, Prometheus metrics");
-  command->footer("sampan serve [OPTIONS] TARGET | -- COMMAND [ARG...]");
+  set_examples(*command,
+               {"sampan serve --port 8080 PID", "sampan serve --stay -- ./program its arguments",
+                "sampan serve --continuous --keep 2d -- redis-server"},
+               "sampan serve [OPTIONS] TARGET | -- COMMAND [ARG...]");
   const auto options = std::make_shared<ServeOptions>();
   add_serve_options(*command, *options);
   commands.actions[command] = [command, options, &commands] {

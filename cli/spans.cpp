@@ -89,6 +89,8 @@ void add_spans(CLI::App& app, Commands& commands) {
   add_full_names_option(*command, options->full_names);
   command->add_flag("--csv", options->csv, "Print all rows as comma-separated values");
   command->add_flag("--json", options->json, "Print JSON, see docs/spans-json.md");
+  set_examples(*command,
+               {"sampan spans", "sampan spans --tree --cpu", "sampan spans --explain request"});
   commands.actions[command] = [options] { return spans(*options); };
 }
 

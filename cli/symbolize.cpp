@@ -51,6 +51,7 @@ void add_symbolize(CLI::App& app, Commands& commands) {
       "symbolize", "Write function names into a recording, to read it elsewhere");
   const auto recording = std::make_shared<std::string>("-1");
   add_recording_option(*command, *recording);
+  set_examples(*command, {"sampan symbolize", "sampan symbolize -2", "sampan symbolize DIR"});
   commands.actions[command] = [recording] { return symbolize_all(recording_path(*recording)); };
 }
 

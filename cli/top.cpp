@@ -260,7 +260,10 @@ void add_options(CLI::App& command, TopOptions& options) {
 void add_top(CLI::App& app, Commands& commands) {
   CLI::App* const command =
       app.add_subcommand("top", "Show what the threads of a program are doing, in the terminal");
-  command->footer("sampan top [OPTIONS] PID | URL | -- COMMAND [ARG...]");
+  set_examples(
+      *command,
+      {"sampan top PID", "sampan top -s 500ms --look tree PID", "sampan top -- python3 service.py"},
+      "sampan top [OPTIONS] PID | URL | -- COMMAND [ARG...]");
   const auto options = std::make_shared<TopOptions>();
   command
       ->add_option("-p,--pid,PID", options->target,

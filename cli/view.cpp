@@ -176,6 +176,8 @@ void add_view(CLI::App& app, Commands& commands) {
   command->add_option("--port", options->port, "Port (default: any free one)")
       ->type_name("PORT")
       ->needs(serving);
+  set_examples(*command, {"sampan view", "sampan view --serve --port 8080",
+                          "sampan view --no-open -o page.html -2"});
   commands.actions[command] = [options] { return view_recording(*options); };
 }
 

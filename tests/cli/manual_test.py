@@ -50,6 +50,30 @@ class Manual(unittest.TestCase):
                 self.assertIn(f"\\fB{variable}\\fR", page)
 
 
+class Examples(unittest.TestCase):
+    def test_every_command_has_three_that_are_right(self):
+        page, known = output_of("help", "--man"), commands()
+        for command in known:
+            examples = re.findall("(?m)^  (sampan .*)$", output_of("help", command).split("Examples:")[1])
+            with self.subTest(command=command):
+                self.assertEqual(len(examples), 3)
+            for example in examples:
+                with self.subTest(example=example):
+                    self.assertIn("\n" + example.replace("-", "\\-") + "\n", page)
+                    self.check(re.split(r" -- | \| ", example)[0].split()[1:], known)
+
+    def check(self, words, known):
+        if words[0] in ("-V", "--version"):
+            return
+        self.assertIn(words[0], known)
+        for word in words[1:]:
+            if word.startswith("--"):
+                self.assertIn(word, known[words[0]])
+            elif re.match("-[A-Za-z]", word):
+                for letter in word[1:]:
+                    self.assertRegex(output_of("help", words[0]), rf"(?m)^  -{letter}\b")
+
+
 class Letters(unittest.TestCase):
     MEANINGS = {"F": "--rate", "V": "--version", "d": "--duration", "f": "--format", "g": "", "h": "--help",
                 "o": "--output", "p": "--pid", "s": "--delay", "t": "--thread"}

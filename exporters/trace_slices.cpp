@@ -39,18 +39,54 @@ bool TraceSlices::name_is_open(uint32_t node, size_t depth) {
                      [&](uint32_t open) { return name(open) == name(node); });
 }
 
-// What a thread computed and what it queued for, since it was seen last, may end in the same
-// microsecond, and the weights add up: such samples follow each other, in the order of the recording.
 void TraceSlices::place(const std::vector<uint32_t>& samples) {
-  ends_ns_.resize(samples.size());
-  for (size_t i = samples.size(); i-- > 0;) {
-    const SessionNs time_ns = profile_.samples[samples[i]].time_ns;
-    ends_ns_[i] = time_ns;
-    if (i + 1 == samples.size()) continue;
-    const profile::Sample& next = profile_.samples[samples[i + 1]];
-    if (next.time_ns / kNsPerUs != time_ns / kNsPerUs) continue;
-    ends_ns_[i] = std::min(time_ns, ends_ns_[i + 1].earlier(next.weight_ns));
+  pieces_.clear();
+  SessionNs last_ns = 0;
+  for (const uint32_t index : samples) {
+    const profile::Sample& sample = profile_.samples[index];
+    if (is_queued(sample)) continue;
+    const SessionNs begin_ns = std::max(last_ns, sample.time_ns.earlier(sample.weight_ns));
+    pieces_.push_back({index, begin_ns, sample.time_ns});
+    last_ns = sample.time_ns;
   }
+  fill_with_queues(samples);
+  std::ranges::stable_sort(pieces_, {}, &Piece::begin_ns);
+}
+
+// Each takes as much of the free time before its end as it weighs, the latest first.
+void TraceSlices::fill_with_queues(const std::vector<uint32_t>& samples) {
+  struct Gap {
+    SessionNs begin_ns, end_ns;
+  };
+  std::vector<Gap> gaps;  // before `free_ns`
+  SessionNs free_ns = 0;
+  const auto free_until = [&](SessionNs end_ns) {
+    if (free_ns < end_ns) gaps.push_back({free_ns, end_ns});
+  };
+  const size_t others = pieces_.size();
+  size_t next = 0;
+  for (const uint32_t index : samples) {
+    const profile::Sample& sample = profile_.samples[index];
+    if (!is_queued(sample)) continue;
+    for (; next < others && pieces_[next].begin_ns < sample.time_ns; ++next) {
+      free_until(pieces_[next].begin_ns);
+      free_ns = pieces_[next].end_ns;
+    }
+    free_until(sample.time_ns);
+    free_ns = std::max(free_ns, sample.time_ns);
+    for (uint64_t left_ns = sample.weight_ns; left_ns != 0 && !gaps.empty();) {
+      Gap& gap = gaps.back();
+      const SessionNs begin_ns = std::max(gap.begin_ns, gap.end_ns.earlier(left_ns));
+      pieces_.push_back({index, begin_ns, gap.end_ns});
+      left_ns -= gap.end_ns - begin_ns;
+      gap.end_ns = begin_ns;
+      if (gap.begin_ns == gap.end_ns) gaps.pop_back();
+    }
+  }
+}
+
+bool TraceSlices::is_queued(const profile::Sample& sample) const {
+  return sample.wait != profile::kNone && profile_.is_runnable(sample.wait);
 }
 
 void TraceSlices::build(size_t position, SliceSink& sink) {
@@ -60,15 +96,13 @@ void TraceSlices::build(size_t position, SliceSink& sink) {
     for (; open_.size() > depth; open_.pop_back()) sink.close(end_us);
   };
 
-  const std::vector<uint32_t>& samples = samples_[position];
-  place(samples);
-  for (size_t i = 0; i < samples.size(); ++i) {
-    const profile::Sample& sample = profile_.samples[samples[i]];
-    const SessionNs begin_ns = ends_ns_[i].earlier(sample.weight_ns);
+  place(samples_[position]);
+  for (const auto& [index, begin_ns, sample_end_ns] : pieces_) {
+    const profile::Sample& sample = profile_.samples[index];
     const bool gap = begin_ns > last_ns && begin_ns - last_ns > longest_pause_ns_;
     uint64_t begin_us = gap ? std::max(begin_ns / kNsPerUs, end_us) : end_us;
-    const uint64_t sample_end_us = ends_ns_[i] / kNsPerUs;
-    last_ns = ends_ns_[i];
+    const uint64_t sample_end_us = sample_end_ns / kNsPerUs;
+    last_ns = sample_end_ns;
     if (sample_end_us <= begin_us) continue;
 
     if (gap) close_down_to(0);

@@ -1,7 +1,8 @@
 // Makes slices from samples: the functions on a thread's stack, each with its begin and end.
 //
-// A sample represents the time [time - weight, time]; of several that end together, the earlier ones
-// make room for the later. It continues the previous sample, unless the
+// A sample represents the time [time - weight, time]. What a thread queued for a CPU is known as a sum,
+// of many turns between two looks: it is drawn where the thread did nothing else, before the later look.
+// A sample continues the previous sample, unless the
 // thread was off the CPU in between for noticeably longer: then all slices end at the earlier
 // sample, and new ones begin with the time of the later one. Functions that continued samples
 // share, from the root on, stay in the same slice. Slices of a thread are strictly nested.
@@ -34,8 +35,15 @@ class TraceSlices {
   void build(size_t position, SliceSink& sink);
 
  private:
-  // Sets ends_ns_.
+  // A sample, or a part of one that queued, and the time in which it is drawn.
+  struct Piece {
+    uint32_t sample;
+    SessionNs begin_ns, end_ns;
+  };
+  // Sets pieces_, in their order.
   void place(const std::vector<uint32_t>& samples);
+  void fill_with_queues(const std::vector<uint32_t>& samples);
+  bool is_queued(const profile::Sample& sample) const;
   // The nodes from the root's child to `node`.
   void path_to(uint32_t node);
   // Whether an open slice from `depth` on has the name of the node.
@@ -45,9 +53,9 @@ class TraceSlices {
   std::vector<std::vector<uint32_t>> samples_;  // by position in view.threads
   uint64_t longest_pause_ns_;                   // that is not yet a gap
   StackNodes nodes_;
-  std::vector<SessionNs> ends_ns_;  // of the samples of one thread
-  std::vector<uint32_t> path_;      // scratch
-  std::vector<uint32_t> open_;      // nodes of the slices that are open, root first
+  std::vector<Piece> pieces_;   // of one thread
+  std::vector<uint32_t> path_;  // scratch
+  std::vector<uint32_t> open_;  // nodes of the slices that are open, root first
 };
 
 }  // namespace sampan::exporters

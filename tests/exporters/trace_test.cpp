@@ -77,17 +77,21 @@ TEST(Trace, DoesNotOverlapWhenWeightsAreMoreThanTheTimeBetween) {
   EXPECT_EQ(trace_of(profile).slices(), (Slices{"a 0+4000", "b 4000+4000"}));
 }
 
-// A thread that queued for its CPU has two samples in the end: what it queued, and what it computed.
-TEST(Trace, DrawsSamplesThatEndTogetherOneAfterTheOther) {
-  Profile profile = test::profile_of("main;wait 1\nmain;work 1\nmain;wait 1\nmain;work 1\n");
-  for (const size_t i : {0, 2}) {
-    const uint64_t end_ms = i == 0 ? 10 : 30;
-    profile.samples[i].weight_ns = profile.samples[i + 1].weight_ns = end_ms / 3 * 1'000'000;
-    profile.samples[i].time_ns = SessionNs::at(end_ms * 1'000'000);
-    profile.samples[i + 1].time_ns = profile.samples[i].time_ns + 300;
-  }
-  EXPECT_EQ(trace_of(profile).slices(), (Slices{"main 0+30000", "wait 0+7000", "work 7000+3000",
-                                                "wait 10000+10000", "work 20000+10000"}));
+// How long a thread queued is known as a sum, when it is looked at.
+TEST(Trace, DrawsAQueuedThreadWhereItDidNothingElse) {
+  Profile profile = test::profile_of("~runnable 1\nmain;work 2\n~runnable 1\n");
+  const auto set = [&](size_t i, uint64_t time_us, uint64_t weight_us) {
+    profile.samples[i].time_ns = SessionNs::at(time_us * 1000);
+    profile.samples[i].weight_ns = weight_us * 1000;
+  };
+  set(0, 10'000, 7'000);
+  set(1, 10'000, 3'000);  // ends together with the queue before it
+  set(2, 16'000, 2'000);
+  set(3, 22'000, 10'000);  // of these, it ran for two
+  EXPECT_EQ(trace_of(profile).slices(),
+            (Slices{"[waiting for a CPU] 0+7000", "main 7000+3000", "work 7000+3000",
+                    "[waiting for a CPU] 10000+4000", "main 14000+2000", "work 14000+2000",
+                    "[waiting for a CPU] 16000+6000"}));
 }
 
 TEST(Trace, DrawsWaitsInGrey) {

@@ -13,7 +13,10 @@ constexpr uint32_t kUsualRate = 250;
 }  // namespace
 
 TraceSlices::TraceSlices(const profile::View& view)
-    : profile_(*view.profile), samples_(view.threads.size()), nodes_(profile_) {
+    : profile_(*view.profile),
+      accounts_for_all_time_(view.is_of_wall_time()),
+      samples_(view.threads.size()),
+      nodes_(profile_) {
   const uint32_t rate = profile_.session.rate_hz != 0 ? profile_.session.rate_hz : kUsualRate;
   longest_pause_ns_ = static_cast<uint64_t>(kPauseTicks * kNsPerSecond / rate);
 
@@ -40,40 +43,17 @@ bool TraceSlices::name_is_open(uint32_t node, size_t depth) {
 }
 
 void TraceSlices::place(const std::vector<uint32_t>& samples) {
-  pieces_.clear();
-  SessionNs last_ns = 0;
-  for (const uint32_t index : samples) {
-    const profile::Sample& sample = profile_.samples[index];
-    if (is_queued(sample)) continue;
-    const SessionNs begin_ns = std::max(last_ns, sample.time_ns.earlier(sample.weight_ns));
-    pieces_.push_back({index, begin_ns, sample.time_ns});
-    last_ns = sample.time_ns;
-  }
-  fill_with_queues(samples);
-  std::ranges::stable_sort(pieces_, {}, &Piece::begin_ns);
-}
-
-// Each takes as much of the free time before its end as it weighs, the latest first.
-void TraceSlices::fill_with_queues(const std::vector<uint32_t>& samples) {
   struct Gap {
     SessionNs begin_ns, end_ns;
   };
-  std::vector<Gap> gaps;  // before `free_ns`
+  std::vector<Gap> gaps;  // what is still free before `free_ns`
   SessionNs free_ns = 0;
-  const auto free_until = [&](SessionNs end_ns) {
-    if (free_ns < end_ns) gaps.push_back({free_ns, end_ns});
-  };
-  const size_t others = pieces_.size();
-  size_t next = 0;
+  pieces_.clear();
   for (const uint32_t index : samples) {
     const profile::Sample& sample = profile_.samples[index];
-    if (!is_queued(sample)) continue;
-    for (; next < others && pieces_[next].begin_ns < sample.time_ns; ++next) {
-      free_until(pieces_[next].begin_ns);
-      free_ns = pieces_[next].end_ns;
-    }
-    free_until(sample.time_ns);
-    free_ns = std::max(free_ns, sample.time_ns);
+    if (!accounts_for_all_time_) gaps.clear();
+    if (free_ns < sample.time_ns) gaps.push_back({free_ns, sample.time_ns});
+    free_ns = sample.time_ns;
     for (uint64_t left_ns = sample.weight_ns; left_ns != 0 && !gaps.empty();) {
       Gap& gap = gaps.back();
       const SessionNs begin_ns = std::max(gap.begin_ns, gap.end_ns.earlier(left_ns));
@@ -83,10 +63,7 @@ void TraceSlices::fill_with_queues(const std::vector<uint32_t>& samples) {
       if (gap.begin_ns == gap.end_ns) gaps.pop_back();
     }
   }
-}
-
-bool TraceSlices::is_queued(const profile::Sample& sample) const {
-  return sample.wait != profile::kNone && profile_.is_runnable(sample.wait);
+  std::ranges::stable_sort(pieces_, {}, &Piece::begin_ns);
 }
 
 void TraceSlices::build(size_t position, SliceSink& sink) {

@@ -1,11 +1,13 @@
 // Makes slices from samples: the functions on a thread's stack, each with its begin and end.
 //
-// A sample represents the time [time - weight, time]. What a thread queued for a CPU is known as a sum,
-// of many turns between two looks: it is drawn where the thread did nothing else, before the later look.
-// A sample continues the previous sample, unless the
-// thread was off the CPU in between for noticeably longer: then all slices end at the earlier
-// sample, and new ones begin with the time of the later one. Functions that continued samples
-// share, from the root on, stay in the same slice. Slices of a thread are strictly nested.
+// A sample represents the time [time - weight, time]. With waits, these overlap: a wait is seen to end
+// when the thread has gone on, and how long a thread queued for CPUs is a sum of many turns. So a sample
+// takes the latest time before its end that no earlier sample has taken, perhaps in pieces.
+//
+// A sample continues the previous one, unless the thread was off the CPU in between for noticeably
+// longer: then all slices end at the earlier sample, and new ones begin with the time of the later one.
+// Functions that continued samples share, from the root on, stay in the same slice. Slices of a thread
+// are strictly nested.
 //
 // Times are whole microseconds, as in the trace: viewers add ts and dur, and with fractions the
 // sums would not be exact. Shorter samples are left out. A slice that would begin when one of the
@@ -35,21 +37,20 @@ class TraceSlices {
   void build(size_t position, SliceSink& sink);
 
  private:
-  // A sample, or a part of one that queued, and the time in which it is drawn.
+  // A sample, or a part of it, and the time in which it is drawn.
   struct Piece {
     uint32_t sample;
     SessionNs begin_ns, end_ns;
   };
   // Sets pieces_, in their order.
   void place(const std::vector<uint32_t>& samples);
-  void fill_with_queues(const std::vector<uint32_t>& samples);
-  bool is_queued(const profile::Sample& sample) const;
   // The nodes from the root's child to `node`.
   void path_to(uint32_t node);
   // Whether an open slice from `depth` on has the name of the node.
   bool name_is_open(uint32_t node, size_t depth);
 
   const profile::Profile& profile_;
+  const bool accounts_for_all_time_;            // waits, too
   std::vector<std::vector<uint32_t>> samples_;  // by position in view.threads
   uint64_t longest_pause_ns_;                   // that is not yet a gap
   StackNodes nodes_;

@@ -2,6 +2,7 @@
 
 usage: manual_test.py SAMPAN
 """
+import functools
 import pathlib
 import re
 import shutil
@@ -13,6 +14,7 @@ import unittest
 SAMPAN = sys.argv.pop(1)
 
 
+@functools.cache
 def output_of(*words):
     return subprocess.run([SAMPAN, *words], check=True, stdout=subprocess.PIPE, text=True).stdout
 

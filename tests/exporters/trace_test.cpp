@@ -85,13 +85,23 @@ TEST(Trace, DrawsAQueuedThreadWhereItDidNothingElse) {
     profile.samples[i].weight_ns = weight_us * 1000;
   };
   set(0, 10'000, 7'000);
-  set(1, 10'000, 3'000);  // ends together with the queue before it
+  set(1, 10'000, 3'000);  // of two that end together, the first has the later time
   set(2, 16'000, 2'000);
   set(3, 22'000, 10'000);  // of these, it ran for two
   EXPECT_EQ(trace_of(profile).slices(),
-            (Slices{"[waiting for a CPU] 0+7000", "main 7000+3000", "work 7000+3000",
-                    "[waiting for a CPU] 10000+4000", "main 14000+2000", "work 14000+2000",
-                    "[waiting for a CPU] 16000+6000"}));
+            (Slices{"main 0+3000", "work 0+3000", "[waiting for a CPU] 3000+11000",
+                    "main 14000+2000", "work 14000+2000", "[waiting for a CPU] 16000+6000"}));
+}
+
+// A wait is seen to end when the thread has gone on for some time.
+TEST(Trace, DrawsAWaitWhereTheThreadWasNotOnCpu) {
+  Profile profile = test::profile_of("main;work 1\nmain;read;~read pipe:[7] 1\n");
+  profile.samples[0].time_ns = SessionNs::at(60'000'000);
+  profile.samples[1].time_ns = SessionNs::at(62'000'000);
+  profile.samples[1].weight_ns = 50'000'000;
+  EXPECT_EQ(trace_of(profile).slices(),
+            (Slices{"main 8000+54000", "read 8000+48000", "[read pipe:[7]] 8000+48000",
+                    "work 56000+4000", "read 60000+2000", "[read pipe:[7]] 60000+2000"}));
 }
 
 TEST(Trace, DrawsWaitsInGrey) {

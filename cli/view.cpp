@@ -105,7 +105,7 @@ void serve(const ViewOptions& options, const std::string& path) {
 std::string write_page(const ViewOptions& options) {
   profile::Profile profile = load_profile(options.input);
   const profile::View view = profile::select(profile, options.input.selection);
-  const std::string path =
+  std::string path =
       options.output.empty() ? options.input.directory() + "/profile.html" : options.output;
   const exporters::Format& format = exporters::format("html");
   std::vector<std::string> problems;

@@ -32,7 +32,7 @@ COUNTING = ["python3", "-c", "import sys; print(sum(range(3_000_000))); sys.exit
 LIMITS = {
     "file_size": {"FSIZE": (2 * MIB, 2 * MIB)},
     "address_space": {"AS": (600 * MIB, 600 * MIB)},
-    "descriptors": {"NOFILE": (10, 10)},
+    "descriptors": {"NOFILE": (10, 1000)},
     "locked_memory": {"MEMLOCK": (0, 0)},
 }
 

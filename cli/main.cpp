@@ -128,7 +128,7 @@ std::vector<std::string> names_of_options(const CLI::App& command) {
                    did_you_mean(name, names_of_options(*command)));
 }
 
-// What one needs first, for somebody who typed no command.
+// The commands that one needs first, for somebody who typed none.
 std::string first_commands(const CLI::App& app) {
   std::string text;
   for (const char* name : {"run", "attach", "top", "report", "view"}) {

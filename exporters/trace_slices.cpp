@@ -53,7 +53,7 @@ void TraceSlices::place(const std::vector<uint32_t>& samples) {
     const profile::Sample& sample = profile_.samples[index];
     if (!accounts_for_all_time_) gaps.clear();
     if (free_ns < sample.time_ns) gaps.push_back({free_ns, sample.time_ns});
-    free_ns = sample.time_ns;
+    free_ns = std::max(free_ns, sample.time_ns);
     for (uint64_t left_ns = sample.weight_ns; left_ns != 0 && !gaps.empty();) {
       Gap& gap = gaps.back();
       const SessionNs begin_ns = std::max(gap.begin_ns, gap.end_ns.earlier(left_ns));

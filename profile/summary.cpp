@@ -82,7 +82,7 @@ Weight Summary::total() const {
 }
 
 double Summary::achieved_rate_hz() const {
-  // What a thread used after its last sample counts, too: for a short thread that is half of its CPU.
+  // The CPU behind a thread's last sample counts, too: of a short thread it is about half.
   uint64_t threads_ns = 0;
   for (const ThreadSummary& thread : threads) {
     threads_ns += std::max(thread.known_cpu_ns(), thread.sampled.ns);

@@ -55,8 +55,8 @@ std::string hint_of_waits(const Context& context, uint64_t cpu_ns) {
   constexpr double kMost = 0.8;
   const profile::View& view = context.view;
   if (view.profile->has_waits()) return "";
-  std::map<uint32_t, std::pair<SessionNs, SessionNs>>
-      times;  // by thread: its first step, its last one
+  // By thread: where its first step begins, and its last one ends.
+  std::map<uint32_t, std::pair<SessionNs, SessionNs>> times;
   for (const profile::Step& step : view.profile->markers.steps) {
     const bool is_seen =
         step.end_ns >= view.from_ns && step.begin_ns <= view.to_ns &&

@@ -46,7 +46,7 @@ struct ObserverEntry {
   std::unique_ptr<Observer> (*make)();
 };
 
-// What looks at the processes besides the source, by the clock (--clock).
+// The observers that look at the processes beside the source, by the clock (--clock).
 constexpr ObserverEntry kObservers[] = {
     {"wall", []() -> std::unique_ptr<Observer> { return std::make_unique<WaitObserver>(); }}};
 

@@ -1,7 +1,8 @@
 // LeakSanitizer looks for leaks within a callback of dl_iterate_phdr, while a tracer of its own has
-// stopped all threads. It takes what registers and stacks point to for in use. The thread that looks
-// waits for the tracer in user space: a sample there would show an alternate stack that the program
-// has lost as in use, and all that its own stack held before. So it is not sampled meanwhile.
+// stopped all threads. Memory that registers or stacks point to counts as used. The thread that looks
+// waits for the tracer in user space. A sample there would stand on the program's alternate stack: a lost
+// one would look used, and so would all that the thread's own stack held before. So the thread is not
+// sampled meanwhile.
 #include <link.h>
 
 #include "preload/process/process.h"

@@ -191,9 +191,8 @@ std::string why_ptrace_refused(pid_t pid, int error) {
   }
   if (error == EBUSY) {
     return fmt::format(
-        "{} looks for memory leaks at its end by tracing itself (LeakSanitizer), and there can be "
-        "only "
-        "one tracer: use the perf engine, or start it with ASAN_OPTIONS=detect_leaks=0",
+        "{} looks for memory leaks at its end by tracing itself (LeakSanitizer), and there can "
+        "be only one tracer: use the perf engine, or start it with ASAN_OPTIONS=detect_leaks=0",
         target);
   }
   if (error != EPERM && error != EACCES) {

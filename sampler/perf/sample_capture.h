@@ -5,7 +5,7 @@
 // scheduler mostly gives it the CPU at once. While it reads, the sampled thread waits for its turn, in the
 // state of the sample.
 //
-// What was read counts only if this is proven:
+// A capture counts only if all of this is proven:
 //
 //   - In the ring of the CPU, right behind the sample, is the record that the thread was pushed off this
 //     CPU (PERF_RECORD_MISC_SWITCH_OUT_PREEMPT), at most kAtOnce after the sample. If it was in a system
@@ -60,8 +60,8 @@ class SampleCapture {
   // The Python frames of the process are captured from now on; null: none are.
   void set_python(pid_t pid, std::shared_ptr<const PythonInterpreter> interpreter);
 
-  // What was captured in a ring, in its order. From now on, nothing is read of the ring up to `limit`,
-  // its end at this moment.
+  // The samples that were captured in a ring, in its order. The captures no longer read the ring up to
+  // `limit`, its end at this moment.
   struct Claim {
     uint64_t limit = 0;
     std::deque<CapturedSample> samples;

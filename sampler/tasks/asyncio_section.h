@@ -1,5 +1,5 @@
-// What asyncio of CPython 3.14 and later states of itself for debuggers: the section .AsyncioDebug of its
-// module, which has where its tasks are (Modules/_asynciomodule.c, _AsyncioDebug).
+// The section .AsyncioDebug, in which asyncio's module of CPython 3.14 and later tells debuggers where its
+// tasks are (Modules/_asynciomodule.c, _AsyncioDebug).
 #pragma once
 
 #include <sys/types.h>

@@ -96,6 +96,7 @@ class Attach(sampan.Case):
     @stalls.measures_time("compares sampled CPU with the process's clock")
     def test_killed_while_sampling_begins(self):
         """There is a readable recording, of whatever there was, unless the process was gone before sampan looked."""
+        commands = []
         for step in range(20):
             with subprocess.Popen(["sleep", "60"]) as target, tempfile.TemporaryDirectory(prefix="sampan-e2e-") as output:
                 attach = subprocess.Popen([sampan.PROGRAM, "attach", "--engine", ENGINE, "--format", "none", "--output", output,
@@ -110,7 +111,9 @@ class Attach(sampan.Case):
                     self.assertRegex(said, "there is no process|has ended; its parent|cannot be sampled", step)
                 self.assertEqual((attach.returncode, len(recordings)), (0, 1) if recordings else (1, 0), (step, said))
                 if recordings:  # a process that is gone when its command is asked for has its pid for a name
-                    self.assertIn(sampan.report(recordings[0])["command"], (["sleep", "60"], [f"pid {target.pid}"]))
+                    commands.append(sampan.report(recordings[0])["command"])
+                    self.assertIn(commands[-1], (["sleep", "60"], [f"pid {target.pid}"]))
+        self.assertIn(["sleep", "60"], commands)
 
     def test_killed_while_attached(self):
         self.assertIn("killed by SIGKILL", self.check_end("sigkill").run.stderr.decode())

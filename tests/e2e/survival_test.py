@@ -33,6 +33,7 @@ LIMITS = {
     "file_size": {"FSIZE": (2 * MIB, 2 * MIB)},
     "address_space": {"AS": (600 * MIB, 600 * MIB)},
     "descriptors": {"NOFILE": (10, 1000)},
+    "no_descriptors": {"NOFILE": (10, 10)},
     "locked_memory": {"MEMLOCK": (0, 0)},
 }
 
@@ -61,7 +62,11 @@ class Survival(sanitizers_test.Sanitized):
         bare = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=before, timeout=120, check=False)
         options = ["--rate", str(rate), "--clock", clock]
         for _ in range(RUNS):
-            if engine == "run":
+            if engine == "run" and name == "no_descriptors":  # there is no recording, and the program runs
+                done = subprocess.run([sampan.PROGRAM, "run", "--quiet", *options, "--", *command], stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, preexec_fn=before, timeout=120, check=False)
+                self.assertIn(b"nothing is recorded", done.stderr)
+            elif engine == "run":
                 done = sampan.run(command, options, preexec_fn=before)
             else:
                 done, run = sampan.run_attached(command, engine, [*options, "--follow"], preexec_fn=before)

@@ -1,14 +1,10 @@
 #include "unwind/module_finder.h"
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <sys/mman.h>
 
 #include <cstring>
-
-// Weak, so that the shim loads with an older C library.
-extern "C" __attribute__((weak)) decltype(_dl_find_object) _dl_find_object;
 
 namespace sampan::unwind {
 namespace {
@@ -86,7 +82,8 @@ void ModuleFinder::start(bool snapshot) {
     return 1;  // the program is the first in the list
   };
   dl_iterate_phdr(keep_program, this);
-  if (snapshot_ != nullptr || (_dl_find_object != nullptr && !snapshot)) return;
+  find_object_ = reinterpret_cast<FindObject*>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
+  if (snapshot_ != nullptr || (find_object_ != nullptr && !snapshot)) return;
   void* memory =
       mmap(nullptr, sizeof(Snapshot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return;
@@ -141,7 +138,7 @@ bool ModuleFinder::find(uint64_t pc, Module& module) const {
     if (!find_in_snapshot(pc, mapping)) return false;
   } else {
     dl_find_object object;
-    if (_dl_find_object == nullptr || _dl_find_object(reinterpret_cast<void*>(pc), &object) != 0) {
+    if (find_object_ == nullptr || find_object_(reinterpret_cast<void*>(pc), &object) != 0) {
       return false;
     }
     mapping.start = reinterpret_cast<uint64_t>(object.dlfo_map_start);

@@ -4,6 +4,7 @@
 // Freestanding: linked into the target.
 #pragma once
 
+#include <dlfcn.h>
 #include <link.h>
 
 #include <atomic>
@@ -43,6 +44,9 @@ class ModuleFinder {
     } mappings[kCapacity];
   };
 
+  // `_dl_find_object`: not linked to, so that the shim loads with an older C library.
+  using FindObject = int(void*, dl_find_object*);
+
   static Mapping mapping_of(const dl_phdr_info& info);
   bool find_in_snapshot(uint64_t pc, Mapping& mapping) const;
 
@@ -53,6 +57,7 @@ class ModuleFinder {
   uint16_t program_header_count_ = 0;
   uint64_t program_bias_ = 0;
 
+  FindObject* find_object_ = nullptr;
   Snapshot* snapshot_ = nullptr;
 };
 

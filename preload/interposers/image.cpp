@@ -66,7 +66,7 @@ Examined examine_file(const ImageFile& file) {
   struct stat status {};
   if (fd < 0) return {};
   const Image image = read_image(static_cast<int>(fd));
-  if (fstat(static_cast<int>(fd), &status) == 0) {
+  if (raw_syscall(SYS_fstat, fd, &status) == 0) {
     const auto user = static_cast<uid_t>(raw_syscall(SYS_geteuid));
     if ((status.st_mode & S_ISUID) != 0 && status.st_uid != user) {
       count_loss(wire::Loss::kProcessSetuid);

@@ -102,7 +102,7 @@ void* map(void* at, size_t size, int flags, int fd) {
 // How many slots the memory has; 0: none, or it is not one.
 uint32_t slots_of(int memfd) {
   struct stat status {};
-  if (fstat(memfd, &status) != 0 || status.st_size < 0) return 0;
+  if (raw_syscall(SYS_fstat, memfd, &status) != 0 || status.st_size < 0) return 0;
   return wire::slots_within(static_cast<uint64_t>(status.st_size));
 }
 

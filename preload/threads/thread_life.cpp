@@ -143,7 +143,8 @@ size_t stack_size_of(const pthread_attr_t* attributes) {
     return size;
   }
   pthread_attr_t standard;
-  if (pthread_getattr_default_np(&standard) != 0) return 0;
+  const auto get_default = SAMPAN_NEXT(pthread_getattr_default_np);
+  if (get_default == nullptr || get_default(&standard) != 0) return 0;
   pthread_attr_getstacksize(&standard, &size);
   pthread_attr_destroy(&standard);
   return size;

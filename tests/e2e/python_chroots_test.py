@@ -15,7 +15,7 @@ import sampan
 
 HERE = pathlib.Path(__file__).resolve().parent
 MIRROR = "http://deb.debian.org/debian"
-SUITES = ("trixie", "sid")  # the shim is built for a C library that is newer than bullseye's, whose Python is 3.9
+SUITES = ("bullseye", "trixie", "sid")
 COMMAND_S = 1200
 SAMPLES = "150000"  # of each interpreter
 # By script; all tests if none is named.
@@ -28,6 +28,8 @@ TESTS = {
                           "TaskDump.test_tasks_that_are_written_in_python", "TaskDump.test_tasks_that_come_and_go"],
     "python_shapes_test.py": ["Shapes.test_subinterpreters", "Shapes.test_subinterpreters_of_subinterpreters",
                               "Shapes.test_children_of_all_kinds", "Shapes.test_threads_that_outlive_the_interpreter"],
+    "python_outside_test.py": ["Dump.test_each_interpreter", "Attach.test_shares", "Attach.test_shares_by_perf",
+                               "Attach.test_waiting_threads"],
 }
 
 
@@ -77,7 +79,8 @@ class Chroots(sampan.Case):
             # The scripts and the programs under test, where the chroot has them, too.
             shutil.copytree(sampan.TARGETS, pathlib.Path(shared) / "targets", ignore=shutil.ignore_patterns("*.p"))
             env = {**os.environ, "SAMPAN_TEST_PYTHONS": f"{version}={program}", "TMPDIR": shared,
-                   "PYTHON_STORM_SAMPLES": SAMPLES, "SAMPAN_PROGRAM": sampan.PROGRAM, "SAMPAN_TARGETS": f"{shared}/targets"}
+                   "PYTHON_STORM_SAMPLES": SAMPLES, "SAMPAN_TEST_EVERY_PYTHON": "1",
+                   "SAMPAN_PROGRAM": sampan.PROGRAM, "SAMPAN_TARGETS": f"{shared}/targets"}
             for test, chosen in TESTS.items():
                 done = subprocess.run([sys.executable, HERE / test, *chosen], env=env, capture_output=True, text=True,
                                       timeout=COMMAND_S, check=False)

@@ -1,7 +1,8 @@
-"""The shim is a guest in every target: it asks nothing of a C++ runtime. freestanding.py SHIM
+"""The shim is a guest in every target: it asks nothing of a C++ runtime, nor of a new C library. freestanding.py SHIM
 
 What its signal handler may reach is in handler_closure.py.
 """
+import re
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ FORBIDDEN_PREFIXES = ('_ZNSt', '_ZSt', '_Zn', '_Zd', '__cxa_', '__gxx', '_Unwind
 FORBIDDEN = {'malloc', 'calloc', 'realloc', 'free', 'printf', 'fprintf', 'snprintf', 'abort',
              '__stack_chk_fail', '__assert_fail', 'pthread_getattr_np'}
 ALLOWED = {'__cxa_finalize'}  # weak, in the start files of every shared library
+OLDEST_GLIBC = (2, 17)  # of the programs that it loads into
 INTERPOSED = ('pthread_create', 'dlopen', 'dlclose', 'execve', 'sigaction', '_exit', 'prctl')
 
 
@@ -24,6 +26,10 @@ def main():
              if name in FORBIDDEN or name.startswith(FORBIDDEN_PREFIXES)]
     wrong += [f'{shim} does not export {name}' for name in INTERPOSED if name not in exported]
     wrong += [f'{shim} exports {name}' for name in exported if name.startswith('_Z')]
+    versions = subprocess.run(['readelf', '-VW', shim], check=True, capture_output=True, text=True).stdout
+    asked = {tuple(map(int, found.split('.'))) for found in re.findall(r'Name: GLIBC_([\d.]+)', versions)}
+    wrong += [f'{shim} needs glibc {version}' for version in asked if version > OLDEST_GLIBC]
+    wrong += [] if asked else [f'{shim}: no versions of the C library in it']
     needed = subprocess.run(['readelf', '-d', shim], check=True, capture_output=True, text=True)
     if 'libstdc++' in needed.stdout or 'libgcc_s' in needed.stdout:
         wrong.append(f'{shim} needs a C++ runtime')

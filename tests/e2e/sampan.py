@@ -110,7 +110,8 @@ class Attached:
         self.sampan = subprocess.Popen(
             [*prefix, PROGRAM, "attach", "--engine", engine, "--format", "none", "--output",
              self.directory.name, *map(str, options), str(pid)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            # What follows the first line is communicate()'s, which knows nothing of a buffer.
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
         self.delays = tolerances.Delays(self.sampan.pid)
         self.first_line = self.sampan.stderr.readline().decode()
         if "sampling process" not in self.first_line:

@@ -3,6 +3,7 @@
 // works on, and does it once more.
 #include <dlfcn.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
@@ -14,7 +15,7 @@
 
 namespace {
 
-std::atomic<bool> ended;
+std::atomic<bool> ended, has_survivor;
 
 double cpu_s() {
   timespec now{};
@@ -64,6 +65,7 @@ void* outlive(void* argument) {
   const Interpreter& python = static_cast<Job*>(argument)->python;
   python.call<int>("PyGILState_Ensure");
   void* state = python.call<void*>("PyEval_SaveThread");
+  has_survivor = true;
   while (!ended) native_spin(0.01);
   return state;
 }
@@ -81,7 +83,7 @@ int main(int argc, char** argv) {
   text << std::ifstream(argv[2]).rdbuf();
   job.script = text.str();
   for (int life = 0; life < 2; ++life) {
-    ended = false;
+    ended = has_survivor = false;
     job.python.call<void>("Py_InitializeEx", argc > 3 ? std::atoi(argv[3]) : 1);
     job.python.call<int>("PyRun_SimpleStringFlags", job.script.c_str(),
                          static_cast<void*>(nullptr));
@@ -90,6 +92,7 @@ int main(int argc, char** argv) {
     pthread_create(&thread, nullptr, run_in_thread, &job);
     pthread_create(&survivor, nullptr, outlive, &job);
     pthread_join(thread, nullptr);
+    while (!has_survivor) usleep(1000);  // an interpreter that has ended gives no states
     job.python.call<void>("PyEval_RestoreThread", state);
     job.python.call<int>("Py_FinalizeEx");
     native_spin(0.1);

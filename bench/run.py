@@ -25,6 +25,7 @@ import python_frames
 import same_names
 import serve
 import spans
+import stacks
 import symbols
 import top
 import workloads
@@ -220,7 +221,7 @@ class Bench:
 ROWS = ("sample", "walk", "start", "size", "finish", "memory", "overhead", "kilohertz", "recursion",
         *outside.ROWS, *exports.ROWS, *page.ROWS, *markers.ROWS, *spans.ROWS,
         *symbols.ROWS, *same_names.ROWS, *serve.ROWS, *top.ROWS, *continuous.ROWS, *governor.ROWS,
-        *python_frames.ROWS)
+        *python_frames.ROWS, *stacks.ROWS)
 
 
 def main():
@@ -230,7 +231,8 @@ def main():
         for row in wanted:
             elsewhere = {**outside.ROWS, **exports.ROWS, **page.ROWS, **markers.ROWS, **spans.ROWS,
                          **symbols.ROWS, **same_names.ROWS, **serve.ROWS, **top.ROWS,
-                         **continuous.ROWS, **governor.ROWS, **python_frames.ROWS}
+                         **continuous.ROWS, **governor.ROWS, **python_frames.ROWS,
+                         **stacks.ROWS}
             elsewhere[row](bench) if row in elsewhere else getattr(bench, row)()
         bench.table.finish()
     return 1 if bench.missed else 0

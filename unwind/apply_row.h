@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "unwind/call_site.h"
 #include "unwind/cfi_row.h"
 #include "unwind/expression.h"
 
@@ -23,6 +24,7 @@ enum class Step : uint8_t {
   kLostRegister,  // a register is needed that was not followed so far
   kUnloading,     // modules must not be read now
   kTooMuchWork,   // the walk has searched as many tables as it may
+  kNoCall,        // rbp leads to what is no return address
 };
 
 constexpr Step step_of(ExpressionResult result) {
@@ -38,8 +40,9 @@ constexpr Step step_of(ExpressionResult result) {
 template <typename Memory>
 class RowApplication {
  public:
-  // `file` is the frame's and becomes the caller's; its rsp is the CFA unless the row says otherwise.
-  // Expressions are read from `image`. When the result is not kCaller, `file` is unchanged.
+  // `file` is the frame's and becomes the caller's; its rsp is the CFA unless the row says
+  // otherwise. Expressions are read from `image`. When the result is not kCaller, `file` is
+  // unchanged.
   static Step apply(const CfiRow& row, const Image& image, Memory& memory, RegisterFile& file) {
     if (row.registers[kRip].kind() == RegisterRule::kUndefined) return Step::kRoot;
     RowApplication application{row, image, memory, file};
@@ -119,20 +122,23 @@ class RowApplication {
 
 // Follows the frame pointer where there is no unwind information (musl, Go, code made at run time).
 // By the psABI, *rbp is the caller's rbp and the return address is above it (3.2.2); rbp = 0 marks
-// the outermost frame (3.4.1).
+// the outermost frame (3.4.1). Code that uses rbp for other things is told by what should be the
+// return address: no call stands before it. Where code may not be read, rbp is believed: else there
+// would be no stacks of a sandboxed browser's scripts.
 //
-// `leaf`: the frame may be in a function that has not set rbp yet, so 0 means nothing.
+// `chained`: rbp was read from such a frame. Elsewhere it may be anything, so 0 means nothing.
 template <typename Memory>
-Step follow_frame_pointer(Memory& memory, bool leaf, RegisterFile& file) {
+Step follow_frame_pointer(Memory& memory, bool chained, RegisterFile& file) {
   if (!file.knows(kRbp)) return Step::kLostRegister;
   const uint64_t frame = file.registers.value[kRbp];
-  if (frame == 0 && !leaf) return Step::kRoot;
+  if (frame == 0 && chained) return Step::kRoot;
   uint64_t bp = 0;
   uint64_t pc = 0;
   if (frame % 8 != 0 || frame < file.registers.value[kRsp] || !memory.read(frame, bp) ||
       !memory.read(frame + 8, pc)) {
     return Step::kNoRule;
   }
+  if (memory.may_read_code() && !is_return_address(memory, pc)) return Step::kNoCall;
   file.known = 0;  // where such code saves the other registers is unknown
   file.set(kRbp, bp);
   file.set(kRsp, frame + 16);

@@ -9,8 +9,9 @@
 // where p = 0 (b = 0) means that bp (bx) is not saved: the caller's is the frame's. The same holds
 // when the slot is below sp: it is dead, because the function has already popped the register.
 //
-// What does not fit (an unusual CFA, realigned stacks, signal frames) takes the full row. kUncovered is no
-// row: it says that the module's table covers neither this pc nor the one after it.
+// What does not fit (an unusual CFA, realigned stacks, signal frames) takes the full row. Two kinds
+// are no rows: kUncovered says that the module's table covers neither this pc nor the one after it,
+// kNoReturn also that no return was found behind it.
 //
 // Freestanding: linked into the target.
 #pragma once
@@ -23,7 +24,7 @@ namespace sampan::unwind {
 
 class PackedRow {
  public:
-  enum Kind : uint8_t { kNone, kUncovered, kRoot, kFromSp, kFromBp, kFromBx };
+  enum Kind : uint8_t { kNone, kUncovered, kNoReturn, kRoot, kFromSp, kFromBp, kFromBx };
 
   constexpr PackedRow() = default;
   constexpr explicit PackedRow(uint64_t bits) : bits_(bits) {}
@@ -32,6 +33,9 @@ class PackedRow {
 
   // kNone when the row does not fit.
   static constexpr PackedRow pack(const CfiRow& row);
+  static constexpr PackedRow pack(Kind kind, uint64_t c, uint64_t p, uint64_t b) {
+    return c <= kMaxCfa && p <= kMaxSlot && b <= kMaxSlot ? PackedRow(kind, c, p, b) : PackedRow();
+  }
 
   constexpr uint64_t bits() const { return bits_; }
   constexpr Kind kind() const { return static_cast<Kind>(bits_ & 7); }

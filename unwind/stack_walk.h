@@ -1,6 +1,8 @@
 // The algorithm that walks one stack, in our own process or in another one.
 //
 //   Memory   bool read(uint64_t avma, uint64_t& value): a word of the process's memory
+//            bool read_code(uint64_t avma, uint64_t& value): the same of code, which a copy of a
+//            stack lacks; bool may_read_code(): false where a seccomp filter forbids to ask first
 //            bool readable(uint64_t avma): whether there is memory at all
 //            bool covers(low, high), uint64_t load(avma): words that need no check once `covers`
 //            has said so
@@ -12,12 +14,14 @@
 // alone. Any other takes the slow path: the module, its FDE, the row. When a row needs a register
 // that the fast path has not followed (r12, say), the walk begins again and follows all of them.
 //
-// The work is bounded: by the room for frames, and by kMostSearches searches of a module's table. A pc that
-// no table covers is remembered as such, for code without tables may recurse as deep as any other.
+// The work is bounded: by the room for frames, and by kMostWork for searches of a module's table
+// and for what is done where no table covers a pc. What is found there is remembered, for code
+// without tables may recurse as deep as any other.
 //
 // Freestanding: linked into the target; async-signal-safe. It lives on the walking thread's stack.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -25,8 +29,8 @@
 #include "base/address.h"
 #include "unwind/apply_row.h"
 #include "unwind/cfi.h"
-#include "unwind/epilogue.h"
 #include "unwind/packed_row.h"
+#include "unwind/return_path.h"
 #include "unwind/walker.h"
 
 namespace sampan::unwind {
@@ -76,16 +80,23 @@ class StackWalk {
   };
 
   static constexpr size_t kPrefetched = 64;
-  // A search takes up to some microseconds, while the tables are not in the processor's caches.
-  static constexpr uint16_t kMostSearches = 512;
+  // In instructions that are looked at, some 10 ns each. A search takes up to some microseconds,
+  // while the tables are not in the processor's caches.
+  static constexpr uint16_t kMostWork = 1 << 14, kWorkOfSearch = 32;
+  // Of code that is in no module, which is made at run time and changes, nothing is remembered:
+  // there the frame pointer comes first, unless the function's end is near.
+  static constexpr uint16_t kMostOfFunction = 1 << 12, kNearReturn = 16, kMostOfUnknownCode = 512;
 
   uint32_t walk(std::span<uint64_t> frames, Step& step);
   Step follow(PackedRow row, Frame& frame);
-  [[gnu::noinline]] Step slow_step(Frame& frame, uint64_t pc, bool is_covered);
+  [[gnu::noinline]] Step slow_step(Frame& frame, uint64_t pc, PackedRow::Kind known);
   Step step_by_cfi(Frame& frame, uint64_t pc);
+  [[gnu::noinline]] Step step_by_row(Frame& frame, uint64_t pc, PackedRow row);
   bool find_module(uint64_t pc);
   [[gnu::noinline]] CfiResult find_row_of(uint64_t pc, CfiRow& row);
-  [[gnu::noinline]] Step step_without_cfi(Frame& frame, uint64_t pc, bool in_module);
+  [[gnu::noinline]] Step step_without_cfi(Frame& frame, uint64_t pc, PackedRow::Kind known);
+  [[gnu::noinline]] Step follow_instructions(uint16_t most, uint64_t pc, Returns returns,
+                                             bool remember);
   Step recover(Step failure, const CfiRow* row, uint64_t pc);
 
   // The same registers in both forms.
@@ -112,6 +123,7 @@ class StackWalk {
       case Step::kDamaged: return wire::StopReason::kBadCfi;
       case Step::kNoProgress: return wire::StopReason::kNoProgress;
       case Step::kUnloading: return wire::StopReason::kUnloading;
+      case Step::kNoCall: return wire::StopReason::kNoCall;
       case Step::kNoRule:
       case Step::kLostRegister: break;
     }
@@ -129,8 +141,9 @@ class StackWalk {
   bool dropped_ = false;      // registers that `follow_all_` would have followed
   // The frame did not make a call: the leaf, or one that a signal has interrupted.
   bool interrupted_ = true;
-  bool leaf_ = true;
-  uint16_t searches_ = 0;
+  bool leaf_ : 1 = true;
+  bool chained_ : 1 = false;  // the last slow step was by the frame pointer
+  uint16_t work_left_ = kMostWork;
   Module module_{};  // of the last slow step
   RegisterFile file_{};
 };
@@ -142,6 +155,7 @@ uint32_t StackWalk<Memory, Modules>::walk(std::span<uint64_t> frames, Step& step
   fast_frames_ = dropped_ = false;
   interrupted_ = true;
   leaf_ = true;
+  chained_ = false;
   // The frames of an earlier walk are likely to come again. Their rows lie far apart; fetching them
   // at once saves a fifth of a walk's time inside clang. Other numbers do no harm.
   for (size_t i = 0; i < frames.size() && i < kPrefetched; ++i) cache_.rows.prefetch(frames[i]);
@@ -153,7 +167,7 @@ uint32_t StackWalk<Memory, Modules>::walk(std::span<uint64_t> frames, Step& step
     if (row.is_row() && !follow_all_) [[likely]] {
       step = follow(row, frame);
     } else {
-      step = slow_step(frame, pc, row.kind() != PackedRow::kUncovered);
+      step = slow_step(frame, pc, row.kind());
     }
     if (cfas_ != nullptr) cfas_[depth - 1] = frame.sp;
     if (step == Step::kRoot && interrupted_) frames[depth - 1] = frame.pc;  // it was planted
@@ -200,14 +214,16 @@ inline Step StackWalk<Memory, Modules>::follow(PackedRow row, Frame& frame) {
 }
 
 template <typename Memory, typename Modules>
-Step StackWalk<Memory, Modules>::slow_step(Frame& frame, uint64_t pc, bool is_covered) {
+Step StackWalk<Memory, Modules>::slow_step(Frame& frame, uint64_t pc, PackedRow::Kind known) {
   if (!may_read_modules_) return Step::kUnloading;
   if (!module_.contains_code(pc) && !find_module(pc)) {
     module_ = {};
-    return step_without_cfi(frame, pc, false);
+    return step_without_cfi(frame, pc, PackedRow::kNone);
   }
-  if (!is_covered) return step_without_cfi(frame, pc, true);
-  return searches_ < kMostSearches ? step_by_cfi(frame, pc) : Step::kTooMuchWork;
+  if (known == PackedRow::kUncovered || known == PackedRow::kNoReturn) {
+    return step_without_cfi(frame, pc, known);
+  }
+  return work_left_ >= kWorkOfSearch ? step_by_cfi(frame, pc) : Step::kTooMuchWork;
 }
 
 template <typename Memory, typename Modules>
@@ -222,6 +238,7 @@ template <typename Memory, typename Modules>
 Step StackWalk<Memory, Modules>::step_by_cfi(Frame& frame, uint64_t pc) {
   CfiRow row;
   const CfiResult result = find_row_of(pc, row);
+  PackedRow::Kind known = PackedRow::kNone;
   if (result != CfiResult::kFound) {
     // A return address on the first byte of a function was not pushed by a call: makecontext puts
     // __start_context there. The fiber's stack ends here.
@@ -232,17 +249,18 @@ Step StackWalk<Memory, Modules>::step_by_cfi(Frame& frame, uint64_t pc) {
         return Step::kRoot;
       }
       if (next == CfiResult::kNotCovered) {
-        cache_.rows.insert(pc, generation_, PackedRow(PackedRow::kUncovered, 0, 0, 0));
+        known = PackedRow::kUncovered;
+        cache_.rows.insert(pc, generation_, PackedRow(known, 0, 0, 0));
       }
     }
-    const Step step = step_without_cfi(frame, pc, true);
+    const Step step = step_without_cfi(frame, pc, known);
     return step == Step::kNoRule && result == CfiResult::kDamaged ? Step::kDamaged : step;
   }
   if (const PackedRow packed = PackedRow::pack(row); !follow_all_ && packed.is_row()) {
-    cache_.rows.insert(pc, generation_, packed);
-    return follow(packed, frame);
+    return step_by_row(frame, pc, packed);
   }
   to_file(frame);
+  chained_ = false;
   Step step = RowApplication<Memory>::apply(row, module_.image, memory_, file_);
   if (step == Step::kLostRegister) step = recover(step, &row, pc);
   if (step != Step::kCaller) return step;
@@ -257,9 +275,38 @@ Step StackWalk<Memory, Modules>::step_by_cfi(Frame& frame, uint64_t pc) {
   return Step::kCaller;
 }
 
+// Tables that were written by hand may be wrong: LuaJIT's covers functions that its interpreter calls
+// inside of itself as if they had the interpreter's frame. The code counts where the table leads to
+// no return address and the code does. Code of the same module is one without a look, and a row that
+// has been met once is not doubted again: both save time.
+template <typename Memory, typename Modules>
+Step StackWalk<Memory, Modules>::step_by_row(Frame& frame, uint64_t pc, PackedRow row) {
+  Frame caller = frame;
+  const bool fast_frames = fast_frames_, interrupted = interrupted_;
+  const Step step = follow(row, caller);
+  const bool doubtful = step == Step::kCaller ? !module_.contains_code(caller.pc) &&
+                                                    !is_return_address(memory_, caller.pc)
+                                              : step != Step::kRoot;
+  if (doubtful) {
+    fast_frames_ = fast_frames;
+    interrupted_ = interrupted;
+    to_file(frame);
+    if (follow_instructions(kMostOfFunction, pc, Returns::kFirst, true) == Step::kCaller) {
+      frame = from_file();
+      interrupted_ = false;
+      return Step::kCaller;
+    }
+    fast_frames_ = step == Step::kCaller;
+    interrupted_ = interrupted && step != Step::kCaller;
+  }
+  cache_.rows.insert(pc, generation_, row);
+  if (step == Step::kCaller) frame = caller;
+  return step;
+}
+
 template <typename Memory, typename Modules>
 CfiResult StackWalk<Memory, Modules>::find_row_of(uint64_t pc, CfiRow& row) {
-  ++searches_;
+  work_left_ = static_cast<uint16_t>(work_left_ - std::min(work_left_, kWorkOfSearch));
   uint64_t fde = 0;
   const CfiResult result = find_fde(module_, pc, fde);
   return result == CfiResult::kFound
@@ -280,35 +327,69 @@ Step StackWalk<Memory, Modules>::recover(Step failure, [[maybe_unused]] const Cf
 }
 
 // A call through a bad pointer leads to where there is no memory. Nothing has been done since, so
-// the return address is still on top of the stack. The same is true in a frameless function that the
-// outermost one has called, with rbp = 0 (Go). Other code without unwind information may be at its
-// end, or have a frame pointer.
+// the return address is still on top of the stack.
+//
+// Elsewhere the function's own instructions say where its caller's frame is. Where they do not (it
+// returns by other means, or never), there may be a frame pointer. One that never returns, with rbp
+// = 0, is the outermost (psABI, 3.4.1).
 template <typename Memory, typename Modules>
-Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, [[maybe_unused]] uint64_t pc,
-                                                  bool in_module) {
+Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, uint64_t pc,
+                                                  PackedRow::Kind known) {
+  const bool in_module = module_.contains_code(pc);
+  const bool chained = chained_ && !fast_frames_;
+  chained_ = false;
   to_file(frame);
   Step step = Step::kNoRule;
   uint64_t caller = 0;
-  Module module;
-  const bool is_outermost = leaf_ && file_.knows(kRbp) && frame.bp == 0;
-  const bool is_bad_call = leaf_ && !in_module && !memory_.readable(frame.pc);
-  if ((is_outermost || is_bad_call) && memory_.read(frame.sp, caller) &&
-      modules_.find(caller - 1, module)) {
+  if (leaf_ && !in_module && !memory_.readable(frame.pc) && memory_.read(frame.sp, caller) &&
+      is_return_address(memory_, caller)) {
     file_.set(kRip, caller);
     file_.set(kRsp, frame.sp + 8);
     step = Step::kCaller;
-  } else {
-    if (!interrupted_) step = follow_epilogue(memory_, file_);
-    if (step == Step::kNoRule) {
-      step = follow_frame_pointer(memory_, interrupted_, file_);
-      if (step == Step::kCaller) dropped_ = false;  // nothing is known of them from here on
+  }
+  if (step == Step::kNoRule && known != PackedRow::kNoReturn) {
+    step = follow_instructions(in_module ? kMostOfFunction : kNearReturn, pc, Returns::kAny,
+                               known == PackedRow::kUncovered);
+  }
+  const bool is_outermost =
+      step == Step::kRoot && !interrupted_ && file_.knows(kRbp) && frame.bp == 0;
+  if (!in_module || (step == Step::kRoot && !is_outermost)) {
+    if (step != Step::kCaller) step = Step::kNoRule;
+  }
+  if (step == Step::kNoRule) {
+    step = follow_frame_pointer(memory_, chained, file_);
+    if (step == Step::kCaller) {
+      chained_ = true;
+      dropped_ = false;  // nothing is known of them from here on
+    } else if (!in_module && step != Step::kRoot &&
+               follow_instructions(kMostOfUnknownCode, pc, Returns::kAny, false) == Step::kCaller) {
+      step = Step::kCaller;
     }
-    if (step == Step::kLostRegister || step == Step::kNoRule) step = recover(step, nullptr, pc);
+  }
+  if (step == Step::kLostRegister || step == Step::kNoRule || step == Step::kNoCall) {
+    step = recover(step, nullptr, pc);
   }
   if (step != Step::kCaller) return step;
   frame = from_file();
   interrupted_ = false;
   return Step::kCaller;
+}
+
+template <typename Memory, typename Modules>
+Step StackWalk<Memory, Modules>::follow_instructions(uint16_t most, uint64_t pc, Returns returns,
+                                                     bool remember) {
+  if (!memory_.may_read_code()) return Step::kNoRule;
+  uint16_t left = std::min(most, work_left_);
+  work_left_ = static_cast<uint16_t>(work_left_ - left);
+  ReturnPath<Memory> path(memory_, file_, !interrupted_, returns);
+  const Step step = path.follow(left, file_);
+  work_left_ = static_cast<uint16_t>(work_left_ + left);
+  if (remember && step == Step::kCaller && path.row().is_row()) {
+    cache_.rows.insert(pc, generation_, path.row());
+  } else if (remember && returns == Returns::kAny && step == Step::kNoRule) {
+    cache_.rows.insert(pc, generation_, PackedRow(PackedRow::kNoReturn, 0, 0, 0));
+  }
+  return step;
 }
 
 }  // namespace sampan::unwind

@@ -44,8 +44,11 @@ class StackMemory {
     return true;
   }
 
-  // Whether the page of `avma` can be read. The kernel is asked about the same few pages once: those of a
-  // stack that is not the thread's, and of code that recurses.
+  bool read_code(uint64_t avma, uint64_t& value) { return read(avma, value); }
+  bool may_read_code() const { return bounds_.may_probe; }
+
+  // Whether the page of `avma` can be read. The kernel is asked about the same few pages once:
+  // those of a stack that is not the thread's, and of code that recurses.
   bool readable(uint64_t avma) {
     if (avma < kPageSize || avma > kMaxAddress)
       return false;  // the kernel does not read a null set

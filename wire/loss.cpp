@@ -74,6 +74,7 @@ const char* stop_reason_text(StopReason reason) {
     case StopReason::kNotCopied: return "stack larger than the copy";
     case StopReason::kPythonTorn: return "Python frames being linked";
     case StopReason::kPythonLate: return "Python frames read too late";
+    case StopReason::kNoCall: return "no unwind information, and no frame pointer";
   }
   return "unknown reason";
 }

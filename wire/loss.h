@@ -54,8 +54,9 @@ enum class StopReason : uint8_t {
   kNotCopied = 7,   // the rest of the stack was not copied (perf copies 64 KB at most)
   kPythonTorn = 8,  // complete, but without Python's frames: the interpreter was just linking one
   kPythonLate = 9,  // the same: the thread had run on before they were read (perf)
+  kNoCall = 10,     // no unwind information, and rbp leads to what is no return address
 };
-inline constexpr unsigned kStopReasonCount = 10;
+inline constexpr unsigned kStopReasonCount = 11;
 
 // "no unwind information": for people; never null.
 const char* stop_reason_text(StopReason reason);

@@ -24,6 +24,8 @@ class BlockedMemory {
   bool covers(uint64_t low, uint64_t high) const { return memory_.covers(low, high); }
   uint64_t load(uint64_t avma) const { return memory_.load(avma); }
   bool read(uint64_t avma, uint64_t& value) { return memory_.read(avma, value); }
+  bool read_code(uint64_t avma, uint64_t& value) { return memory_.read(avma, value); }
+  static constexpr bool may_read_code() { return true; }
   bool readable(uint64_t avma) { return memory_.readable(avma); }
   unwind::Step recover(const unwind::Lost& lost, unwind::RegisterFile& file);
 

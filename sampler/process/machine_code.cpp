@@ -4,13 +4,11 @@
 #include <array>
 #include <cstring>
 
+#include "unwind/call_site.h"
 #include "unwind/registers.h"
 
 namespace sampan::sampler {
 namespace {
-
-constexpr uint8_t kCallRelative = 0xe8;
-constexpr uint8_t kGroup5 = 0xff;  // with 2 in the middle of the ModRM byte: call
 
 // The eight bytes from `avma` on; zeros for those that cannot be read.
 std::array<uint8_t, 8> bytes_at(RemoteMemory& memory, uint64_t avma) {
@@ -25,18 +23,6 @@ uint64_t relative(const uint8_t* bytes, uint64_t next) {
   int32_t distance;
   std::memcpy(&distance, bytes, sizeof distance);
   return next + static_cast<uint64_t>(int64_t{distance});
-}
-
-// Length of an indirect call, from its ModRM byte and the next one; 0: it is none.
-unsigned length_of_indirect(uint8_t modrm, uint8_t sib) {
-  if ((modrm >> 3 & 7) != 2) return 0;
-  const unsigned mode = modrm >> 6;
-  const unsigned register_or_memory = modrm & 7;
-  if (mode == 3) return 2;
-  const bool has_sib = register_or_memory == 4;
-  const bool has_long_displacement =
-      mode == 2 || (mode == 0 && (register_or_memory == 5 || (has_sib && (sib & 7) == 5)));
-  return 2 + has_sib + (has_long_displacement ? 4 : mode == 1 ? 1 : 0);
 }
 
 // jmp *slot(%rip), perhaps with endbr64 and bnd before it.
@@ -88,21 +74,20 @@ uint64_t pushed_bytes(const CfiRow& row) {
 }  // namespace
 
 std::optional<CallBefore> call_before(RemoteMemory& memory, uint64_t return_address) {
-  const std::array<uint8_t, 8> bytes = bytes_at(memory, return_address - 8);
-  const uint8_t* const end = bytes.data() + bytes.size();
-  if (*(end - 5) == kCallRelative) {
-    return CallBefore{through_stub(memory, relative(end - 4, return_address))};
+  constexpr uint8_t kModrmRipRelative = 0x15;
+  uint64_t before = 0;
+  memory.read(return_address - sizeof before, before);
+  const unsigned length = unwind::call_length(before);
+  if (length == 0) return std::nullopt;
+  std::array<uint8_t, 8> bytes;
+  std::memcpy(bytes.data(), &before, sizeof before);
+  const uint8_t* const call = bytes.data() + bytes.size() - length;
+  if (length == unwind::kRelativeCallLength) {
+    return CallBefore{through_stub(memory, relative(call + 1, return_address))};
   }
-  for (const unsigned length : {2u, 3u, 4u, 6u, 7u}) {
-    const uint8_t* const call = end - length;
-    if (call[0] != kGroup5 || length_of_indirect(call[1], length > 2 ? call[2] : 0) != length) {
-      continue;
-    }
-    uint64_t target = 0;
-    if (call[1] == 0x15) memory.read(relative(call + 2, return_address), target);
-    return CallBefore{target};
-  }
-  return std::nullopt;
+  uint64_t target = 0;
+  if (call[1] == kModrmRipRelative) memory.read(relative(call + 2, return_address), target);
+  return CallBefore{target};
 }
 
 uint64_t bytes_below_frame_pointer(RemoteMemory& memory, uint64_t start, const CfiRow& row) {

@@ -1,18 +1,11 @@
 #include "sampler/process/remote_walker.h"
 
-#include <optional>
-
 #include "base/error.h"
 #include "sampler/process/blocked_memory.h"
-#include "sampler/process/machine_code.h"
-#include "unwind/cfi.h"
 #include "unwind/stack_walk.h"
 
 namespace sampan::sampler {
 namespace {
-
-// The assumed length of a function when nothing else tells; one without a frame is rarely longer.
-constexpr uint64_t kLongestLeaf = 512;
 
 // A walk that reaches the end of a copy says so.
 unwind::WalkResult checked(unwind::WalkResult result, const RemoteMemory& memory) {
@@ -21,6 +14,24 @@ unwind::WalkResult checked(unwind::WalkResult result, const RemoteMemory& memory
   if (failed_read && memory.truncated()) result.stop = wire::StopReason::kNotCopied;
   return result;
 }
+
+// A stack, and the code of its process, which a copy of the stack does not have.
+class StackAndCode {
+ public:
+  StackAndCode(RemoteMemory& stack, RemoteMemory& code) : stack_(stack), code_(code) {}
+
+  // The concept of unwind/stack_walk.h.
+  bool covers(uint64_t low, uint64_t high) const { return stack_.covers(low, high); }
+  uint64_t load(uint64_t avma) const { return stack_.load(avma); }
+  bool read(uint64_t avma, uint64_t& value) { return stack_.read(avma, value); }
+  bool read_code(uint64_t avma, uint64_t& value) { return code_.read(avma, value); }
+  static constexpr bool may_read_code() { return true; }
+  bool readable(uint64_t avma) { return stack_.readable(avma); }
+
+ private:
+  RemoteMemory& stack_;
+  RemoteMemory& code_;
+};
 
 }  // namespace
 
@@ -31,52 +42,12 @@ struct RemoteWalker::State {
   RemoteMemory code;
 
   void forget_stale_rows();
-  bool leave_frameless_leaf(unwind::Registers& registers, RemoteMemory& stack);
-  uint64_t called_by(uint64_t return_address, uint64_t pc);
 };
 
 void RemoteWalker::State::forget_stale_rows() {
   if (generation == modules.generation()) return;
   cache.rows.forget();
   generation = modules.generation();
-}
-
-// Leaf functions without unwind information and without a frame of their own, as Go and musl have
-// them: the return address is on top of the stack, and rbp is the caller's. By rbp alone a walk
-// would go from the leaf to its caller's caller.
-//
-// If `registers` are those of such a function, makes them its caller's, at the call, and returns
-// true. The return address is either [rsp] or [rbp + 8]. The calls before these two addresses name
-// functions that begin before the pc; the nearer one contains it.
-bool RemoteWalker::State::leave_frameless_leaf(unwind::Registers& registers, RemoteMemory& stack) {
-  const uint64_t pc = registers.value[unwind::kRip];
-  const uint64_t sp = registers.value[unwind::kRsp];
-  unwind::Module module;
-  uint64_t fde = 0;
-  if (!modules.find(pc, module) || find_fde(module, pc, fde) == unwind::CfiResult::kFound) {
-    return false;
-  }
-  uint64_t on_top = 0;
-  if (!stack.read(sp, on_top)) return false;
-  const uint64_t start = called_by(on_top, pc);
-  if (start == 0) return false;
-  uint64_t above_frame = 0;
-  uint64_t other = 0;
-  if (stack.read(registers.value[unwind::kRbp] + 8, above_frame)) {
-    other = called_by(above_frame, pc);
-  }
-  if (other >= start || (other == 0 && pc - start > kLongestLeaf)) return false;
-  registers.value[unwind::kRip] = on_top - 1;
-  registers.value[unwind::kRsp] = sp + 8;
-  return true;
-}
-
-// The function that the call before `return_address` calls; 0: none, unknown, or after `pc`.
-uint64_t RemoteWalker::State::called_by(uint64_t return_address, uint64_t pc) {
-  unwind::Module module;
-  if (!modules.find(return_address - 1, module)) return 0;
-  const std::optional<CallBefore> call = call_before(code, return_address);
-  return call && call->target <= pc ? call->target : 0;
 }
 
 RemoteWalker::RemoteWalker(const ProcessModules& modules)
@@ -89,19 +60,13 @@ RemoteWalker::~RemoteWalker() {
   state_->cache.rows.stop();
 }
 
-unwind::WalkResult RemoteWalker::walk(unwind::Registers registers, RemoteMemory& memory,
+unwind::WalkResult RemoteWalker::walk(const unwind::Registers& registers, RemoteMemory& memory,
                                       std::span<uint64_t> frames, uint64_t* cfas) {
   state_->forget_stale_rows();
-  const uint64_t pc = registers.value[unwind::kRip];
-  const bool left = state_->leave_frameless_leaf(registers, memory);
-  if (left) frames[0] = pc;
-  if (left && cfas != nullptr) *cfas++ = registers.value[unwind::kRsp];
-  unwind::StackWalk<RemoteMemory, ProcessModules> walk(memory, state_->modules, state_->cache,
-                                                       true);
-  unwind::WalkResult result =
-      walk.run(registers, frames.subspan(left ? 1 : 0), unwind::kAllRegisters, cfas);
-  if (left) ++result.depth;
-  return checked(result, memory);
+  state_->code.forget_elsewhere();
+  StackAndCode both(memory, state_->code);
+  unwind::StackWalk<StackAndCode, ProcessModules> walk(both, state_->modules, state_->cache, true);
+  return checked(walk.run(registers, frames, unwind::kAllRegisters, cfas), memory);
 }
 
 unwind::WalkResult RemoteWalker::walk_blocked(Avma pc, Avma sp, RemoteMemory& memory,

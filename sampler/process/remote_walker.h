@@ -19,9 +19,9 @@ class RemoteWalker {
   explicit RemoteWalker(const ProcessModules& modules);
   ~RemoteWalker();
 
-  // Writes lookup AVMAs, leaf first. All registers are known. `cfas`: null, or room for the CFA of each
-  // of the frames.
-  unwind::WalkResult walk(unwind::Registers registers, RemoteMemory& memory,
+  // Writes lookup AVMAs, leaf first. All registers are known. `cfas`: null, or room for the CFA of
+  // each of the frames.
+  unwind::WalkResult walk(const unwind::Registers& registers, RemoteMemory& memory,
                           std::span<uint64_t> frames, uint64_t* cfas = nullptr);
 
   // The same for a thread that waits in the kernel, whose pc and sp alone are known (/proc). For a

@@ -1,5 +1,5 @@
-// Damaged .eh_frame and .eh_frame_hdr: whatever the bytes are, a walk ends and reads nothing outside
-// of them (the bytes are on the heap, so AddressSanitizer checks that).
+// Damaged .eh_frame and .eh_frame_hdr: whatever the bytes are, a walk ends and reads nothing
+// outside of them (the bytes are on the heap, so AddressSanitizer checks that).
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -24,6 +24,8 @@ struct FuzzMemory {
     }
     return avma % 1024 != 0;
   }
+  bool read_code(uint64_t avma, uint64_t& value) { return read(avma, value); }
+  static constexpr bool may_read_code() { return true; }
   static bool readable(uint64_t) { return true; }
   static bool covers(uint64_t, uint64_t) { return false; }
   static uint64_t load(uint64_t) { return 0; }

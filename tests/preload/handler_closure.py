@@ -31,7 +31,7 @@ SHIM = """
     unwind::ModuleFinder::find_in_snapshot unwind::read_segments unwind::headers_at unwind::holds
     unwind::find_fde unwind::find_row unwind::read_fde unwind::read_cie unwind::read_entry unwind::scan_for_fde
     unwind::read_pointer* unwind::CfiProgram::* unwind::Expression::* unwind::RowApplication::*
-    unwind::follow_frame_pointer unwind::follow_epilogue unwind::registers_of
+    unwind::follow_frame_pointer unwind::is_return_address unwind::ReturnPath::* unwind::decode unwind::registers_of
 
     unwind::is_mapped unwind::PythonChain::* unwind::PythonFrameObjects::* unwind::CframeRuns::*
     unwind::EvalLoop::* unwind::EvalLoopRuns::* unwind::PythonMerge::* unwind::CodeObject::* unwind::read_code

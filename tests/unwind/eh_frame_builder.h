@@ -124,6 +124,7 @@ class EhFrame {
 class FakeMemory {
  public:
   std::map<uint64_t, uint64_t> words;
+  bool code_may_be_read = true;
 
   bool read(uint64_t avma, uint64_t& value) {
     const auto found = words.find(avma);
@@ -131,7 +132,29 @@ class FakeMemory {
     value = found->second;
     return true;
   }
+  // At any address within words that lie side by side.
+  bool read_code(uint64_t avma, uint64_t& value) {
+    const uint64_t word = avma & ~uint64_t{7}, shift = 8 * (avma - word);
+    uint64_t next = 0;
+    if (!read(word, value)) return false;
+    if (shift == 0) return true;
+    read(word + 8, next);
+    value = value >> shift | next << (64 - shift);
+    return true;
+  }
+  bool may_read_code() const { return code_may_be_read; }
+  void put_code(uint64_t avma, std::string_view code) {
+    for (size_t i = 0; i < code.size(); ++i, ++avma) {
+      uint64_t& word = words[avma & ~uint64_t{7}];
+      word |= uint64_t{static_cast<uint8_t>(code[i])} << 8 * (avma & 7);
+    }
+  }
   bool readable(uint64_t avma) { return words.contains(avma & ~uint64_t{7}); }
+  // Makes an address one that a call has pushed.
+  void put_call_before(uint64_t return_address) {
+    constexpr uint64_t kCall = 0xe8'00'00'00;  // call rel32, in the last five bytes
+    words[return_address - 8] = kCall;
+  }
   static bool covers(uint64_t, uint64_t) { return false; }
   static uint64_t load(uint64_t) { return 0; }
 };

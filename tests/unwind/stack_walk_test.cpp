@@ -71,6 +71,27 @@ TEST_F(StackWalkTest, AnInterruptedFrameIsLookedUpAtItsPc) {
   EXPECT_EQ(frames, (Frames{0x1010, 0x1200, 0x1100}));
 }
 
+// As LuaJIT's is: for a function that is called inside of another one, the other one's frame.
+TEST_F(StackWalkTest, ATableThatLeadsNowhereIsOverruledByTheCode) {
+  registers.value[kRip] = 0x1010;
+  memory.words = {{kStack, 0x1150}, {kStack + 8, 0}};
+  memory.put_code(0x1010, "\xc3");  // ret
+  memory.put_call_before(0x1150);
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
+    EXPECT_EQ(frames, (Frames{0x1010, 0x114f}));
+  }
+}
+
+TEST_F(StackWalkTest, ATableThatTheCodeConfirmsIsRight) {
+  registers.value[kRip] = 0x1010;
+  memory.words = {{kStack + 8, 0}, {kStack + 24, 0x1150}};
+  memory.put_code(0x1010, "\x74\x05\x48\x83\xc4\x08\xc3\x48\x83\xc4\x18\xc3");
+  memory.put_call_before(0x1150);  // to where another way of the code leads
+  EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
+  EXPECT_EQ(frames, (Frames{0x1010}));
+}
+
 TEST_F(StackWalkTest, AReturnAddressOnAFirstByteWasPlantedAtTheRoot) {
   registers.value[kRip] = 0x1010;
   memory.words = {{kStack + 8, 0x1800}};  // nothing covers the byte before
@@ -130,6 +151,16 @@ TEST_F(StackWalkTest, TheWorkOfAWalkIsBounded) {
   EXPECT_EQ(frames.size(), 513u);
 }
 
+TEST_F(StackWalkTest, FramePointersAreBelievedWhereCodeMayNotBeRead) {
+  registers.value[kRip] = 0x1710;
+  registers.value[kRbp] = kStack;
+  memory.words = {{kStack, kStack + 64}, {kStack + 8, 0x1110}};
+  EXPECT_EQ(walk().stop, wire::StopReason::kNoCall);
+  memory.code_may_be_read = false;
+  EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
+  EXPECT_EQ(frames, (Frames{0x1710, 0x110f}));
+}
+
 TEST_F(StackWalkTest, CodeThatNoTableCoversIsSearchedOnce) {
   registers.value[kRip] = 0x1710;
   registers.value[kRbp] = kStack;
@@ -138,18 +169,22 @@ TEST_F(StackWalkTest, CodeThatNoTableCoversIsSearchedOnce) {
     memory.words[kStack + 16 * i] = kStack + 16 * (i + 1);
     memory.words[kStack + 16 * i + 8] = i + 1 < kDepth ? 0x1720 : 0x1110;
   }
+  memory.put_call_before(0x1720);
+  memory.put_call_before(0x1110);
   EXPECT_EQ(walk(true, 2000).stop, wire::StopReason::kRoot);
   EXPECT_EQ(frames.size(), kDepth + 1);
 }
 
-// The leaf has no unwind information, and may be the byte before a function. A return address there is planted.
+// The leaf has no unwind information, and may be the byte before a function. A return address there
+// is planted.
 TEST_F(StackWalkTest, AnUncoveredLeafDoesNotHideAPlantedRoot) {
   registers.value[kRip] = 0x17ff;
   registers.value[kRbp] = kStack;
-  memory.words = {{kStack, 0}, {kStack + 8, 0x1800}};
+  memory.words = {{kStack, 0}, {kStack + 8, 0x1010}, {kStack + 24, 0x1800}};
+  memory.put_call_before(0x1010);
   for (int round = 0; round < 2; ++round) {
     EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
-    EXPECT_EQ(frames, (Frames{0x17ff, 0x1800}));
+    EXPECT_EQ(frames, (Frames{0x17ff, 0x100f, 0x1800}));
   }
 }
 
@@ -161,47 +196,76 @@ TEST_F(StackWalkTest, CodeWithoutUnwindInformationHasAFramePointer) {
                   {kStack + 0x28, 0x9100},
                   {kStack + 0x80, 0},
                   {kStack + 0x88, 0x1110}};
+  memory.put_call_before(0x9100);
+  memory.put_call_before(0x1110);
   EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
   EXPECT_EQ(frames, (Frames{0x9000, 0x90ff, 0x110f}));
   registers.value[kRbp] = kStack - 0x20;  // below the stack pointer
   EXPECT_EQ(walk().stop, wire::StopReason::kNoRule);
 }
 
-// "add $8,%rsp; ret", as behind the call in CPython's trampoline; rbp is not touched.
-TEST_F(StackWalkTest, CodeThatEndsBehindItsCallSaysWhereItsCallerIs) {
-  registers.value[kRip] = 0x1010;
-  registers.value[kRbp] = kStack + 0x40;
-  memory.words = {{kStack + 8, 0x9000},
-                  {0x9000, 0xc308c48348},
-                  {kStack + 24, 0x1610},
-                  {kStack + 0x40, 0},
-                  {kStack + 0x48, 0x1110}};
+// The outermost frame of code without unwind information: its rbp is 0, as the chain says.
+TEST_F(StackWalkTest, AChainOfFramePointersEndsInZero) {
+  registers.value[kRip] = 0x9000;
+  registers.value[kRbp] = kStack;
+  memory.words = {{0x9000, 0}, {kStack, 0}, {kStack + 8, 0x9100}};
+  memory.put_call_before(0x9100);
   EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
-  EXPECT_EQ(frames, (Frames{0x1010, 0x8fff, 0x160f, 0x110f}));
-  memory.words[0x9000] = 0xc35d'08c48348;  // with "pop %rbp"
-  memory.words[kStack + 24] = kStack + 0x60;
-  memory.words[kStack + 32] = 0x1610;
-  memory.words[kStack + 0x60] = 0;
-  memory.words[kStack + 0x68] = 0x1110;
-  EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
-  EXPECT_EQ(frames, (Frames{0x1010, 0x8fff, 0x160f, 0x110f}));
-  memory.words.erase(kStack + 32);
-  EXPECT_EQ(walk().stop, wire::StopReason::kBadAddress);
+  EXPECT_EQ(frames, (Frames{0x9000, 0x90ff}));
 }
 
-TEST(EpilogueTest, OnlyWholeEndsAreKnown) {
-  EXPECT_TRUE(decode_epilogue(0xc3).known);
-  EXPECT_EQ(decode_epilogue(0xc3'7f'c48348).released, 0x7f);
-  EXPECT_TRUE(decode_epilogue(0xc3'7f'c48348).known);
-  EXPECT_FALSE(decode_epilogue(0xc3'80'c48348).known);  // subtracts
-  EXPECT_FALSE(decode_epilogue(0x90'08'c48348).known);
-  EXPECT_FALSE(decode_epilogue(0x5b'5d).known);  // another register is restored
-  EXPECT_FALSE(decode_epilogue(0).known);
+// Hand-written code uses rbp for data: a pointer to a pair of words, or a counter that is 0.
+TEST_F(StackWalkTest, ARegisterThatIsNoFramePointerEndsTheStack) {
+  registers.value[kRip] = 0x9000;
+  registers.value[kRbp] = kStack + 0x20;
+  memory.words = {{0x9000, 0}, {kStack + 0x20, 0}, {kStack + 0x28, 0x1110}};
+  for (const uint64_t word :
+       {uint64_t{0x1110}, uint64_t{0x1100}, uint64_t{0x4000'0000}, uint64_t{0}}) {
+    memory.words[kStack + 0x28] = word;
+    EXPECT_EQ(walk().stop, wire::StopReason::kNoCall) << word;
+    EXPECT_EQ(frames, (Frames{0x9000}));
+  }
+  // A function with unwind information, which keeps rbp, was called by such code.
+  registers.value[kRip] = 0x1010;
+  registers.value[kRbp] = 0;
+  memory.words = {{kStack + 8, 0x9000}, {0x9000, 0}};
+  EXPECT_EQ(walk().stop, wire::StopReason::kNoRule);
+  EXPECT_EQ(frames, (Frames{0x1010, 0x8fff}));
+}
+
+// "add $8,%rsp; ret", as behind the call in CPython's trampoline; rbp is not touched.
+TEST_F(StackWalkTest, InstructionsSayWhereTheCallerIs) {
+  registers.value[kRip] = 0x1010;
+  registers.value[kRbp] = kStack + 0x40;
+  memory.words = {
+      {kStack + 8, 0x9000}, {kStack + 24, 0x1610}, {kStack + 0x40, 0}, {kStack + 0x48, 0x1110}};
+  memory.put_code(0x9000, "\x48\x83\xc4\x08\xc3");
+  memory.put_call_before(0x1610);
+  EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
+  EXPECT_EQ(frames, (Frames{0x1010, 0x8fff, 0x160f, 0x110f}));
+  memory.words.erase(kStack + 24);
+  EXPECT_EQ(walk().stop,
+            wire::StopReason::kNoCall);  // rbp is the outer frame's: no call stands there
+}
+
+// What was found for a pc of a module is remembered: the instructions are not looked at again.
+TEST_F(StackWalkTest, WhatInstructionsSayIsRemembered) {
+  registers.value[kRip] = 0x1700;  // no table covers it
+  memory.words = {{kStack, 0x4711}, {kStack + 8, 0x1110}};
+  memory.put_code(0x1700, "\x5d\xc3");  // pop %rbp; ret
+  memory.put_call_before(0x1110);
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
+    EXPECT_EQ(frames, (Frames{0x1700, 0x110f}));
+    memory.words.erase(0x1700);
+  }
 }
 
 TEST_F(StackWalkTest, ACallThroughABadPointerIsFollowedBack) {
   registers.value[kRip] = 0x9000;  // not readable
   memory.words = {{kStack, 0x1010}, {kStack + 16, 0x1110}};
+  EXPECT_EQ(walk().depth, 1u);  // no call stands before 0x1010
+  memory.put_call_before(0x1010);
   EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
   EXPECT_EQ(frames, (Frames{0x9000, 0x100f, 0x110f}));
 }

@@ -1,0 +1,50 @@
+"""Stacks through functions without unwind information are whole and true, from inside and from outside.
+
+What those functions' instructions do to the stack says where their callers' frames are. A register that leads elsewhere
+is not followed, even where a function's address lies at the end of it.
+"""
+import unittest
+
+import sampan
+from profiled import Outcome, command, profiled
+from tolerances import in_turns, share_noise, unsampled_s
+
+CALLED = {"framed": ["covered"], "pointer_in_rbp": [], "counter_in_rbp": ["covered"]}
+SECONDS = 3
+
+
+class Uncovered(sampan.Case):
+    def check(self, outcome):
+        self.assertEqual(outcome.status, 0, outcome.err)
+        counts = dict.fromkeys(CALLED, 0)
+        for stack, count in outcome.folded_stacks():
+            self.assertNotIn("never_called", stack)
+            for name in set(CALLED).intersection(stack):
+                counts[name] += count
+                place = stack.index(name)
+                self.assertEqual(stack[place - 2:place], ["main", "(anonymous namespace)::use"], stack)
+                self.assertIn("_start", stack[:place], stack)
+                called = stack[place + 1:]
+                self.assertEqual(called, CALLED[name][:len(called)], stack)
+        truth, samples = outcome.numbers("cpu"), sum(counts.values())
+        for name, count in counts.items():
+            noise = share_noise(1 / 3, in_turns(samples)) + unsampled_s() / SECONDS
+            self.assertLess(abs(count / samples - truth[name] / sum(truth.values())), noise, counts)
+        self.assertEqual(outcome.report["complete_stacks"], 1, outcome.report["lost"])
+
+    def test_in_the_handler(self):
+        self.check(profiled("uncovered", SECONDS))
+
+    def check_from_outside(self, engine):
+        done, run = sampan.run_attached(command("uncovered", SECONDS), engine, ["--rate", "250"])
+        self.check(Outcome(done.returncode, done.stdout.decode(), done.stderr, run))
+
+    def test_by_perf(self):
+        self.check_from_outside("perf")
+
+    def test_by_ptrace(self):
+        self.check_from_outside("ptrace")
+
+
+if __name__ == "__main__":
+    unittest.main()

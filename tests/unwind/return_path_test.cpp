@@ -1,0 +1,284 @@
+// Functions by their code alone: small ones written here, and all of a library's, whose tables say
+// what is right.
+#include "unwind/return_path.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string_view>
+
+#include "eh_frame_builder.h"
+#include "unwind/cfi.h"
+#include "unwind/module_finder.h"
+
+namespace sampan::unwind {
+namespace {
+
+using namespace std::literals;
+
+constexpr uint64_t kCode = 0x9000, kStack = 0x100000, kReturnAddress = 0x5010;
+constexpr uint64_t kCallersBp = 0xb0, kCallersBx = 0xb1;
+
+class ReturnPathTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    memory.put_call_before(kReturnAddress);
+    file.set(kRip, kCode);
+    file.set(kRsp, kStack);
+    file.set(kRbp, kStack + 0x40);
+    file.set(kRbx, kCallersBx);
+    file.known = kAllRegisters;
+  }
+
+  // Words from kStack on; the return address is the last.
+  void put_stack(std::initializer_list<uint64_t> words) {
+    uint64_t at = kStack;
+    for (const uint64_t word : words) memory.words[std::exchange(at, at + 8)] = word;
+    memory.words[at] = kReturnAddress;
+    cfa = at + 8;
+  }
+
+  Step follow(uint16_t most = 100) {
+    ReturnPath path(memory, file, called, Returns::kAny);
+    uint16_t left = most;
+    RegisterFile caller;
+    const Step step = path.follow(left, caller);
+    row = path.row();
+    if (step == Step::kCaller) file = caller;
+    return step;
+  }
+  void expect_caller() {
+    ASSERT_EQ(follow(), Step::kCaller);
+    EXPECT_EQ(file.registers.value[kRip], kReturnAddress);
+    EXPECT_EQ(file.registers.value[kRsp], cfa);
+  }
+
+  FakeMemory memory;
+  RegisterFile file{};
+  PackedRow row;
+  uint64_t cfa = 0;
+  bool called = false;
+};
+
+TEST_F(ReturnPathTest, RestoresWhatTheFunctionSaved) {
+  memory.put_code(
+      kCode,
+      "\x31\xc0\x48\x83\xc4\x10\x5b\x5d\xc3"sv);  // xor; add $16,%rsp; pop %rbx; pop %rbp; ret
+  put_stack({1, 2, 7, kCallersBp});
+  expect_caller();
+  EXPECT_EQ(file.registers.value[kRbp], kCallersBp);
+  EXPECT_EQ(file.registers.value[kRbx], 7u);
+  EXPECT_EQ(row.kind(), PackedRow::kFromSp);
+  EXPECT_EQ(row.cfa_offset(), 40u);
+  EXPECT_EQ(row.bp_offset(), 16u);
+  EXPECT_EQ(row.bx_offset(), 24u);
+}
+
+TEST_F(ReturnPathTest, APrologueIsFollowedToo) {
+  // push %rbx; sub $16,%rsp; mov %rsp,%rbp (no frame pointer); add $16,%rsp; pop %rbx; ret
+  memory.put_code(kCode, "\x53\x48\x83\xec\x10\x48\x83\xc4\x10\x5b\xc3"sv);
+  put_stack({});
+  expect_caller();
+  EXPECT_EQ(file.registers.value[kRbx], kCallersBx);
+  EXPECT_EQ(row.cfa_offset(), 8u);
+  EXPECT_EQ(row.bx_offset(), 0u);
+}
+
+TEST_F(ReturnPathTest, FramePointersOfTheFunctionItself) {
+  memory.put_code(kCode, "\x90\xc9\xc3"sv);  // nop; leave; ret
+  memory.words[kStack + 0x40] = kCallersBp;
+  memory.words[kStack + 0x48] = kReturnAddress;
+  cfa = kStack + 0x50;
+  expect_caller();
+  EXPECT_EQ(row.kind(), PackedRow::kFromBp);
+  EXPECT_EQ(row.cfa_offset(), 16u);
+  EXPECT_EQ(file.registers.value[kRbp], kCallersBp);
+}
+
+// x264's functions align the stack, with the old stack pointer in a register or in a slot.
+TEST_F(ReturnPathTest, StacksThatAreAligned) {
+  file.set(14, kStack + 0x40);
+  memory.put_code(kCode, "\x4c\x89\xf4\xc3"sv);  // mov %r14,%rsp; ret
+  memory.words[kStack + 0x40] = kReturnAddress;
+  cfa = kStack + 0x48;
+  expect_caller();
+  EXPECT_EQ(row.kind(), PackedRow::kNone);
+}
+
+TEST_F(ReturnPathTest, APrologueThatAligns) {
+  // mov %rsp,%rax; sub $0x20,%rsp; and $-32,%rsp; mov %rax,0x10(%rsp); mov %rax,%rsp; ret
+  memory.put_code(
+      kCode, "\x48\x89\xe0\x48\x83\xec\x20\x48\x83\xe4\xe0\x48\x89\x44\x24\x10\x48\x89\xc4\xc3"sv);
+  put_stack({});
+  expect_caller();
+  EXPECT_EQ(row.cfa_offset(), 8u);
+}
+
+TEST_F(ReturnPathTest, ARegisterThatIsNotKnownIsAskedFor) {
+  file.known = kPackedRegisters;
+  memory.put_code(kCode, "\x4c\x89\xf4\xc3"sv);  // mov %r14,%rsp; ret
+  EXPECT_EQ(follow(), Step::kLostRegister);
+}
+
+TEST_F(ReturnPathTest, LoopsAndCallsThatDoNotReturnAreLeft) {
+  // 0: dec %rdi; 3: jnz 0; 5: je 9; 7: ud2; 9: jmp 13; 11: ud2; 13: ret
+  memory.put_code(kCode, "\x48\xff\xcf\x75\xfb\x74\x02\x0f\x0b\xeb\x02\x0f\x0b\xc3"sv);
+  put_stack({});
+  expect_caller();
+}
+
+TEST_F(ReturnPathTest, NoReturnIsFound) {
+  memory.put_code(kCode, "\xeb\xfe"sv);  // jmp to itself
+  EXPECT_EQ(follow(), Step::kRoot);
+  memory.words.clear();
+  memory.put_code(kCode, "\xf4"sv);  // hlt
+  EXPECT_EQ(follow(), Step::kRoot);
+  memory.words.clear();
+  memory.put_code(kCode, "\xff\xe0"sv);  // jmp *%rax
+  EXPECT_EQ(follow(), Step::kRoot);
+  memory.words.clear();
+  memory.put_code(kCode, "\xc3"sv);  // to where no call stands
+  memory.words[kStack] = 0x60'0000;
+  EXPECT_EQ(follow(), Step::kNoRule);
+  memory.words.clear();
+  EXPECT_EQ(follow(), Step::kNoRule);  // code that cannot be read
+}
+
+// Every word of the stack is another return address, so each way to a return ends at the first one.
+class AnyStack {
+ public:
+  static bool covers(uint64_t, uint64_t) { return false; }
+  static uint64_t load(uint64_t) { return 0; }
+  static bool readable(uint64_t) { return true; }
+  static bool read(uint64_t avma, uint64_t& value) {
+    value = kReturnAddresses + avma;
+    return true;
+  }
+  bool read_code(uint64_t avma, uint64_t& value) const {
+    constexpr uint64_t kCall = 0xe8'00'00'00;
+    if (avma >= kReturnAddresses - 8) {
+      value = kCall;
+      return true;
+    }
+    if (avma < module.code_start || avma + 8 > module.code_end) return false;
+    std::memcpy(&value, reinterpret_cast<const void*>(avma), sizeof value);
+    return true;
+  }
+
+  Module module{};
+
+ private:
+  static constexpr uint64_t kReturnAddresses = uint64_t{1} << 60;
+};
+
+// Never executed, and covered by the row of what is before it.
+bool is_padding(uint64_t pc) {
+  const auto* code = reinterpret_cast<const uint8_t*>(pc);
+  while (*code == 0x66 || *code == 0x2e) ++code;
+  return *code == 0x90 || (code[0] == 0x0f && code[1] == 0x1f);
+}
+
+struct Agreement {
+  uint64_t equal = 0, none = 0, unlike = 0;
+};
+
+// Each instruction of each function that the table of a module covers.
+void compare(const char* library, const Module& module, uint64_t every, Agreement& result) {
+  const auto word_at = [](uint64_t avma) {
+    int32_t word;
+    std::memcpy(&word, reinterpret_cast<const void*>(avma), sizeof word);
+    return word;
+  };
+  const auto count = static_cast<uint32_t>(word_at(module.eh_frame_hdr + 8));
+  RecentCies cies;
+  AnyStack memory;
+  memory.module = module;
+  for (uint64_t i = 0; i < count; i += every) {
+    const uint64_t entry = module.eh_frame_hdr + 12 + 8 * i;
+    const uint64_t fde = module.eh_frame_hdr + static_cast<uint64_t>(int64_t{word_at(entry + 4)});
+    uint64_t start = 0;
+    uint64_t end = 0;
+    if (read_coverage(module.image, fde, start, end) != CfiResult::kFound) continue;
+    if (!module.contains_code(start) || end + 16 > module.code_end) continue;
+    CfiRow last;
+    if (find_row(module.image, fde, end - 1, cies, 0, last) != CfiResult::kFound ||
+        last.cfa_kind == CfiRow::kCfaExpression)
+      continue;
+    bool behind_call = false;
+    for (uint64_t pc = start; pc < end;) {
+      const Instruction instruction =
+          decode(std::span<const uint8_t, 16>(reinterpret_cast<const uint8_t*>(pc), 16));
+      if (instruction.operation == Operation::kInvalid) break;
+      RegisterFile file{};
+      for (unsigned number = 0; number < kRegisterCount; ++number) {
+        file.registers.value[number] = uint64_t{0x10000} * (number + 1);
+      }
+      // Where frame pointers are: above the stack pointer.
+      file.registers.value[kRsp] = 0x10000;
+      file.registers.value[kRip] = pc;
+      file.known = kAllRegisters;
+      RegisterFile by_table = file;
+      CfiRow row;
+      if (find_row(module.image, fde, pc, cies, 0, row) != CfiResult::kFound || row.signal_frame ||
+          row.cfa_kind == CfiRow::kCfaExpression) {
+        break;
+      }
+      if (!is_padding(pc) &&
+          RowApplication<AnyStack>::apply(row, module.image, memory, by_table) == Step::kCaller) {
+        // The registers of this test do not belong together: where rbp is what counts, the function
+        // must not have taken rsp back from it already.
+        const bool by_rbp = row.cfa_kind == CfiRow::kCfaRegister && row.cfa_register == kRbp;
+        uint16_t left = 4096;
+        ReturnPath path(memory, file, behind_call, Returns::kAny);
+        RegisterFile by_code;
+        if (path.follow(left, by_code) != Step::kCaller) {
+          ++result.none;
+        } else if (by_code.registers.value[kRip] == by_table.registers.value[kRip] ||
+                   (by_rbp && path.row().kind() == PackedRow::kFromSp)) {
+          ++result.equal;
+        } else if (++result.unlike <= 10) {
+          std::printf("%s+%#lx, in the function at +%#lx: CFA %#lx, by the table %#lx\n", library,
+                      pc - module.code_start, start - module.code_start,
+                      by_code.registers.value[kRsp], by_table.registers.value[kRsp]);
+        }
+      }
+      behind_call = instruction.operation == Operation::kCall;
+      pc += instruction.length;
+    }
+  }
+}
+
+TEST(ReturnPathTables, CodeSaysWhatTheTablesSay) {
+  ModuleFinder finder;
+  finder.start();
+  double judged = 0, unlike = 0;
+  for (const auto& [library, function, every] : {
+           std::tuple{"libc.so.6", "printf", 2},
+           {"libstdc++.so.6", "_ZSt9terminatev", 3},
+           {"libcrypto.so.3", "EVP_EncryptUpdate", 3},
+           {"libm.so.6", "exp", 3},
+       }) {
+    void* const handle = dlopen(library, RTLD_LAZY);
+    if (handle == nullptr) continue;
+    void* address = dlsym(handle, function);
+    Dl_info info;
+    ASSERT_TRUE(address != nullptr && dladdr(address, &info) != 0) << library;
+    Module module;
+    ASSERT_TRUE(finder.find(reinterpret_cast<uint64_t>(address), module)) << library;
+    Agreement result;
+    compare(library, module, static_cast<uint64_t>(every), result);
+    const auto all = static_cast<double>(result.equal + result.none + result.unlike);
+    std::printf("%s: %.0f instructions, %.3f %% equal, %lu without an answer, %lu unlike\n",
+                library, all, 100 * static_cast<double>(result.equal) / all, result.none,
+                result.unlike);
+    EXPECT_GT(static_cast<double>(result.equal), 0.9 * all) << library;
+    judged += all;
+    unlike += static_cast<double>(result.unlike);
+  }
+  EXPECT_GT(judged, 100'000);
+  EXPECT_LT(unlike, 0.001 * judged);
+}
+
+}  // namespace
+}  // namespace sampan::unwind

@@ -21,7 +21,7 @@ BLOCK_S = 0.25
 
 # Prints what each task has used by the thread's clock; and for a step that blocks, its CPU and the time around it.
 TASKS = """
-import asyncio, json, sys, time
+import asyncio, json, random, sys, time
 
 used = {}
 blocks = []
@@ -39,9 +39,10 @@ async def inner(name, seconds):
     spin(name, seconds)
     await asyncio.sleep(0)
 
+# In steps that differ: equal ones would take their turns in step with the clock that samples them.
 async def service(name, seconds):
     for _ in range(100):
-        await inner(name, seconds / 100)
+        await inner(name, seconds / 50 * random.random())
 
 async def worker():
     await service("worker", 0.08)

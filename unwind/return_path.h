@@ -39,6 +39,9 @@ class ReturnPath {
   // kLostRegister: the stack pointer would be restored from a register that is not known.
   Step follow(uint16_t& left, RegisterFile& file);
 
+  // Whether a return was reached, if only one that does not lead to behind a call in this stack.
+  bool met_return() const { return met_return_; }
+
   // After kCaller: what says the same of the pc; kNone where nothing that fits does.
   PackedRow row() const { return row_; }
 
@@ -128,6 +131,7 @@ class ReturnPath {
   uint64_t call_sp_ = 0;       // the highest stack pointer at a call; 0: there was none
   bool frame_down_ = false;    // the last change of the stack pointer was upwards
   bool lost_register_ = false;
+  bool met_return_ = false;
   uint64_t return_address_ = 0;
   PackedRow row_;
 };
@@ -299,6 +303,7 @@ auto ReturnPath<Memory>::do_return(int64_t released) -> End {
       !memory_.read(slot, return_address_)) {
     return End::kLost;
   }
+  met_return_ = true;
   if (!is_return_address(memory_, return_address_)) return End::kNoCall;
   const uint64_t cfa = slot + 8;
   row_ = released == 0 ? pack(cfa) : PackedRow();

@@ -351,11 +351,10 @@ Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, uint64_t pc,
     step = follow_instructions(in_module ? kMostOfFunction : kNearReturn, pc, Returns::kAny,
                                known == PackedRow::kUncovered);
   }
-  const bool is_outermost =
-      step == Step::kRoot && !interrupted_ && file_.knows(kRbp) && frame.bp == 0;
-  if (!in_module || (step == Step::kRoot && !is_outermost)) {
-    if (step != Step::kCaller) step = Step::kNoRule;
-  }
+  const bool is_outermost = in_module && step == Step::kRoot && !interrupted_ &&
+                            file_.knows(kRbp) && frame.bp == 0;
+  const bool lacks_register = in_module && step == Step::kLostRegister;
+  if (step != Step::kCaller && !is_outermost && !lacks_register) step = Step::kNoRule;
   if (step == Step::kNoRule) {
     step = follow_frame_pointer(memory_, chained, file_);
     if (step == Step::kCaller) {
@@ -380,13 +379,15 @@ Step StackWalk<Memory, Modules>::follow_instructions(uint16_t most, uint64_t pc,
                                                      bool remember) {
   if (!memory_.may_read_code()) return Step::kNoRule;
   uint16_t left = std::min(most, work_left_);
+  const bool whole_search = left == most;
   work_left_ = static_cast<uint16_t>(work_left_ - left);
   ReturnPath<Memory> path(memory_, file_, !interrupted_, returns);
   const Step step = path.follow(left, file_);
   work_left_ = static_cast<uint16_t>(work_left_ + left);
   if (remember && step == Step::kCaller && path.row().is_row()) {
     cache_.rows.insert(pc, generation_, path.row());
-  } else if (remember && returns == Returns::kAny && step == Step::kNoRule) {
+  } else if (remember && returns == Returns::kAny && step == Step::kNoRule && whole_search &&
+             !path.met_return()) {
     cache_.rows.insert(pc, generation_, PackedRow(PackedRow::kNoReturn, 0, 0, 0));
   }
   return step;

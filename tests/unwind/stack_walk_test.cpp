@@ -151,6 +151,17 @@ TEST_F(StackWalkTest, TheWorkOfAWalkIsBounded) {
   EXPECT_EQ(frames.size(), 513u);
 }
 
+TEST_F(StackWalkTest, AStackThatEndsInAFunctionSaysNothingOfOthersThroughIt) {
+  registers.value[kRip] = 0x1710;
+  memory.words = {{kStack, 0}};
+  memory.put_code(0x1710, "\xc3");  // ret
+  memory.put_call_before(0x1110);
+  EXPECT_EQ(walk().stop, wire::StopReason::kNoRule);
+  memory.words[kStack] = 0x1110;
+  EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
+  EXPECT_EQ(frames, (Frames{0x1710, 0x110f}));
+}
+
 TEST_F(StackWalkTest, FramePointersAreBelievedWhereCodeMayNotBeRead) {
   registers.value[kRip] = 0x1710;
   registers.value[kRbp] = kStack;

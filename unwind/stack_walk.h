@@ -351,8 +351,8 @@ Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, uint64_t pc,
     step = follow_instructions(in_module ? kMostOfFunction : kNearReturn, pc, Returns::kAny,
                                known == PackedRow::kUncovered);
   }
-  const bool is_outermost = in_module && step == Step::kRoot && !interrupted_ &&
-                            file_.knows(kRbp) && frame.bp == 0;
+  const bool is_outermost =
+      in_module && step == Step::kRoot && !interrupted_ && file_.knows(kRbp) && frame.bp == 0;
   const bool lacks_register = in_module && step == Step::kLostRegister;
   if (step != Step::kCaller && !is_outermost && !lacks_register) step = Step::kNoRule;
   if (step == Step::kNoRule) {

@@ -25,7 +25,8 @@ def spin(seconds):
 NUMPY = SPIN + """
 import numpy
 def multiply():
-    return matrix @ matrix
+    end = time.thread_time() + 0.005  # one product is faster than a sample where there is a good BLAS
+    while time.thread_time() < end: matrix @ matrix
 def callback(value):
     return value + 1
 def vectorize():

@@ -23,10 +23,17 @@ constexpr int kAutodisarm = static_cast<int>(1u << 31);  // SS_AUTODISARM of lin
 std::atomic<bool> any_stacks = false;
 std::atomic<bool> small_stacks = false;
 
-// A signal frame with all registers of this machine, and what the handler uses below it.
-size_t frame_size() {
-  const size_t kernel = getauxval(AT_MINSIGSTKSZ);
-  return (kernel != 0 ? kernel : kKernelMinimum) + kHandlerSize;
+// Whether a stack of that size holds a signal frame, and what the handler uses below it.
+//
+// The largest frame of a machine with AMX has 8 KB of tiles (XTILEDATA). A process must ask for them
+// first, and then the kernel refuses stacks that have no room for them (sigaltstack_size_valid in
+// arch/x86/kernel/signal.c). So there are no tiles where the program has a smaller one.
+bool has_room(size_t size) {
+  constexpr size_t kTiles = 8 << 10;
+  const size_t largest = getauxval(AT_MINSIGSTKSZ);
+  size_t frame = largest != 0 ? largest : kKernelMinimum;
+  if (size < frame && frame > kKernelMinimum + kTiles) frame -= kTiles;
+  return size >= frame + kHandlerSize;
 }
 
 long kernel_stack(const stack_t* wanted, stack_t* before) {
@@ -82,7 +89,7 @@ int set_stack(SignalState& state, const stack_t& wanted, const stack_t& now) {
   if (const int error = check(wanted, now); error != 0) return error;
   if (is_set(wanted)) note_program_stack(wanted.ss_size);
   const bool ours =
-      state.our_alternate_stack.ss_size != 0 && (!is_set(wanted) || wanted.ss_size < frame_size());
+      state.our_alternate_stack.ss_size != 0 && (!is_set(wanted) || !has_room(wanted.ss_size));
   const long result = kernel_stack(ours ? &state.our_alternate_stack : &wanted, nullptr);
   if (result < 0) return static_cast<int>(-result);
   state.kernel_has_ours = ours;
@@ -123,7 +130,7 @@ void adopt_thread_signals(SignalState& state, uint64_t inherited_hidden, std::sp
   if (is_set(now)) {
     note_program_stack(now.ss_size);
     state.program_alternate_stack = now;
-    if (now.ss_size >= frame_size() || (now.ss_flags & SS_ONSTACK) != 0) return;
+    if (has_room(now.ss_size) || (now.ss_flags & SS_ONSTACK) != 0) return;
   }
   state.kernel_has_ours = kernel_stack(&state.our_alternate_stack, nullptr) == 0;
 }

@@ -87,14 +87,13 @@ int raw_thread(void* milliseconds) {
 // Makes a thread that no pthread function knows, by `make`, while the main thread burns too.
 void clone_by(decltype(clone)* make, unsigned milliseconds) {
   static char stack[1 << 16] __attribute__((aligned(16)));
-  static int tid;
-  tid = 1;
-  make(raw_thread, stack + sizeof stack,
-       CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
-           CLONE_CHILD_CLEARTID,
-       &milliseconds, nullptr, nullptr, &tid);
+  const int tid =
+      make(raw_thread, stack + sizeof stack,
+           CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM,
+           &milliseconds, nullptr, nullptr, nullptr);
   burn(milliseconds);
-  while (__atomic_load_n(&tid, __ATOMIC_ACQUIRE) != 0) usleep(1000);
+  // Until the kernel has no such thread: CLONE_CHILD_CLEARTID would tell earlier.
+  while (syscall(SYS_tgkill, getpid(), tid, 0) == 0) usleep(1000);
 }
 
 void fork_and_wait() {

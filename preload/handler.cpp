@@ -39,6 +39,9 @@ void take_sample(ThreadState& thread, Sample& taken, bool filtered, void* uconte
   if (filtered) thread.samples.stack.may_probe = false;
   const unwind::WalkResult walked =
       walk_stack(thread.samples, unwind::registers_of(*static_cast<const ucontext_t*>(ucontext)));
+  if (const uint32_t rules = walker.take_overruled(); rules != 0) {
+    count_loss(wire::Loss::kTableOverruled, rules);
+  }
   taken.depth = walked.depth;
   taken.stop = walked.stop;
   if (thread.samples.python.step.kind != wire::StepKind::kNone) taken.flags |= wire::kSampleInStep;

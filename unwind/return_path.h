@@ -7,7 +7,9 @@
 //
 // What is relied on is the psABI (3.2.1): rbx, rbp and r12 to r15 are the caller's when a function
 // returns, and a register that a function copies rsp to, in order to restore it, is not used for
-// other things in between.
+// other things in between. Code written by hand knows which other registers its own functions leave
+// alone: one that it uses behind a call, without having set it, was the same before the call. So all
+// registers but those of a call's results are taken to be kept.
 //
 // Freestanding: linked into the target; async-signal-safe. It lives on the walking thread's stack.
 #pragma once
@@ -53,8 +55,7 @@ class ReturnPath {
   // From what an address is a constant number of bytes away.
   enum class Base : uint8_t { kNowhere, kSp, kBp, kBx };
 
-  static constexpr RegisterSet kPreserved =
-      register_bit(kRbx) | register_bit(kRbp) | 0xf000;  // r12 to r15
+  static constexpr RegisterSet kResults = register_bit(kRax) | register_bit(kRdx);
   static constexpr unsigned kMostBranches = 64;
   static constexpr unsigned kSeen = 128, kSeenTogether = 4;
 
@@ -146,7 +147,7 @@ Step ReturnPath<Memory>::follow(uint16_t& left, RegisterFile& file) {
   while (left > 0) {
     const End end = walk(branches, left);
     if (end == End::kReturn) {
-      now_.known &= kPreserved | register_bit(kRsp);
+      now_.known &= ~kResults;
       now_.set(kRip, return_address_);
       file = now_;
       return Step::kCaller;
@@ -264,9 +265,7 @@ bool ReturnPath<Memory>::apply(const Instruction& instruction) {
     case Operation::kCall:
       if (!now_.knows(kRsp)) return false;
       if (value(kRsp) > call_sp_) call_sp_ = value(kRsp);
-      for (unsigned number = 0; number < kRip; ++number) {
-        if ((kPreserved & register_bit(number)) == 0 && number != kRsp) forget(number);
-      }
+      for (const unsigned number : {kRax, kRdx}) forget(number);
       return true;
     default: return true;
   }

@@ -292,6 +292,7 @@ Step StackWalk<Memory, Modules>::step_by_row(Frame& frame, uint64_t pc, PackedRo
     interrupted_ = interrupted;
     to_file(frame);
     if (follow_instructions(kMostOfFunction, pc, Returns::kFirst, true) == Step::kCaller) {
+      cache_.overruled.fetch_add(1, std::memory_order_relaxed);
       frame = from_file();
       interrupted_ = false;
       return Step::kCaller;

@@ -31,8 +31,13 @@ struct StackBounds {
 // from. All of it is stale when the generation of the rows has changed.
 struct WalkCache {
   RowCache rows;
+  std::atomic<uint32_t> overruled = 0;  // rules of tables, by the code, since they were last taken
   RecentTable<Module, 64, 21> modules;  // by the two megabytes of code that a pc is in
   RecentCies cies;                      // by AVMA
+
+  uint32_t take_overruled() {
+    return overruled.load(std::memory_order_relaxed) == 0 ? 0 : overruled.exchange(0);
+  }
 };
 
 struct WalkResult {
@@ -54,6 +59,9 @@ class Walker {
   // an earlier stack of the same thread. `cfas`: null, or room for the CFA of each of the frames.
   WalkResult walk(const Registers& registers, const StackBounds& stack, std::span<uint64_t> frames,
                   uint64_t* cfas = nullptr);
+
+  // How many rules of tables the code has overruled since the last call. Async-signal-safe.
+  uint32_t take_overruled() { return cache_.take_overruled(); }
 
   // Around everything that may unmap a module (dlclose). Between the two, walks that begin use only
   // cached rows and never read a module. `begin_unload` does not wait for walks under way: its caller

@@ -27,7 +27,7 @@
 namespace sampan::wire {
 
 // Both sides of a session must have the same version: the shim does not join another one.
-inline constexpr uint32_t kWireVersion = 7;
+inline constexpr uint32_t kWireVersion = 8;
 
 // Samples per second of a thread's CPU time.
 inline constexpr uint32_t kHighestRateHz = 10'000;

@@ -28,6 +28,8 @@ const char* loss_text(Loss loss) {
     case Loss::kThreadSignal: return "threads unsampled, the program took their signal";
     case Loss::kThreadDispatch: return "threads unsampled, they handle system calls themselves";
     case Loss::kProcessNoShim: return "processes not sampled, the shim is not in their file system";
+    case Loss::kTableOverruled:
+      return "rules of wrong unwind tables replaced by what the code does";
   }
   return "unknown loss";
 }
@@ -58,6 +60,7 @@ const char* loss_key(Loss loss) {
     case Loss::kThreadSignal: return "thread_signal";
     case Loss::kThreadDispatch: return "thread_dispatch";
     case Loss::kProcessNoShim: return "process_no_shim";
+    case Loss::kTableOverruled: return "table_overruled";
   }
   return "unknown";
 }

@@ -34,8 +34,9 @@ enum class Loss : uint8_t {
   kThreadSignal = 21,       // threads unsampled: the program took the signal by a system call
   kThreadDispatch = 22,     // threads unsampled: their system calls are dispatched to the program
   kProcessNoShim = 23,      // executed images that cannot open the shim: it is outside their root
+  kTableOverruled = 24,     // rules of unwind tables that the code contradicts: the code counted
 };
-inline constexpr unsigned kLossCount = 24;
+inline constexpr unsigned kLossCount = 25;
 
 // "threads unsampled: ..." for people; never null.
 const char* loss_text(Loss loss);

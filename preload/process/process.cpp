@@ -56,11 +56,11 @@ bool under_filter() {
   return true;
 }
 
-void count_loss(wire::Loss loss) {
+void count_loss(wire::Loss loss, uint64_t count) {
   if (!this_process.started.load(std::memory_order_relaxed)) return;
   wire::control_block(this_process.shared)
       ->losses[static_cast<size_t>(loss)]
-      .fetch_add(1, std::memory_order_relaxed);
+      .fetch_add(count, std::memory_order_relaxed);
 }
 
 void start_process_ring() {

@@ -44,7 +44,7 @@ bool in_vfork_child();
 bool under_filter();
 
 // Async-signal-safe.
-void count_loss(wire::Loss loss);
+void count_loss(wire::Loss loss, uint64_t count = 1);
 
 // The process ring: records about the whole process, written in ordinary context by any thread.
 // Also in a forked child, which has a new one.

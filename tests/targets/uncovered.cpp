@@ -1,11 +1,12 @@
-// Functions without unwind information, as assembly written by hand has none. Each uses a third of
-// the CPU.
+// Functions without unwind information, as assembly written by hand has none, and one whose
+// information is wrong. Each uses a fifth of the CPU.
 //
 //   uncovered CPU_SECONDS
 //
 // `framed` has a frame pointer. `pointer_in_rbp` keeps the address of {0, &never_called} in rbp, as
-// codecs keep tables of functions. `counter_in_rbp` calls covered code with 0 in rbp. Prints "cpu
-// FUNCTION SECONDS" for each.
+// codecs keep tables of functions. `counter_in_rbp` calls covered code with 0 in rbp. `pointer_in_rcx`
+// calls such a function while its stack pointer is in rcx, as x264's do. `unadjusted` has a table
+// that does not know what it has pushed. Prints "cpu FUNCTION SECONDS" for each.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -24,6 +25,8 @@ extern "C" __attribute__((noinline, used)) void never_called() {
 extern "C" void framed(uint64_t turns, const void* unused);
 extern "C" void pointer_in_rbp(uint64_t turns, const void* data);
 extern "C" void counter_in_rbp(uint64_t turns, const void* zero);
+extern "C" void pointer_in_rcx(uint64_t turns, const void* unused);
+extern "C" void unadjusted(uint64_t turns, const void* unused);
 
 asm(R"(
   .text
@@ -56,6 +59,37 @@ counter_in_rbp:
   pop %rbp
   ret
   .size counter_in_rbp, . - counter_in_rbp
+
+  .type pointer_in_rcx, @function
+pointer_in_rcx:
+  mov %rsp, %rcx
+  sub $64, %rsp
+  and $-32, %rsp
+  call leaves_rcx
+  mov %rcx, %rsp
+  ret
+  .size pointer_in_rcx, . - pointer_in_rcx
+
+  .type leaves_rcx, @function
+leaves_rcx:
+  imul $31, %rax
+  dec %rdi
+  jnz leaves_rcx
+  ret
+  .size leaves_rcx, . - leaves_rcx
+
+  .type unadjusted, @function
+unadjusted:
+  .cfi_startproc
+  push $0
+1:
+  imul $31, %rax
+  dec %rdi
+  jnz 1b
+  pop %rax
+  ret
+  .cfi_endproc
+  .size unadjusted, . - unadjusted
 )");
 
 namespace {
@@ -73,9 +107,11 @@ void use(const char* name, void (*function)(uint64_t, const void*), const void* 
 }  // namespace
 
 int main(int, char** argv) {
-  const double seconds = std::atof(argv[1]) / 3;
+  const double seconds = std::atof(argv[1]) / 5;
   const volatile uint64_t pair[] = {0, reinterpret_cast<uint64_t>(&never_called)};
   use("framed", framed, nullptr, seconds);
   use("pointer_in_rbp", pointer_in_rbp, const_cast<const uint64_t*>(pair), seconds);
   use("counter_in_rbp", counter_in_rbp, nullptr, seconds);
+  use("pointer_in_rcx", pointer_in_rcx, nullptr, seconds);
+  use("unadjusted", unadjusted, nullptr, seconds);
 }

@@ -81,6 +81,8 @@ TEST_F(StackWalkTest, ATableThatLeadsNowhereIsOverruledByTheCode) {
     EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
     EXPECT_EQ(frames, (Frames{0x1010, 0x114f}));
   }
+  EXPECT_EQ(cache.take_overruled(), 1u);
+  EXPECT_EQ(cache.take_overruled(), 0u);
 }
 
 TEST_F(StackWalkTest, ATableThatTheCodeConfirmsIsRight) {

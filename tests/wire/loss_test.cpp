@@ -34,7 +34,7 @@ TEST(Names, EveryStopReasonHasItsOwnText) {
 
 // Both sides of a session compute these; another layout needs another kWireVersion.
 TEST(ControlBlock, LayoutIsThatOfItsVersion) {
-  ASSERT_EQ(kWireVersion, 7u);
+  ASSERT_EQ(kWireVersion, 8u);
   EXPECT_EQ(sizeof(RingPositions), 128u);
   EXPECT_EQ(sizeof(ControlBlock), 384u);
   EXPECT_EQ(sizeof(ThreadSlot), 3776u);

@@ -3,7 +3,8 @@
 //
 //   sampan_span_begin("parse");                       C: what this thread does until the end
 //   sampan_span_end();
-//   sampan::Span span{"parse"};                       C++: until the scope is left
+//   sampan::Span span{"parse", file_name};            C++: until the scope is left
+//   sampan::AsyncSpan span{"request", path};          C++: of a coroutine, on whatever threads it runs
 //   sampan_event("cache full");                       one moment
 //   sampan_counter_set("queue length", 12);           a number that goes up and down
 //   sampan_section_start("request_17");               an interval with a profile of its own
@@ -25,6 +26,9 @@
 #include <stdint.h>
 
 #ifdef __cplusplus
+#include <string_view>
+#include <utility>
+
 extern "C" {
 #endif
 
@@ -241,38 +245,85 @@ static inline void sampan_process_order(int order) {
 
 namespace sampan {
 
-// A span from here to the end of the scope.
+// A copy of a text that ends with a zero, as the functions above need it; empty without sampan.
+class MarkerText {
+ public:
+  explicit MarkerText(std::string_view text) {
+    bytes_[0] = 0;  // not all of them: without sampan a marker costs next to nothing
+    if (!SAMPAN_MARKERS_RARELY(SAMPAN_MARKERS_FOUND)) return;
+    char* end = bytes_ + text.copy(bytes_, kKept);
+    if (text.size() > kKept) {
+      // It is cut to 512 bytes, and gets a hash of what follows. So the rest becomes a hash here.
+      uint64_t hash = 14695981039346656037u;  // FNV-1a
+      for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+      for (int i = 0; i < kHash; ++i, hash /= 26) *end++ = "abcdefghijklmnopqrstuvwxyz"[hash % 26];
+    }
+    *end = 0;
+  }
+  operator const char*() const { return bytes_; }
+
+ private:
+  static constexpr int kKept = 512, kHash = 13;
+  char bytes_[kKept + kHash + 1];
+};
+
+// A span of this thread from here to the end of the scope.
 class Span {
  public:
   explicit Span(const char* name) { sampan_span_begin(name); }
   Span(const char* name, const char* text) { sampan_span_begin_text(name, text); }
+  explicit Span(std::string_view name) : Span(MarkerText(name)) {}
+  Span(std::string_view name, std::string_view text) : Span(MarkerText(name), MarkerText(text)) {}
   ~Span() { sampan_span_end(); }
   Span(const Span&) = delete;
   Span& operator=(const Span&) = delete;
 };
 
-// A section of all threads from here to the end of the scope. The name is not copied.
+// A span that may end on another thread: that of a coroutine, or of work that is handed on with it.
+// Its parent is the span with the id, else the calling thread's innermost open span.
+class AsyncSpan {
+ public:
+  explicit AsyncSpan(std::string_view name, std::string_view text = {}, uint64_t parent_id = 0)
+      : id_(sampan_span_start_child(MarkerText(name), parent_id)) {
+    if (!text.empty()) sampan_span_text_of(id_, MarkerText(text));
+  }
+  AsyncSpan(AsyncSpan&& other) noexcept : id_(std::exchange(other.id_, 0)) {}
+  AsyncSpan& operator=(AsyncSpan&& other) noexcept {
+    std::swap(id_, other.id_);
+    return *this;
+  }
+  ~AsyncSpan() { sampan_span_stop(id_); }
+
+  uint64_t id() const { return id_; }  // 0 without sampan
+
+ private:
+  uint64_t id_;
+};
+
+// A section of all threads from here to the end of the scope.
 class Section {
  public:
-  explicit Section(const char* name) : name_(name) { sampan_section_start(name); }
+  explicit Section(std::string_view name) : name_(name) { sampan_section_start(name_); }
   ~Section() { sampan_section_stop(name_); }
   Section(const Section&) = delete;
   Section& operator=(const Section&) = delete;
 
  private:
-  const char* name_;
+  MarkerText name_;
 };
 
 // The same for the calling thread alone.
 class ThreadSection {
  public:
-  explicit ThreadSection(const char* name) : name_(name) { sampan_thread_section_start(name); }
+  explicit ThreadSection(std::string_view name) : name_(name) {
+    sampan_thread_section_start(name_);
+  }
   ~ThreadSection() { sampan_thread_section_stop(name_); }
   ThreadSection(const ThreadSection&) = delete;
   ThreadSection& operator=(const ThreadSection&) = delete;
 
  private:
-  const char* name_;
+  MarkerText name_;
 };
 
 }  // namespace sampan

@@ -421,6 +421,18 @@ class BadInputTest(sampan.Case):
             self.assertLessEqual(len(name.encode()), 512)
         self.assertEqual(names[3], "a\nb;c\"d,e/../f\ufffd\ufffd<&>")
 
+    def test_texts_of_cpp(self):
+        run, trace = self.run_target("texts_of_cpp")
+        self.assertEqual(marker_losses(run), {})
+        spans = {span.name: span for span in trace.spans.values()}
+        long_ones = [name for name in spans if re.fullmatch("x+~[0-9a-f]{16}", name)]
+        self.assertEqual(sorted(set(spans) - set(long_ones)), ["job", "part", "request"])
+        self.assertEqual(len(long_ones), 2)
+        self.assertEqual((spans["job"].text, spans["request"].text), ("17", "19"))
+        self.assertEqual(spans["part"].parent, spans["request"].id)
+        self.assertNotEqual(spans["request"].end_tid, spans["request"].tid)
+        self.assertEqual(sorted(name for name, _, _ in trace.sections), ["18", "job"])
+
     def test_a_million_names(self):
         run, trace = self.run_target("distinct_names")
         # A new name travels separately from its span, and may be dropped without it.

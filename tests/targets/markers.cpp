@@ -22,7 +22,9 @@
 #include <atomic>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 
 // The same function, by a name that is not interposed.
 extern "C" decltype(clone) __clone;  // NOLINT(readability-identifier-naming)
@@ -91,6 +93,25 @@ void odd_names() {
   sampan_event_text("", name.c_str());
   sampan_section_start(name.c_str());
   sampan_section_stop(name.c_str());
+}
+
+// Texts that do not end in a zero, long ones, and a span that is handed to another thread.
+void texts_of_cpp() {
+  const std::string_view words = "job and more";
+  const std::string_view job = words.substr(0, 3);
+  { const sampan::Span span(job, std::to_string(17)); }
+  std::string name(10'000, 'x');
+  { const sampan::Span span{name}; }
+  name.back() = 'y';
+  { const sampan::Span span{std::string_view(name)}; }
+  { const sampan::Section section{job}; }
+  { const sampan::ThreadSection section{std::to_string(18)}; }
+  sampan::AsyncSpan request("request", std::to_string(19));
+  const uint64_t id = request.id();
+  std::thread([request = std::move(request)] {
+    const sampan::AsyncSpan part("part", {}, request.id());
+  }).join();
+  printf("%llu\n", static_cast<unsigned long long>(id));
 }
 
 // The first hundred thousand with time to read them, the others faster than anyone reads.
@@ -318,6 +339,7 @@ int main(int, char** words) {
   if (word == "everything") everything();
   if (word == "unmatched") unmatched();
   if (word == "odd_names") odd_names();
+  if (word == "texts_of_cpp") texts_of_cpp();
   if (word == "distinct_names") distinct_names();
   if (word == "no_numbers") no_numbers();
   if (word == "deep") deep();

@@ -94,6 +94,9 @@ struct JitName {
   friend bool operator==(const JitName&, const JitName&) = default;
 };
 
+// The name of code that was made at run time, where no other is known.
+inline constexpr const char* kUnnamedCode = "[jit]";
+
 // From then on so many samples were asked for per second of a thread's CPU. Before the first of
 // them it was Session::rate_hz.
 struct RateChange {

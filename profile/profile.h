@@ -32,6 +32,7 @@ using vocabulary::Event;
 using vocabulary::JitName;
 using vocabulary::kNone;
 using vocabulary::kRunnable;
+using vocabulary::kUnnamedCode;
 using vocabulary::Label;
 using vocabulary::Markers;
 using vocabulary::Module;
@@ -172,6 +173,14 @@ struct Profile {
 
 // What a person must know about the recording's end, in sentences; empty when it ended well.
 std::vector<std::string> notes_of_end(const Profile& profile);
+
+// A reason for losses (wire::Loss) that occurred, and how often.
+struct Lost {
+  const char* key;   // in JSON
+  const char* text;  // for people
+  uint64_t count;
+};
+std::vector<Lost> losses(const Profile& profile);
 
 // The name of a wait's frame: "[read pipe:[4711]]", "[GIL held by thread 7 worker in parse]",
 // "[waiting for a CPU]".

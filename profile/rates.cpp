@@ -7,6 +7,11 @@
 #include "base/text/readable.h"
 
 namespace sampan::profile {
+namespace {
+
+constexpr double kIdleShare = 0.05;  // of one CPU
+
+}  // namespace
 
 RateRange rate_range(const Profile& profile) {
   const auto& changes = profile.rates.changes;
@@ -57,11 +62,19 @@ std::string rate_text(const Profile& profile) {
 std::string cost_text(const Profile& profile) {
   const std::optional<Cost> total = cost(profile);
   if (!total) return "";
-  const auto share = [&](uint64_t ns) { return 100 * cost_share(*total, ns); };
+  // Compared with what an idle program uses, everything is much.
+  const auto passed_ns =
+      static_cast<double>(total->time_ns.since(profile.rates.costs.front().time_ns));
+  const auto used_ns = static_cast<double>(total->target_ns - total->in_target_ns);
+  const bool is_idle = used_ns < kIdleShare * passed_ns;
+  const auto share = [&](uint64_t ns) {
+    return 100 * static_cast<double>(ns) / (is_idle ? passed_ns : used_ns);
+  };
   const uint64_t all_ns = total->in_target_ns + total->recorder_ns;
-  return fmt::format("{} s of CPU, {:.2f} % of the program's: {:.2f} % in it, {:.2f} % sampan",
-                     seconds(all_ns), share(all_ns), share(total->in_target_ns),
-                     share(total->recorder_ns));
+  return fmt::format("{} s of CPU, {:.2f} % of {}: {:.2f} % in it, {:.2f} % sampan",
+                     seconds(all_ns), share(all_ns),
+                     is_idle ? "one CPU, as the program is idle" : "the program's",
+                     share(total->in_target_ns), share(total->recorder_ns));
 }
 
 }  // namespace sampan::profile

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -72,11 +73,30 @@ SectionTimes::SectionTimes(const Profile& profile, const std::vector<uint32_t>& 
   for (const uint32_t row : rows) {
     const Section& section = profile.markers.sections[row];
     if (name_.empty()) name_ = profile.markers.texts[section.name];
-    const bool of_all = section.thread == kNone;
-    (of_all ? of_process_[section.process] : of_thread_[section.thread])
-        .add(section.begin_ns, section.end_ns);
+    if (section.thread == kNone) {
+      add_with_forked(section);
+    } else {
+      of_thread_[section.thread].add(section.begin_ns, section.end_ns);
+    }
     begin_ns_ = std::min(begin_ns_, section.begin_ns);
     end_ns_ = std::max(end_ns_, section.end_ns);
+  }
+}
+
+// A process is in the table before those that it forks, and again after each exec.
+void SectionTimes::add_with_forked(const Section& section) {
+  of_process_[section.process].add(section.begin_ns, section.end_ns);
+  const Process& first = profile_.processes[section.process];
+  std::set<int32_t> inside = {first.pid};
+  for (uint32_t i = section.process + 1; i < profile_.processes.size(); ++i) {
+    const Process& process = profile_.processes[i];
+    const bool began_inside =
+        process.start_ns >= section.begin_ns && process.start_ns <= section.end_ns;
+    if (process.origin != first.origin || !began_inside || !inside.contains(process.parent_pid)) {
+      continue;
+    }
+    inside.insert(process.pid);
+    of_process_[i].add(section.begin_ns, section.end_ns);
   }
 }
 

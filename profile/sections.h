@@ -19,7 +19,7 @@ namespace sampan::profile {
 class SectionTimes {
  public:
   // `rows` of the table of sections. A section of one thread counts for that thread, others for all
-  // threads of their process.
+  // threads of their process and of those that were forked while it was open: a master's workers.
   SectionTimes(const Profile& profile, const std::vector<uint32_t>& rows);
 
   const std::string& name() const { return name_; }
@@ -43,6 +43,8 @@ class SectionTimes {
    private:
     std::map<SessionNs, SessionNs> ends_;  // by begin
   };
+
+  void add_with_forked(const Section& section);
 
   const Profile& profile_;
   std::string name_;  // of the first of them, as of all

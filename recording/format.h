@@ -110,8 +110,10 @@
 //                   { uleb function, uleb file, uleb line } each line } each
 //     columns       only if any is known: uleb column[lines of all frames], from 1; 0: unknown
 //
-//   kJitNames names of code that was made at run time (names.h), after all rows. Of rows with the
-//             same process, frame and time, the last one counts.
+//   kJitNames names of code that was made at run time (names.h), after the rows of these frames:
+//             what a process told debuggers is written at once, what it wrote for perf often after
+//             kEnd, when names are looked up. Of rows with the same process, frame and time, the
+//             last one counts.
 //
 //     texts         uleb count, string[count]
 //     names         uleb count, { uleb process, zigzag frame - the frame before, uleb from,

@@ -108,6 +108,7 @@ void RowFile::flush() {
   flush_rates();
   flush_markers();
   flush_names();
+  flush_code_names();
 }
 
 void RowFile::flush_rows() {
@@ -157,6 +158,19 @@ void RowFile::flush_names() {
   pending_.names.texts = std::exchange(name_texts_, {}).take();
   encode_names(std::exchange(pending_.names, {}), &payload_);
   append(BlockType::kNames);
+}
+
+void RowFile::flush_code_names() {
+  if (code_names_.jit.empty()) return;
+  payload_.clear();
+  code_names_.texts = std::exchange(code_texts_, {}).take();
+  encode_jit_names(std::exchange(code_names_, {}), &payload_);
+  append(BlockType::kJitNames);
+}
+
+void RowFile::add(JitName row, std::string_view name) {
+  row.name = code_texts_.handle(name);
+  code_names_.jit.push_back(row);
 }
 
 void RowFile::name(uint32_t frame, const FrameName& name) {

@@ -44,6 +44,7 @@ class RowFile {
   // Interned, see Writer.
   uint32_t frame(const Frame& frame, const FrameName* name = nullptr);
   void name(uint32_t frame, const FrameName& name);
+  void add(JitName row, std::string_view name);
   uint32_t stack(uint32_t prefix, uint32_t frame);
   uint32_t stack(std::span<const Frame> frames);
   uint32_t wait(const Wait& wait);
@@ -91,6 +92,7 @@ class RowFile {
   void flush_rates();
   void flush_markers();
   void flush_names();
+  void flush_code_names();
   void append(BlockType type);
 
   OutputFile file_;
@@ -101,6 +103,8 @@ class RowFile {
   Identities identities_;
   TextTable<> texts_;       // of pending_.markers
   TextTable<> name_texts_;  // of pending_.names
+  Names code_names_;        // new rows of Names::jit
+  TextTable<> code_texts_;  // and their texts
   size_t text_bytes_ = 0;
   size_t markers_ = 0;    // rows of pending_.markers
   RowCounts before_;      // rows that are written

@@ -31,6 +31,7 @@ using vocabulary::kNone;
 using vocabulary::kRunnable;
 using vocabulary::kSpanKindCount;
 using vocabulary::kStepKindCount;
+using vocabulary::kUnnamedCode;
 using vocabulary::Label;
 using vocabulary::Markers;
 using vocabulary::Module;
@@ -59,7 +60,7 @@ struct Process {
   int32_t pid = 0;
   int32_t parent_pid = 0;
   SessionNs start_ns = 0;
-  std::string name;     // the executable's path
+  std::string name;     // the executable's path, or that of the link it was started by
   uint32_t id = kNone;  // the same in all segments of a session; kNone: not known
 };
 struct ProcessEnd {

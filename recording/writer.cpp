@@ -231,6 +231,12 @@ void Writer::rename(uint32_t frame, const FrameName& name) {
   state_->file->name(frame, name);
 }
 
+void Writer::add(const JitName& name, std::string_view text) {
+  JitName row = name;
+  row.process = state_->process(name.process);
+  state_->file->add(row, text);
+}
+
 uint32_t Writer::stack(uint32_t prefix, uint32_t frame) {
   return state_->file->stack(prefix, frame);
 }

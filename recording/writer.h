@@ -58,6 +58,8 @@ class Writer {
   uint32_t frame(const Frame& frame, const FrameName& name);
   // Names a frame that has another name so far.
   void rename(uint32_t frame, const FrameName& name);
+  // Names a frame of code that was made at run time; the row's own handle of a name is ignored.
+  void add(const JitName& row, std::string_view name);
   uint32_t stack(uint32_t prefix, uint32_t frame);
   // The stack of `frames`, leaf first.
   uint32_t stack(std::span<const Frame> frames);

@@ -116,7 +116,8 @@ std::unique_ptr<RecordingSession> record_from_outside(EventLoop& loop, pid_t pid
       session->start(std::move(engine));
       return session;
     } catch (const Refused& refused) {
-      refusals += "\n  " + entry.why_refused(pid, refused.error_number);
+      const std::string why = "\n  " + entry.why_refused(pid, refused.error_number);
+      if (refusals.find(why) == refusals.npos) refusals += why;  // one rule keeps out several
     }
     unlink(options.path.c_str());
   }

@@ -56,9 +56,9 @@ std::string demangle_d(const char* mangled) {
 }
 
 // With or without a number after it.
-constexpr std::string_view kCloneSuffixes[] = {".cold",       ".part",        ".isra",
-                                               ".constprop",  ".llvm",        ".lto_priv",
-                                               ".localalias", ".local_alias", ".clone"};
+constexpr std::string_view kCloneSuffixes[] = {".cold",  ".part",     ".isra",       ".constprop",
+                                               ".llvm",  ".lto_priv", ".localalias", ".local_alias",
+                                               ".clone", ".__part",   ".eh"};
 
 }  // namespace
 

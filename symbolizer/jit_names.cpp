@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "profile/jit_code.h"
+#include "symbolizer/demangle.h"
 #include "symbolizer/jit_file.h"
 
 namespace sampan::symbolizer {
@@ -122,6 +123,23 @@ class Finder {
   size_t left_out_ = 0;
 };
 
+// Most are names of symbols.
+void demangle_names(Profile& profile) {
+  std::vector<JitName> names = profile.jit_names;
+  for (JitName& row : names) {
+    row.name = profile.strings.intern(demangle(profile.strings[row.name].c_str()));
+  }
+  if (names != profile.jit_names) profile::name_jit_code(std::move(names), &profile);
+}
+
+std::vector<std::string> read_files(Profile& profile, const std::vector<std::string>& directories) {
+  Finder finder(profile, directories);
+  for (const auto& [process, wanted] : wanted_by_process(profile)) finder.find(process, wanted);
+  std::vector<std::string> problems = finder.problems();
+  profile::name_jit_code(finder.take_names(), &profile);
+  return problems;
+}
+
 }  // namespace
 
 bool is_made_here(const Profile& profile) {
@@ -145,14 +163,12 @@ std::vector<std::string> default_jit_directories() {
 
 std::vector<std::string> name_jit_code(Profile& profile,
                                        const std::vector<std::string>& directories) {
-  if (directories.empty() || std::ranges::none_of(profile.locations, profile::is_jit) ||
-      !is_made_here(profile)) {
-    return {};
+  std::vector<std::string> problems;
+  if (!directories.empty() && std::ranges::any_of(profile.locations, profile::is_jit) &&
+      is_made_here(profile)) {
+    problems = read_files(profile, directories);
   }
-  Finder finder(profile, directories);
-  for (const auto& [process, wanted] : wanted_by_process(profile)) finder.find(process, wanted);
-  std::vector<std::string> problems = finder.problems();
-  profile::name_jit_code(finder.take_names(), &profile);
+  demangle_names(profile);
   return problems;
 }
 

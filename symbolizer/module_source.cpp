@@ -18,7 +18,8 @@ namespace {
 // "(anonymous namespace)::Parser::next" for the name "next", with the scope of its symbol.
 std::string with_scope(const std::string& name, std::string_view symbol) {
   const std::string full = short_name(demangle(std::string(without_clone_suffix(symbol)).c_str()));
-  return full.ends_with("::" + name) ? full : name;
+  const std::string bare = short_name(name);  // it may have template arguments
+  return full.ends_with("::" + bare) ? full.substr(0, full.size() - bare.size()) + name : name;
 }
 
 }  // namespace

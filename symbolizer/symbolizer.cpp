@@ -215,7 +215,8 @@ bool ProfileNames::enter_unknown(profile::Location& location) {
   if (location.wait != profile::kNone) {
     source.name = profile::wait_name(profile_.waits[location.wait]);
   } else {
-    source.name = location.address == profile::kShortThread ? "[short thread]" : "[jit]";
+    source.name =
+        location.address == profile::kShortThread ? "[short thread]" : profile::kUnnamedCode;
   }
   source.is_place = true;
   return enter(location, {{&source, nullptr, 0}});

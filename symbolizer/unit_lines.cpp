@@ -4,6 +4,8 @@
 
 namespace sampan::symbolizer {
 
+constexpr int kMaxDepth = 16;  // of functions within functions: real programs are far below it
+
 bool UnitResolver::resolve(const dwarf::UnitAddresses& wanted, LinesByAddress& lines) {
   const dwarf::Unit& skeleton = *wanted.unit;
   const DebugFile::Functions source = debug_.functions_of(skeleton);
@@ -81,14 +83,28 @@ const dwarf::Scopes* UnitResolver::scopes_of(const dwarf::Unit& unit) {
   return &scopes_.try_emplace(&unit, unit).first->second;
 }
 
-std::string UnitResolver::scope_of(const dwarf::DiePlace& declaration) {
+std::string UnitResolver::scope_of(const dwarf::DiePlace& declaration, int depth) {
   const dwarf::Unit& unit = *declaration.unit;
   const dwarf::Scopes* scopes = scopes_of(unit);
   if (scopes == nullptr) return "";
-  return scopes->enclosing(declaration.die.offset, [&](const dwarf::Die& die) -> std::string {
-    const dwarf::FunctionFacts facts = dwarf::describe({declaration.file, &unit, die});
-    return facts.linkage_name != nullptr ? names_.demangled(facts.linkage_name) : "";
+  return scopes->enclosing(declaration.die.offset, [&](const dwarf::Die& die) {
+    return full_name({declaration.file, &unit, die}, depth);
   });
+}
+
+std::string UnitResolver::full_name(const dwarf::DiePlace& function, int depth) {
+  const auto [known, is_new] = full_names_.try_emplace({function.file, function.die.offset});
+  std::string& name = known->second;
+  if (!is_new) return name;  // "" if a damaged file leads back here
+  const dwarf::FunctionFacts facts = dwarf::describe(function);
+  const bool is_elsewhere = facts.declaration.unit != function.unit ||
+                            facts.declaration.die.offset != function.die.offset;
+  if (facts.linkage_name != nullptr) {
+    name = names_.demangled(facts.linkage_name);
+  } else if (facts.name != nullptr && is_elsewhere && depth < kMaxDepth) {
+    name = dwarf::joined(scope_of(facts.declaration, depth + 1), facts.name);
+  }
+  return name;
 }
 
 }  // namespace sampan::symbolizer

@@ -43,7 +43,11 @@ class UnitResolver {
   const std::string* file(Files& files, uint64_t number);
   const SourceFunction* function(const dwarf::DiePlace& place, const dwarf::Unit& skeleton);
   std::string name(const dwarf::FunctionFacts& facts);
-  std::string scope_of(const dwarf::DiePlace& declaration);
+  // `depth`: the number of functions around which the search has come to this one.
+  std::string scope_of(const dwarf::DiePlace& declaration, int depth = 0);
+  // The name of a function with its scope, if the DIE itself does not tell: it has a linkage name, or
+  // is declared elsewhere. Else "".
+  std::string full_name(const dwarf::DiePlace& function, int depth);
   const dwarf::Scopes* scopes_of(const dwarf::Unit& unit);  // null: its language has none
 
   const DebugFile& debug_;
@@ -51,6 +55,7 @@ class UnitResolver {
   std::unordered_map<const dwarf::Unit*, Files> files_;
   std::unordered_map<const dwarf::Unit*, dwarf::Scopes> scopes_;
   std::unordered_map<std::pair<const void*, uint64_t>, const SourceFunction*, HashPlace> functions_;
+  std::unordered_map<std::pair<const void*, uint64_t>, std::string, HashPlace> full_names_;
 };
 
 }  // namespace sampan::symbolizer

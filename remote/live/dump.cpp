@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <unordered_map>
 
@@ -43,7 +44,8 @@ void check_threads(const std::vector<std::string>& words, const sampler::Snapsho
 // A recording with one sample of each thread.
 class SnapshotRecording {
  public:
-  explicit SnapshotRecording(const sampler::Snapshot& snapshot) : python_(snapshot.python) {
+  explicit SnapshotRecording(const sampler::Snapshot& snapshot)
+      : python_(snapshot.python), code_names_(snapshot.code_names) {
     for (const sampler::ModuleLoadRecord& load : snapshot.modules) {
       modules_.load(load, static_cast<uint32_t>(recording_.modules.size()));
       recording_.modules.push_back({load.path, load.build_id, svma_of(load.start_avma, load.bias),
@@ -82,11 +84,17 @@ class SnapshotRecording {
       recording::add_name(next, name, &recording_.names);
     } else {
       recording_.frames.push_back(modules_.lookup(Avma::at(frame), 0));
+      if (const auto name = code_names_.find(frame); name != code_names_.end()) {
+        recording::Names& names = recording_.names;
+        names.jit.push_back({0, next, 0, static_cast<uint32_t>(names.texts.size())});
+        names.texts.push_back(name->second);
+      }
     }
     return next;
   }
 
   const sampler::PythonCodes& python_;
+  const std::map<uint64_t, std::string>& code_names_;
   sampler::ModuleMap modules_;
   recording::Recording recording_;
   std::vector<uint64_t> avmas_;

@@ -30,7 +30,7 @@ void write_head(Json& json, const DumpHead& head, uint64_t stopped_ns,
   json.member("executable", head.executable);
   json.member("command", head.command);
   json.member("time", head.time);
-  json.member("stopped_ns", stopped_ns);
+  json.member("stopped_s", static_cast<double>(stopped_ns) * 1e-9);
   json.member("notes", notes);
 }
 

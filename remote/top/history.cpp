@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "profile/frames.h"
+#include "profile/jit_code.h"
 
 namespace sampan::top {
 namespace {
@@ -23,6 +24,13 @@ uint32_t interned(Map& map, const Key& key, Rows& rows, Make&& make) {
   const auto [place, is_new] = map.try_emplace(key, static_cast<uint32_t>(rows.size()));
   if (is_new) rows.push_back(make());
   return place->second;
+}
+
+// The name of code that was made at run time: elsewhere, or at another time, that address has other
+// code.
+std::string_view code_name(const profile::Profile& profile, const profile::Location& location) {
+  if (location.line_count == 0 || !is_jit(location)) return "";
+  return function_name(profile, profile.lines[location.first_line].function);
 }
 
 }  // namespace
@@ -116,7 +124,8 @@ uint32_t History::location_row(const profile::Profile& slice, uint32_t location,
     profile_.locations.push_back({.wait = wait});
   } else {
     const uint32_t module = from.module == kNone ? kNone : module_row(slice.modules[from.module]);
-    const auto [place, is_new] = locations_.try_emplace({module, from.address}, next);
+    const uint32_t name = profile_.strings.intern(code_name(slice, from));
+    const auto [place, is_new] = locations_.try_emplace({module, from.address, name}, next);
     if (!is_new) return place->second;
     profile_.locations.push_back({.module = module, .address = from.address});
   }

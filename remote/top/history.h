@@ -116,7 +116,7 @@ class History {
   std::map<std::tuple<uint32_t, int32_t, uint64_t>, uint32_t> threads_;       // process, tid, start
   std::map<std::pair<std::string, std::vector<uint8_t>>, uint32_t> modules_;
   std::map<std::tuple<std::string, std::string, std::string>, uint32_t> waits_;
-  std::map<std::pair<uint32_t, uint64_t>, uint32_t> locations_;  // module, address
+  std::map<std::tuple<uint32_t, uint64_t, uint32_t>, uint32_t> locations_;  // module, address, name
   std::map<uint32_t, uint32_t> wait_locations_;
   std::unordered_map<uint64_t, uint32_t> stacks_;                           // prefix, location
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> functions_;  // name, module, file

@@ -3,7 +3,6 @@
 #include "base/text/json_writer.h"
 #include "base/text/readable.h"
 #include "remote/top/content.h"
-#include "wire/loss.h"
 
 namespace sampan::top {
 namespace {
@@ -65,10 +64,7 @@ void write_tree(Json& json, const Content& content) {
 void write_lost(Json& json, const profile::Profile& profile) {
   json.key("lost");
   json.object([&] {
-    for (size_t i = 0; i < profile.losses.size(); ++i) {
-      if (profile.losses[i] == 0) continue;
-      json.member(loss_key(static_cast<wire::Loss>(i)), profile.losses[i]);
-    }
+    for (const profile::Lost& lost : profile::losses(profile)) json.member(lost.key, lost.count);
   });
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <linux/perf_event.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -75,13 +76,19 @@ Finding refusal(std::string subject, int error, std::string why) {
           std::move(why)};
 }
 
+// What could not be read is not known: that is never good.
+Finding unreadable(std::string subject, const std::string& what) {
+  return {false, std::move(subject), fmt::format("not known: {} cannot be read", what), ""};
+}
+
 Finding perf_finding(pid_t pid) {
   if (const int error = try_perf(pid, false)) {
     return refusal("perf engine", error, why_perf_refused(pid, error));
   }
   const bool kernel = try_perf(pid, true) == 0;
+  const auto limit_hz = perf_sample_rate_limit();
   return {true, "perf engine",
-          fmt::format("permitted, up to {} Hz, {}", perf_sample_rate_limit().value_or(100'000),
+          fmt::format("permitted, {}{}", limit_hz ? fmt::format("up to {} Hz, ", *limit_hz) : "",
                       kernel ? "kernel time too" : "samples come in user code"),
           ""};
 }
@@ -119,12 +126,16 @@ Finding memory_finding(pid_t pid) {
 // The loader exports _dl_find_object since glibc 2.35: the shim's walker needs no list of modules.
 Finding loader_finding(pid_t pid) {
   const std::string subject = "glibc fast path";
-  for (const MappedRange& range : read_memory_map(pid)) {
+  const std::vector<MappedRange> map = read_memory_map(pid);
+  if (map.empty()) return unreadable(subject, fmt::format("/proc/{}/maps", pid));
+  for (const MappedRange& range : map) {
     const std::string_view path = range.path;
     const std::string_view name = path.substr(path.rfind('/') + 1);
     if (range.inode == 0 || !name.starts_with("ld-linux")) continue;
-    const auto file = read_whole(fmt::format("/proc/{}/root{}", pid, path));
-    const bool found = file && file->find("_dl_find_object") != std::string::npos;
+    const std::string place = fmt::format("/proc/{}/root{}", pid, path);
+    const auto file = read_whole(place);
+    if (!file) return unreadable(subject, place);
+    const bool found = file->find("_dl_find_object") != std::string::npos;
     if (found) return {true, subject, "_dl_find_object is there (glibc 2.35 or later)", ""};
     return {true, subject, "no _dl_find_object: `sampan run` keeps its own list of modules", ""};
   }
@@ -160,7 +171,8 @@ Finding scope_finding() {
 Finding pending_finding(pid_t pid) {
   const auto limit = pending_signal_limit(pid);
   const std::string subject = "RLIMIT_SIGPENDING";
-  if (!limit) return {true, subject, "unlimited, or not to be asked", ""};
+  if (!limit) return unreadable(subject, fmt::format("that limit of process {}", pid));
+  if (*limit == RLIM_INFINITY) return {true, subject, "unlimited", ""};
   constexpr uint64_t kFew = 64;
   return {*limit >= kFew, subject, fmt::format("{}: so many threads can have a timer", *limit),
           *limit >= kFew ? "" : "raise it (ulimit -i): threads beyond are unsampled or polled"};

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/file_descriptor.h"
+#include "base/text/readable.h"
 #include "sampler/process/kernel_limits.h"
 #include "sampler/process/memory_map.h"
 #include "sampler/process/proc_task.h"
@@ -104,8 +105,7 @@ std::string access_rule(const std::string& target, pid_t pid, bool attaching) {
 
 bool is_called(pid_t pid, const std::string& name) {
   if (thread_name(pid, pid) == name) return true;
-  const std::string path = executable_of(pid);
-  return path.substr(path.rfind('/') + 1) == name;
+  return file_name(executable_of(pid)) == name || file_name(program_of(pid)) == name;
 }
 
 std::vector<pid_t> processes_called(const std::string& name) {

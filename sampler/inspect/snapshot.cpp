@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <set>
 #include <thread>
 
 #include "base/clock.h"
 #include "sampler/inspect/permission.h"
+#include "sampler/process/gdb_jit.h"
 #include "sampler/process/memory_map.h"
 #include "sampler/process/process_modules.h"
 #include "sampler/process/remote_walker.h"
@@ -46,6 +48,7 @@ class SnapshotTaker {
 
  private:
   void find_modules(Snapshot& snapshot);
+  void name_code(Snapshot& snapshot);
   void look_well(ThreadSnapshot& thread, Snapshot& snapshot);
   void look(ThreadSnapshot& thread);
   bool look_at_waiting(ThreadSnapshot& thread);
@@ -102,7 +105,29 @@ Snapshot SnapshotTaker::take(const std::function<bool(pid_t, const std::string&)
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   for (PythonCodeRecord& code : python_.take_new_codes()) snapshot.python.add(std::move(code));
   snapshot.stopped_ns = stopped_ns_;
+  name_code(snapshot);
   return snapshot;
+}
+
+void SnapshotTaker::name_code(Snapshot& snapshot) {
+  std::set<uint64_t> unknown;
+  unwind::Module module;
+  for (const ThreadSnapshot& thread : snapshot.threads) {
+    for (const uint64_t frame : thread.frames) {
+      if (!wire::is_python_frame(frame) && !modules_.find(frame, module)) unknown.insert(frame);
+    }
+  }
+  if (unknown.empty()) return;
+  GdbJit jit(pid_);
+  jit.find_descriptors();
+  const std::optional<GdbJit::Look> look = jit.look(monotonic_ns());
+  if (!look) return;
+  for (const uint64_t frame : unknown) {
+    for (const auto& code : look->code) {
+      const RegisteredCode::Function* const function = code->find(Avma::at(frame));
+      if (function != nullptr) snapshot.code_names.try_emplace(frame, function->name);
+    }
+  }
 }
 
 void SnapshotTaker::find_modules(Snapshot& snapshot) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -32,11 +33,12 @@ struct ThreadSnapshot {
 struct Snapshot {
   std::vector<ThreadSnapshot> threads;  // by tid
   std::vector<ModuleLoadRecord> modules;
-  PythonCodes python;                 // what the frames of an interpreter mean
-  std::vector<HiddenFile> hidden;     // of the modules, see module_file.h
-  std::vector<std::string> problems;  // of modules
-  bool has_unknown_python = false;    // native stacks alone, of an interpreter
-  uint64_t stopped_ns = 0;            // sum over the threads that were stopped
+  PythonCodes python;                          // what the frames of an interpreter mean
+  std::map<uint64_t, std::string> code_names;  // of frames in code made at run time
+  std::vector<HiddenFile> hidden;              // of the modules, see module_file.h
+  std::vector<std::string> problems;           // of modules
+  bool has_unknown_python = false;             // native stacks alone, of an interpreter
+  uint64_t stopped_ns = 0;                     // sum over the threads that were stopped
 };
 
 // Throws Refused when the kernel does not permit it, Error when the process is gone. `wanted`

@@ -50,9 +50,7 @@ int tick_rate_hz() {
 
 std::optional<uint64_t> pending_signal_limit(pid_t pid) {
   rlimit limit{};
-  if (prlimit(pid, RLIMIT_SIGPENDING, nullptr, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-    return std::nullopt;
-  }
+  if (prlimit(pid, RLIMIT_SIGPENDING, nullptr, &limit) != 0) return std::nullopt;
   return limit.rlim_cur;
 }
 

@@ -21,7 +21,7 @@ std::optional<int> perf_sample_rate_limit();
 int tick_rate_hz();
 
 // How many signals may be pending for processes of this user (RLIMIT_SIGPENDING of `pid`); each
-// timer of a process counts. Nothing: unlimited, or `pid` may not be asked.
+// timer of a process counts. RLIM_INFINITY: unlimited. Nothing: `pid` may not be asked.
 std::optional<uint64_t> pending_signal_limit(pid_t pid);
 
 enum class Capability : unsigned { kPtrace = 19, kPerfmon = 38 };  // of linux/capability.h

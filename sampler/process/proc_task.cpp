@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -139,12 +140,28 @@ std::vector<std::string> command_line_of(pid_t pid) {
     words.push_back(text.substr(begin, end - begin));
     begin = end + 1;
   }
+  // A title is shorter than the arguments that it replaces; zeros fill the rest.
+  while (words.size() > 1 && words.back().empty()) words.pop_back();
   if (words.empty()) words.push_back(executable_of(pid));
   return words;
 }
 
 std::string executable_of(pid_t pid) {
   return read_link(process_path(pid, "exe")).value_or(fmt::format("pid {}", pid));
+}
+
+std::string program_of(pid_t pid) {
+  const std::string executable = executable_of(pid);
+  const std::string word = command_line_of(pid).front();  // of a title, up to the first blank
+  const std::string path = word.substr(0, word.find_first_of(" :"));
+  const std::string link =
+      executable.substr(0, executable.rfind('/') + 1) + path.substr(path.rfind('/') + 1);
+  struct stat program {
+  }, linked{};
+  const bool is_link = stat(process_path(pid, "exe").c_str(), &program) == 0 &&
+                       stat((process_path(pid, "root") + link).c_str(), &linked) == 0 &&
+                       program.st_dev == linked.st_dev && program.st_ino == linked.st_ino;
+  return is_link ? link : executable;
 }
 
 SchedstatFile::SchedstatFile(pid_t pid, pid_t tid) : pid_(pid), tid_(tid) {

@@ -55,12 +55,15 @@ struct ProcessStatus {
 };
 std::optional<ProcessStatus> process_status(pid_t pid);
 
-// The arguments that the process was started with; never empty.
+// The arguments that the process was started with, or the title that it gave itself; never empty.
 std::vector<std::string> command_line_of(pid_t pid);
 
 // The program that `pid` executes: as /proc/PID/exe has it, without the kernel's " (deleted)"; "pid
 // N" where it may not be read.
 std::string executable_of(pid_t pid);
+// The same, but by the link that the process was started by, if that is beside the program: redis-server is a link to
+// redis-check-rdb, python3 to python3.11.
+std::string program_of(pid_t pid);
 
 // The run times of one thread. The file is kept open as long as there are descriptors to spare
 // (RLIMIT_NOFILE), so that a read costs one system call. An open file stays that of its thread, even

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "sampler/process/captured_memory.h"
-#include "sampler/process/dynamic_symbols.h"
 #include "sampler/process/memory_map.h"
 #include "sampler/process/module_file.h"
 #include "sampler/process/module_image.h"
+#include "sampler/process/symbol_table.h"
 #include "unwind/python_layout_check.h"
 
 namespace sampan::sampler {
@@ -29,26 +29,26 @@ uint32_t version_in_name(std::string_view name) {
   return minor < 0x100 ? 0x0300 | minor : 0;
 }
 
-struct Symbol {
+struct Place {
   Svma svma = 0;
   uint64_t size = 0;
 };
 
 struct Symbols {
-  Symbol runtime, version, code_type, eval_loop, thread_of_gil;
+  Place runtime, version, code_type, eval_loop, thread_of_gil;
 };
 
 Symbols find_symbols(const ModuleBytes& bytes) {
   Symbols found;
   const struct {
     std::string_view name;
-    Symbol& place;
+    Place& place;
   } wanted[] = {{"_PyRuntime", found.runtime},
                 {"Py_Version", found.version},
                 {"PyCode_Type", found.code_type},
                 {"_PyEval_EvalFrameDefault", found.eval_loop},
                 {"PyGILState_GetThisThreadState", found.thread_of_gil}};
-  for_each_dynamic_symbol(bytes, [&](const DynamicSymbol& symbol) {
+  SymbolTable(bytes, SHT_DYNSYM).for_each([&](const Symbol& symbol) {
     for (const auto& each : wanted) {
       if (symbol.name == each.name) each.place = {symbol.svma, symbol.size};
     }

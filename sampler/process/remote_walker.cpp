@@ -83,4 +83,8 @@ unwind::WalkResult RemoteWalker::walk_blocked(Avma pc, Avma sp, RemoteMemory& me
   return checked(walk.run(registers, frames, kKnown, cfas), memory);
 }
 
+uint32_t RemoteWalker::take_overruled() {
+  return state_->cache.take_overruled();
+}
+
 }  // namespace sampan::sampler

@@ -29,6 +29,9 @@ class RemoteWalker {
   unwind::WalkResult walk_blocked(Avma pc, Avma sp, RemoteMemory& memory,
                                   std::span<uint64_t> frames, uint64_t* cfas = nullptr);
 
+  // How many rules of tables the code has overruled since the last call.
+  uint32_t take_overruled();
+
  private:
   struct State;
   std::unique_ptr<State> state_;

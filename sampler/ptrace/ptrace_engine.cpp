@@ -6,11 +6,11 @@
 #include <cstring>
 
 #include "base/units.h"
-#include "sampler/process/dynamic_symbols.h"
 #include "sampler/process/kernel_limits.h"
 #include "sampler/process/memory_map.h"
 #include "sampler/process/module_file.h"
 #include "sampler/process/proc_text.h"
+#include "sampler/process/symbol_table.h"
 
 namespace sampan::sampler {
 namespace {
@@ -32,9 +32,8 @@ bool looks_for_leaks(pid_t pid) {
     const bool is_candidate = is_program || name.find("san") != std::string_view::npos;
     is_program = false;
     if (!is_candidate) continue;
-    for_each_dynamic_symbol(open_module(pid, range, map).bytes, [&](const DynamicSymbol& symbol) {
-      found |= symbol.name == "__lsan_do_leak_check";
-    });
+    const SymbolTable symbols(open_module(pid, range, map).bytes, SHT_DYNSYM);
+    symbols.for_each([&](const Symbol& symbol) { found |= symbol.name == "__lsan_do_leak_check"; });
   }
   return found;
 }

@@ -43,7 +43,7 @@ AttachedProcess::AttachedProcess(RecordingSession& session, pid_t pid, bool awai
 }
 
 void AttachedProcess::begin(MonotonicNs time_ns) {
-  begin_image(executable_of(pid()), time_ns, process_cpu_ns(pid()).value_or(clock_ns()));
+  begin_image(program_of(pid()), time_ns, process_cpu_ns(pid()).value_or(clock_ns()));
   paused_since_ns_ = time_ns;
   AttachedProcess::refresh_modules(time_ns);  // the constructor's, too
 }
@@ -101,6 +101,7 @@ void AttachedProcess::add_sample(const OnCpu& sample, RemoteMemory& memory) {
   // Threads get their names soon after they begin, and not all engines notice.
   if (std::has_single_bit(++thread.samples)) look_at_name(sample.tid, sample.time_ns);
   walk_stack(sample, memory);
+  count_loss(wire::Loss::kTableOverruled, walker_.take_overruled());
   CapturedPython none;
   CapturedPython& captured = sample.python != nullptr ? *sample.python : none;
   unwind::WalkResult walk = python_.merge(native_, captured, frames_);
@@ -122,11 +123,14 @@ void AttachedProcess::walk_stack(const OnCpu& sample, RemoteMemory& memory) {
   unwind::Module module;
   const bool lost = result.stop == wire::StopReason::kNoRule && result.depth > 0 &&
                     !modules_.find(native_.frames[result.depth - 1], module);
-  if (lost && sample.time_ns >= next_modules_ns_) {
-    const uint64_t generation = modules_.generation();
-    refresh_modules(sample.time_ns);
-    if (modules_.generation() != generation) walk();
-  }
+  if (lost && find_code(sample.time_ns)) walk();
+}
+
+bool AttachedProcess::find_code(MonotonicNs time_ns) {
+  if (time_ns < next_modules_ns_) return false;
+  const uint64_t generation = modules_.generation();
+  refresh_modules(time_ns);
+  return modules_.generation() != generation;
 }
 
 size_t AttachedProcess::take_stack(Thread& thread, size_t depth) {

@@ -68,6 +68,7 @@ class AttachedProcess : public RecordedProcess {
   RemoteWalker& walker() override { return walker_; }
   PythonReader* python() override { return reads_python_ ? &python_ : nullptr; }
   void refresh_modules(MonotonicNs time_ns) override;
+  bool find_code(MonotonicNs time_ns) override;
   std::vector<HiddenFile> hidden() const override { return hidden_; }
 
  private:

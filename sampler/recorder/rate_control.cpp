@@ -19,6 +19,8 @@ constexpr uint64_t kCostInterval = 10 * kNsPerSecond;
 // The user is told of a change by this factor, and not more often than this.
 constexpr double kMuch = 2;
 constexpr uint64_t kSayInterval = 60 * kNsPerSecond;
+// Of a program that uses less than 1/20 of a CPU, the cost is no share: anything is much.
+constexpr uint64_t kIdle = 20;
 
 std::string percent(uint64_t part, uint64_t whole) {
   const double share =
@@ -131,7 +133,8 @@ std::string RateControl::status() const {
                         options_.asked_hz, 100 * governor_->limit().share);
   }
   const uint64_t own_ns = used_.own_ns();
-  if (own_ns == 0) return text + "; the program has used no CPU yet";
+  const uint64_t passed_ns = used_.time_ns == 0 ? 0 : used_.time_ns - clock_.start_ns;
+  if (own_ns <= passed_ns / kIdle) return text + "; the program has used hardly any CPU yet";
   return text + fmt::format("; it costs {} of the program's CPU so far: {} in it, {} of it sampan",
                             percent(used_.cost_ns(), own_ns), percent(used_.in_target_ns, own_ns),
                             percent(used_.recorder_ns, own_ns));

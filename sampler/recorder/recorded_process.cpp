@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "sampler/process/proc_task.h"
 
 namespace sampan::sampler {
@@ -23,6 +24,7 @@ uint32_t RecordedProcess::begin_image(const std::string& executable, MonotonicNs
   process.start_ns = session_time(time_ns);
   process.name = executable;
   row_ = writer_.add(process);
+  code_names_.emplace(writer_, clock_, pid_, row_);
   losses_ = {};
   losses_.process = row_;
   written_losses_ = losses_;
@@ -74,6 +76,7 @@ void RecordedProcess::end_thread(const SampledThread& thread, MonotonicNs time_n
 
 void RecordedProcess::end_image(MonotonicNs time_ns, const ExitState& exit, bool replaced,
                                 bool lives_on) {
+  name_last_code();
   write_losses();
   // When nobody can read the process's clock any more, the clocks of its threads may be later.
   read_clock();
@@ -92,6 +95,7 @@ void RecordedProcess::end_image(MonotonicNs time_ns, const ExitState& exit, bool
 }
 
 void RecordedProcess::account_segment(MonotonicNs time_ns) {
+  name_last_code();
   uint64_t threads_ns = ended_clocks_ns_, left_out_ns = left_out_ns_, not_sampled_ns = 0;
   for (const SampledThread* thread : live_threads()) {
     writer_.account(recording::ThreadEnd{thread->row, session_time(time_ns),
@@ -108,6 +112,16 @@ void RecordedProcess::account_segment(MonotonicNs time_ns) {
   so_far.cpu_ns = used_ns(clock_ns_.earlier(not_sampled_ns), threads_ns, left_out_ns);
   so_far.lives_on = true;
   writer_.account(so_far);
+}
+
+void RecordedProcess::name_code() {
+  if (!begun()) return;
+  name_last_code();
+  code_names_->look(monotonic_ns());
+}
+
+void RecordedProcess::name_last_code() {
+  code_names_->add(stacks_.take_unknown());
 }
 
 void RecordedProcess::write_losses() {

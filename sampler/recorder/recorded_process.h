@@ -22,6 +22,7 @@
 #include "sampler/process/module_file.h"
 #include "sampler/process/process_modules.h"
 #include "sampler/process/remote_walker.h"
+#include "sampler/recorder/code_names.h"
 #include "sampler/recorder/python_reader.h"
 #include "sampler/recorder/stack_recorder.h"
 #include "wire/loss.h"
@@ -100,6 +101,8 @@ class RecordedProcess {
   virtual void drain() {}
   // Called often.
   virtual void tick(MonotonicNs) {}
+  // Called often: names code that the process made at run time.
+  void name_code();
   // Called once a second: writes what the source does not announce.
   virtual void refresh(MonotonicNs now_ns) = 0;
 
@@ -168,6 +171,8 @@ class RecordedProcess {
                   std::span<const uint64_t> stack, size_t shared);
   // `clock_ns`: the thread's CPU clock at its end, where it is known.
   void end_thread(const SampledThread& thread, MonotonicNs time_ns, std::optional<CpuNs> clock_ns);
+  // The same as name_code(), by what has been read before.
+  void name_last_code();
   // Writes what the threads and the process have used so far.
   void account_segment(MonotonicNs time_ns);
 
@@ -184,6 +189,7 @@ class RecordedProcess {
 
   recording::Writer& writer_;
   StackRecorder stacks_;
+  std::optional<CodeNames> code_names_;  // of the image
   SessionClock clock_;
   pid_t pid_, parent_pid_;
   Threads threads_;

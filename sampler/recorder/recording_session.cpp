@@ -115,6 +115,7 @@ void RecordingSession::tick_processes(MonotonicNs now_ns) {
         continue;
       }
     }
+    entry.process->name_code();
     entry.process->tick(now_ns);
     if (refreshes) entry.process->refresh(now_ns);
   }

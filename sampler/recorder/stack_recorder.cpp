@@ -61,6 +61,7 @@ void StackRecorder::follow_file() {
   generation_ = writer_.generation();
   frames_.clear();
   provisional_.clear();
+  unknown_.clear();
 }
 
 void StackRecorder::add(PythonCodeRecord record) {
@@ -80,8 +81,12 @@ void StackRecorder::add(PythonCodeRecord record) {
 uint32_t StackRecorder::frame_row(Avma avma, MonotonicNs time_ns) {
   const auto look_up = [&] {
     const recording::Frame frame = modules_.lookup(avma, time_ns);
-    met_unknown_code_ |= frame.module == recording::kNone;
-    return writer_.frame(frame);
+    const uint32_t row = writer_.frame(frame);
+    if (frame.module == recording::kNone && avma != wire::kShortThread) {
+      met_unknown_code_ = true;
+      unknown_.push_back({avma, row});
+    }
+    return row;
   };
   if (time_ns < modules_.last_change_ns()) return look_up();
   const auto [found, is_new] = frames_.try_emplace(avma);

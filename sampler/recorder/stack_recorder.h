@@ -2,14 +2,16 @@
 // are looked up once and remembered until the modules change or the next file begins. What a stack
 // shares with the thread's previous one is not looked up again.
 //
-// A frame of Python may come before its code object is announced: the announcement is in the ring of
-// another thread, or did not fit (or only its name did), and is made again when a sample meets the object
-// the next time. Until then the frame has no name, or no line; it gets it as long as the file is the same.
+// A frame of Python may come before its code object is announced: the announcement is in the ring
+// of another thread, or did not fit (or only its name did), and is made again when a sample meets
+// the object the next time. Until then the frame has no name, or no line; it gets it as long as the
+// file is the same.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -42,6 +44,13 @@ class StackRecorder {
                MonotonicNs time_ns);
   // Whether the latest row has code that was new and is in no module.
   bool met_unknown_code() const { return met_unknown_code_; }
+  // A frame that is in no module.
+  struct Unknown {
+    Avma avma;
+    uint32_t row;  // in the current file
+  };
+  // Those that were new since this was called last.
+  std::vector<Unknown> take_unknown() { return std::exchange(unknown_, {}); }
 
  private:
   uint32_t frame_row(Avma avma, MonotonicNs time_ns);
@@ -54,6 +63,7 @@ class StackRecorder {
   PythonCodes python_;
   uint64_t generation_ = 0;
   bool met_unknown_code_ = false;
+  std::vector<Unknown> unknown_;
   std::unordered_map<uint64_t, uint32_t> frames_;  // by AVMA or Python frame
   const uint64_t number_;                          // of this recorder, in this process
   // Python frames of which not all is known, and their rows: by the number of their code object.

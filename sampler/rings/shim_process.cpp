@@ -274,6 +274,7 @@ void ShimProcess::leave(MonotonicNs time_ns) {
   read_rings();
   close_steps();
   markers_.finish(live_slots(), time_ns);
+  name_last_code();
   write_losses();
 }
 

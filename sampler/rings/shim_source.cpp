@@ -85,7 +85,7 @@ void ShimSource::take_in(Peer peer, const wire::Hello& hello) {
   ShimProcess::Origin origin{};
   origin.pid = peer.pid;
   origin.parent_pid = hello.parent_pid;
-  origin.executable = executable_of(peer.pid);
+  origin.executable = program_of(peer.pid);
   origin.clock = session_.clock();
   origin.python = options_.python;
   origin.start_ns = monotonic_ns();

@@ -41,8 +41,9 @@ std::vector<UnitRange> read_aranges(Bytes section) {
     while (set.ok() && !set.at_end()) {
       const uint64_t begin = read_address(set, encoding);
       const uint64_t size = read_address(set, encoding);
-      if (!set.ok() || (begin == 0 && size == 0)) break;
-      if (begin != 0 && begin + size > begin) ranges.push_back({begin, begin + size, unit});
+      // Two zeros end the set; they are also what remains of an empty function that was discarded.
+      const bool is_kept = set.ok() && begin != 0 && begin + size > begin;
+      if (is_kept) ranges.push_back({begin, begin + size, unit});
     }
   }
   std::ranges::stable_sort(ranges, {}, &UnitRange::begin);

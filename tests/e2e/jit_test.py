@@ -94,6 +94,58 @@ class Jit(sampan.Case):
             self.assertAlmostEqual(share.get("hot", 0), 0.75, delta=margin, msg=share)
             self.assertAlmostEqual(share.get("[jit]", 0), 0.25, delta=margin, msg=share)
 
+    def both_ways(self, *words):
+        """A program of registered code, with the shim and from outside."""
+        command = [sampan.TARGETS / "target_gdb_jit", *words]
+        return self.run_here(command), sampan.run_attached(command, "ptrace")[1]
+
+    def assert_together(self, run):
+        share, samples = shares(run)
+        margin = share_noise(0.25, samples)
+        self.assertAlmostEqual(share.get("first", 0), 0.25, delta=margin, msg=share)
+        self.assertAlmostEqual(share.get("jit::second(int)", 0), 0.75, delta=margin, msg=share)
+        self.assertGreaterEqual(run.report["complete_stacks"], 0.99, run.report["lost"])
+        caller = next(row for row in run.report["functions"] if row["name"] == "caller")
+        self.assertGreater(caller["total_samples"], 0.95 * samples)
+
+    def test_code_that_is_registered_with_debuggers(self):
+        for run in self.both_ways("2", "together"):
+            self.assert_together(run)
+
+    def test_registered_code_in_a_list_that_makes_no_sense(self):
+        for run in self.both_ways("2", "hostile"):
+            self.assert_together(run)
+
+    def test_registered_code_that_takes_the_place_of_other_code(self):
+        for run in self.both_ways("3", "replaced"):
+            share, samples = shares(run)
+            margin = share_noise(0.25, samples)
+            either = share.get("[jit]", 0)  # between two looks
+            for name, true in (("first", 0.25), ("other", 0.75)):
+                self.assertLessEqual(share.get(name, 0), true + margin, share)
+                self.assertGreaterEqual(share.get(name, 0), true - margin - either, share)
+            self.assertLess(either, 0.2, share)
+
+    def test_registered_code_that_is_gone(self):
+        for run in self.both_ways("3", "gone"):
+            share, samples = shares(run)
+            margin = share_noise(0.25, samples)
+            self.assertGreaterEqual(share.get("first", 0), 0.25 - margin, share)
+            self.assertLessEqual(share.get("first", 0), 0.25 + margin + 0.1, share)  # until the next look
+            self.assertGreaterEqual(share.get("[jit]", 0), 0.75 - margin - 0.1, share)
+
+    def test_dump_of_registered_code(self):
+        target = subprocess.Popen([sampan.TARGETS / "target_gdb_jit", "60"])
+        try:
+            text = ""
+            while not re.search(r" in (first|jit::second\(int\))\n.* in caller\n", text):
+                self.assertIsNone(target.poll(), text)
+                text = subprocess.run([sampan.PROGRAM, "dump", str(target.pid)], check=True, text=True,
+                                      stdout=subprocess.PIPE).stdout
+        finally:
+            target.kill()
+            target.wait()
+
     def hot_of_node(self, option):
         self.need("node")
         script = self.path / "hot.js"

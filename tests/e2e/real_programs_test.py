@@ -10,6 +10,7 @@ import unittest
 
 import sampan
 import stalls
+from tolerances import share_noise
 
 # How much work each program gets: at 1, one to five seconds of CPU.
 SCALE = float(os.environ.get("SAMPAN_TEST_SCALE", "1"))
@@ -37,6 +38,23 @@ function fib(n) {{ return n < 2 ? n : fib(n - 1) + fib(n - 2); }}
 const words = {{}};
 for (let i = 0; i < {rounds}; ++i) {{ const k = 'k' + (i * 7919 % 1000); words[k] = (words[k] || 0) + 1; }}
 console.log(fib({depth}), JSON.stringify(words).length);
+"""
+
+# LLVM's JIT tells debuggers what it makes, without being asked.
+LLVM = """
+#include <stdio.h>
+#define SPIN(name, times) __attribute__((noinline)) unsigned name(unsigned n) {{ \\
+    unsigned x = 1; for (unsigned i = 0; i < times * n; ++i) x = x * 31 + (x >> 7) + i; return x; }}
+SPIN(quarter, 1)
+SPIN(rest, 3)
+__attribute__((noinline)) unsigned deep(unsigned depth, unsigned n) {{
+  return depth == 0 ? quarter(n) + rest(n) : deep(depth - 1, n) * 3 + depth;
+}}
+int main() {{
+  unsigned sum = 0;
+  for (int i = 0; i < {rounds}; ++i) sum += deep(10, 1000000 + (sum & 7));
+  printf("%u\\n", sum);
+}}
 """
 
 CPP = "#include <regex>\n#include <map>\n#include <iostream>\n" + "\n".join(
@@ -104,6 +122,19 @@ class RealPrograms(sampan.Case):
         self.need("node")
         # JIT code has no unwind information: V8 keeps frame pointers in it.
         self.check(["node", "-e", NODE.format(rounds=int(3_000_000 * SCALE), depth=37)])
+
+    def test_lli(self):
+        self.need("lli")
+        (self.path / "hot.c").write_text(LLVM.format(rounds=int(500 * SCALE)))
+        code = self.path / "hot.ll"
+        subprocess.run(["clang", "-O1", "-S", "-emit-llvm", "-o", code, self.path / "hot.c"], check=True)
+        for kind in ("mcjit", "orc"):
+            result = self.check(["lli", f"--jit-kind={kind}", code])
+            functions = {row["name"]: row for row in result.report["functions"]}
+            quarter, rest, deep = (functions[name] for name in ("quarter", "rest", "deep"))
+            spun = quarter["self_samples"] + rest["self_samples"]
+            self.assertAlmostEqual(quarter["self_samples"] / spun, 0.25, delta=share_noise(0.25, spun))
+            self.assertGreater(deep["total_samples"], 0.98 * spun)
 
     def test_openssl_speed_in_two_processes(self):
         self.need("openssl")

@@ -11,7 +11,7 @@ using wire::StopReason;
 
 // Two threads that compute, in `parse` and (8) in C code that `pack` calls, and one that waits for
 // them. Stacks: 0 parse, 1 pack, 2 pack and C code, 3 C code alone.
-recording::Recording example() {
+recording::Recording gil_waits() {
   recording::Recording from;
   from.session.clock = "wall";
   from.processes = {{100, 1, 0, "/usr/bin/python3"}, {200, 1, 0, "/usr/bin/python3"}};
@@ -47,7 +47,7 @@ std::vector<std::string> waits_of(recording::Recording from,
 using Names = std::vector<std::string>;
 
 TEST(GilHolders, AreInTheFunctionOfTheirFirstSampleInTheTimeOfTheWait) {
-  recording::Recording from = example();
+  recording::Recording from = gil_waits();
   add(&from, 1, 0, 20, 10);
   add(&from, 1, 1, 30, 10);
   add(&from, 0, 0, 22, 8, 0);   // [14, 22]
@@ -60,7 +60,7 @@ TEST(GilHolders, AreInTheFunctionOfTheirFirstSampleInTheTimeOfTheWait) {
 
 TEST(GilHolders, AreInThePythonFunctionThatCallsCCodeWhateverFramesAreWanted) {
   for (const auto python : {PythonFrames::kMixed, PythonFrames::kPython, PythonFrames::kNative}) {
-    recording::Recording from = example();
+    recording::Recording from = gil_waits();
     add(&from, 2, 2, 30, 10);
     add(&from, 0, 0, 32, 10, 1);
     EXPECT_EQ(waits_of(std::move(from), python), Names{"[GIL held by thread 8 packer in pack]"});
@@ -68,7 +68,7 @@ TEST(GilHolders, AreInThePythonFunctionThatCallsCCodeWhateverFramesAreWanted) {
 }
 
 TEST(GilHolders, WithoutASampleInTheTimeAreInNoFunction) {
-  recording::Recording from = example();
+  recording::Recording from = gil_waits();
   add(&from, 1, 0, 20, 10);
   add(&from, 2, 3, 50, 30);     // no Python function
   add(&from, 0, 0, 40, 10, 0);  // [30, 40]
@@ -78,7 +78,7 @@ TEST(GilHolders, WithoutASampleInTheTimeAreInNoFunction) {
 }
 
 TEST(GilHolders, MayHaveLetGoOfTheLockBeforeTheirNextSample) {
-  recording::Recording from = example();
+  recording::Recording from = gil_waits();
   add(&from, 1, 1, 20, 10);
   add(&from, 0, 0, 40, 10, 0);  // [30, 40]
   add(&from, 1, 1, 41, 21);     // its CPU covers the wait
@@ -86,7 +86,7 @@ TEST(GilHolders, MayHaveLetGoOfTheLockBeforeTheirNextSample) {
 }
 
 TEST(GilHolders, AreThreadsOfTheSameProcessThatHadTheIdAtTheTime) {
-  recording::Recording from = example();
+  recording::Recording from = gil_waits();
   from.threads.push_back({1, 7, 0, "other"});
   from.threads.push_back({0, 7, SessionNs::at(100), "later"});
   add(&from, 3, 0, 20, 20);
@@ -98,7 +98,7 @@ TEST(GilHolders, AreThreadsOfTheSameProcessThatHadTheIdAtTheTime) {
 }
 
 TEST(GilHolders, ThatAreNoThreadsOfTheRecordingStayAsTheyAre) {
-  recording::Recording from = example();
+  recording::Recording from = gil_waits();
   from.waits = {{"GIL", "held by thread 9 gone"}, {"GIL", "held by thread x"}, {"GIL", ""}};
   for (uint32_t wait = 0; wait < 3; ++wait) add(&from, 0, 0, 20 + wait, 10, wait);
   add(&from, 1, 0, 20, 20);

@@ -43,6 +43,13 @@ TEST(Rates, TheCostIsWhatGrew) {
             "0.125 s of CPU, 6.25 % of the program's: 5.00 % in it, 1.25 % sampan");
 }
 
+TEST(Rates, TheCostOfAnIdleProgramIsAShareOfOneCpu) {
+  const profile::Cost after{2 * kNsPerSecond, 4 * kNsPerMs, 2 * kNsPerMs, 18 * kNsPerMs};
+  EXPECT_EQ(
+      cost_text(profile_of(100, {}, {{}, after})),
+      "0.020 s of CPU, 1.00 % of one CPU, as the program is idle: 0.10 % in it, 0.90 % sampan");
+}
+
 TEST(Rates, OfWhatNothingIsKnownNothingIsSaid) {
   EXPECT_EQ(cost_text(profile_of(100, {})), "");
   EXPECT_EQ(cost_text(profile_of(100, {}, {{}, {}})), "") << "no CPU was used";

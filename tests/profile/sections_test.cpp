@@ -1,5 +1,6 @@
 #include "profile/sections.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -44,6 +45,27 @@ TEST(Sections, HaveTheSamplesOfTheirIntervalsAndNoOthers) {
   EXPECT_TRUE(select(profile, {.section = "empty"}).samples.empty());
   EXPECT_EQ(section_text(profile, "one", {.threads = {"101"}, .from_s = 0.007, .to_s = 0.0195}),
             "# thread 101 t\nf;at8 1\n");
+}
+
+// Samples at 4, 8 and 12 ms of a master, two workers that it forks, a worker's child, and a stranger.
+TEST(Sections, OfAMasterCoverTheWorkersThatItForksInThem) {
+  std::string text;
+  for (const int pid : {100, 200, 300, 400, 500}) {
+    text +=
+        fmt::format("# process {0} /bin/p\n# thread {0} p{0}\nf;at4 1\nf;at8 1\nf;at12 1\n", pid);
+  }
+  Profile profile = test::profile_of(text);
+  const int parents[] = {1, 100, 100, 200, 1};
+  const uint64_t starts_ms[] = {0, 3, 9, 4, 4};
+  for (size_t i = 0; i < profile.processes.size(); ++i) {
+    profile.processes[i].parent_pid = parents[i];
+    profile.processes[i].start_ns = SessionNs::at(starts_ms[i] * 1'000'000);
+  }
+  test::add_markers(&profile, "section all 2 8 serving\n");
+  EXPECT_EQ(section_text(profile, "serving"),
+            "# thread 100 p100\nf;at4 1\nf;at8 1\n"
+            "# thread 200 p200\nf;at4 1\nf;at8 1\n"
+            "# thread 400 p400\nf;at4 1\nf;at8 1\n");
 }
 
 TEST(Sections, CountEachSampleOnceWhereIntervalsOverlap) {

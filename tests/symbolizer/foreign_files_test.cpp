@@ -100,14 +100,28 @@ TEST_F(ForeignFiles, AFunctionIsPreferredToALabelAtItsAddress) {
   EXPECT_EQ(name_at(directory_ / "program.so", svma_of("label")), "label");
 }
 
+// The linker sets the address of a discarded function to 0. If its size is 0, too, its pair in
+// .debug_aranges looks like the end of the list.
+TEST_F(ForeignFiles, AnEmptyFunctionThatIsDiscardedHidesNoOther) {
+  write("program.c",
+        "int first(int x) { return x; }\n"
+        "__attribute__((visibility(\"hidden\"))) void never(void) { __builtin_unreachable(); }\n"
+        "static inline __attribute__((always_inline)) int inner(int x) { return x * x; }\n"
+        "int shown(int x) { return inner(x) + 1; }\n");
+  here("gcc -shared -fPIC -g -O1 -ffunction-sections -Wl,--gc-sections program.c -o program.so");
+  EXPECT_EQ(functions_at(svma_of("shown")), "inner shown ");
+}
+
 // With -g1 no namespace is written, nor the linkage name of a local function.
 TEST_F(ForeignFiles, LocalFunctionsKeepTheirScopeWithLeastDebugInformation) {
   write("program.cpp",
         "namespace { struct Parser { __attribute__((noinline)) int next(int x) { asm(\"\"); return "
         "x; } };\n"
-        "__attribute__((noinline)) int hidden(int x) { asm(\"\"); return x; } }\n"
+        "__attribute__((noinline)) int hidden(int x) { asm(\"\"); return x; }\n"
+        "template <typename T> __attribute__((noinline)) T templated(T x) { asm(\"\"); return x; } "
+        "}\n"
         "static __attribute__((noinline)) int local(int x) { asm(\"\"); return x; }\n"
-        "int shown(int x) { return hidden(x) + local(x) + Parser().next(x); }\n");
+        "int shown(int x) { return hidden(x) + local(x) + Parser().next(x) + templated(x); }\n");
   for (const std::string level : {"-g1", "-g"}) {
     SCOPED_TRACE(level);
     here("g++ -shared -fPIC -O1 " + level + " program.cpp -o program.so");
@@ -115,8 +129,25 @@ TEST_F(ForeignFiles, LocalFunctionsKeepTheirScopeWithLeastDebugInformation) {
               "(anonymous namespace)::hidden ");
     EXPECT_EQ(functions_at(svma_of("_ZN12_GLOBAL__N_16Parser4nextEi")),
               "(anonymous namespace)::Parser::next ");
+    EXPECT_EQ(functions_at(svma_of("_ZN12_GLOBAL__N_19templatedIiEET_S1_")),
+              "(anonymous namespace)::templated<int> ");
     EXPECT_EQ(functions_at(svma_of("_ZL5locali")), "local ");
   }
+}
+
+// gcc writes a function without a linkage name in two places: the DIE that the class is in refers to
+// the one that has the name and the scope.
+TEST_F(ForeignFiles, LocalClassesOfLocalFunctionsHaveTheirScope) {
+  write("program.cpp",
+        "namespace { template <typename T> T around(T x) {\n"
+        "  struct Local { T v; T get() const { asm(\"\"); return v; } } local{x};\n"
+        "  return local.get() + [&](T v) { asm(\"\"); return v + x; }(x);\n} }\n"
+        "int shown(int x) { return around(x); }\n");
+  here("g++ -shared -fPIC -O0 -g program.cpp -o program.so");
+  EXPECT_EQ(functions_at(svma_of("_ZZN12_GLOBAL__N_16aroundIiEET_S1_ENK5Local3getEv")),
+            "(anonymous namespace)::around<int>::Local::get ");
+  EXPECT_EQ(functions_at(svma_of("_ZZN12_GLOBAL__N_16aroundIiEET_S1_ENKUliE_clEi")),
+            "(anonymous namespace)::around<int>::{lambda}::operator() ");
 }
 
 // rustc describes the methods of an enumeration within it.

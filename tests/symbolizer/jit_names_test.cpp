@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "profile/jit_code.h"
 #include "profile/load.h"
 #include "support.h"
 
@@ -71,6 +72,15 @@ TEST_F(Jit, UsesNamesOfTheRightProcess) {
   EXPECT_TRUE(report_.problems.empty());
   EXPECT_EQ(stack(0), "first<first");
   EXPECT_EQ(stack(1), "LazyCompile:*f x.js:3<[jit]");  // 0x1000 of the second process
+}
+
+TEST_F(Jit, IsDemangledInFilesAndInTheRecording) {
+  std::ofstream(map(kFirst)) << "1000 20 _ZN3jit5firstEi\n";
+  const uint32_t recorded = profile_.strings.intern("_ZN3jit6secondEv");
+  profile::name_jit_code({{0, 0, 0, recorded}, {1, 0, 0, recorded}}, &profile_);
+  name(0);
+  EXPECT_EQ(stack(0), "jit::first(int)<jit::first(int)");
+  EXPECT_EQ(stack(1), "[jit]<jit::second()");
 }
 
 TEST_F(Jit, TakesTheLaterOfTwoNames) {

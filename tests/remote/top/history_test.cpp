@@ -121,6 +121,18 @@ TEST(History, NamesEachLocationOnce) {
   EXPECT_FALSE(history.lacks_names());
 }
 
+// At one address, or in two processes.
+TEST(History, TellsCodeThatTookThePlaceOfOther) {
+  History history(5 * kNsPerSecond);
+  for (const std::string name : {"first", "other", "first"}) {
+    profile::Profile slice = test::profile_of("main;" + name + " 1\n");
+    for (profile::Location& location : slice.locations) location.module = kNone;
+    history.add(slice, 0, kNsPerSecond);
+  }
+  EXPECT_EQ(text_of(history, Scope::kStart),
+            (Rows{{"app: main first", 2}, {"app: main other", 1}}));
+}
+
 TEST(History, DoesNotChangeWhileFrozen) {
   History history(5 * kNsPerSecond);
   see(&history, "main;a 1\n");

@@ -60,6 +60,19 @@ TEST_F(Rendered, FunctionsAt80x24) {
             "  16.7   16.7    0.100    0.100 parse                             app\n");
 }
 
+TEST_F(Rendered, SecondsAreOfTheTimeThatIsShown) {
+  see_more(&history, "start;work;hash 25\n", 10 * kNsPerSecond, 11 * kNsPerSecond);
+  const auto seconds_of_hash = [&] {
+    screen.refresh(history);
+    const std::string rows = text();
+    return rows.substr(rows.find(" hash ") - 17, 17);
+  };
+  press("2");
+  EXPECT_EQ(seconds_of_hash(), "   0.100    0.100");
+  press("S");
+  EXPECT_EQ(seconds_of_hash(), "   0.400    0.500");
+}
+
 TEST_F(Rendered, TheTreeShowsOpenNodes) {
   press("3");
   const std::string rows = text().substr(first_lines(text(), 4).size());

@@ -8,7 +8,7 @@
 namespace sampan::sampler {
 namespace {
 
-constexpr size_t kSize = 256;
+constexpr size_t kRingSize = 256;
 
 // The kernel's side of a ring.
 class PerfRingTest : public testing::Test {
@@ -19,11 +19,11 @@ class PerfRingTest : public testing::Test {
     std::vector<uint8_t> bytes(size < sizeof header ? sizeof header : size);
     std::iota(bytes.begin(), bytes.end(), first);
     std::memcpy(bytes.data(), &header, sizeof header);
-    for (const uint8_t byte : bytes) data_[control_.data_head++ % kSize] = byte;
+    for (const uint8_t byte : bytes) data_[control_.data_head++ % kRingSize] = byte;
   }
 
   perf_event_mmap_page control_{};
-  std::vector<uint8_t> data_ = std::vector<uint8_t>(kSize);
+  std::vector<uint8_t> data_ = std::vector<uint8_t>(kRingSize);
   PerfRing ring_{&control_, data_};
 };
 
@@ -91,7 +91,7 @@ TEST_F(PerfRingTest, SkipsWhatMakesNoSense) {
   }
   EXPECT_GE(ring_.take_corrupt(), 4u);
   EXPECT_EQ(ring_.take_corrupt(), 0u);
-  control_.data_head += 10 * kSize;  // overrun
+  control_.data_head += 10 * kRingSize;  // overrun
   EXPECT_TRUE(ring_.peek(ring_.head()).empty());
   write(16);
   EXPECT_EQ(ring_.peek(ring_.head()).size(), 16u) << "and goes on behind it";

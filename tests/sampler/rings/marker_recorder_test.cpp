@@ -22,7 +22,7 @@ using recording::Span;
 using wire::MarkerRecord;
 using wire::MarkerType;
 
-constexpr uint64_t kStart = 1'000;  // of the session
+constexpr uint64_t kSessionStart = 1'000;  // of the session
 constexpr int32_t kMain = 100, kOther = 101;
 
 MarkerRecord marker(MarkerType type, int32_t tid, std::vector<uint64_t> values,
@@ -45,11 +45,13 @@ class MarkerRecorderTest : public testing::Test {
     SharedMemory memory;
     shim_.emplace(memory.base());
     base_ = memory.base();
-    ShimProcess::Origin origin{100, 99, "/bin/prog", {kStart}, kStart + 5, 0};
+    ShimProcess::Origin origin{100, 99, "/bin/prog", {kSessionStart}, kSessionStart + 5, 0};
     origin.switches = switches;
     process_.emplace(*writer_, origin, std::move(memory));
-    shim_->thread(0, wire::RecordType::kThreadStart, thread_start(kMain, kStart + 10, 0, "main"));
-    shim_->thread(1, wire::RecordType::kThreadStart, thread_start(kOther, kStart + 10, 0, "o"));
+    shim_->thread(0, wire::RecordType::kThreadStart,
+                  thread_start(kMain, kSessionStart + 10, 0, "main"));
+    shim_->thread(1, wire::RecordType::kThreadStart,
+                  thread_start(kOther, kSessionStart + 10, 0, "o"));
   }
   ~MarkerRecorderTest() override { std::filesystem::remove(path_); }
 
@@ -75,7 +77,7 @@ class MarkerRecorderTest : public testing::Test {
     span.id = id;
   }
 
-  Recording finish(MonotonicNs time_ns = kStart + 1000) {
+  Recording finish(MonotonicNs time_ns = kSessionStart + 1000) {
     process_->finish({time_ns});
     writer_->finish({});
     return recording::read(path_);
@@ -93,7 +95,8 @@ class MarkerRecorderTest : public testing::Test {
 
 TEST_F(MarkerRecorderTest, TakesASpanWithItsNameAndText) {
   intern("par\xffse");
-  MarkerRecord span = marker(MarkerType::kSpan, kOther, {kStart + 20, kStart + 50, 7, 3});
+  MarkerRecord span =
+      marker(MarkerType::kSpan, kOther, {kSessionStart + 20, kSessionStart + 50, 7, 3});
   span.name = 0;
   say(1, marker(MarkerType::kSpanText, kOther, {7}), {}, "first");
   say(1, marker(MarkerType::kSpanText, kOther, {7}), {}, "a;b\n");
@@ -116,11 +119,11 @@ TEST_F(MarkerRecorderTest, TakesASpanWithItsNameAndText) {
 
 TEST_F(MarkerRecorderTest, TakesEventsCountersAndLabels) {
   const auto bits = [](double value) { return std::bit_cast<uint64_t>(value); };
-  say(0, marker(MarkerType::kEvent, kMain, {kStart + 20}), "full", "why");
-  say(0, marker(MarkerType::kCounter, kMain, {kStart + 21, bits(-2.5)}), "queue");
-  say(0, marker(MarkerType::kCounter, kMain, {kStart + 21, bits(NAN)}), "queue");
-  say(0, marker(MarkerType::kThreadLabel, kMain, {kStart + 22, 0}), {}, "the main one");
-  say(0, marker(MarkerType::kProcessLabel, kMain, {kStart + 23, static_cast<uint64_t>(-4)},
+  say(0, marker(MarkerType::kEvent, kMain, {kSessionStart + 20}), "full", "why");
+  say(0, marker(MarkerType::kCounter, kMain, {kSessionStart + 21, bits(-2.5)}), "queue");
+  say(0, marker(MarkerType::kCounter, kMain, {kSessionStart + 21, bits(NAN)}), "queue");
+  say(0, marker(MarkerType::kThreadLabel, kMain, {kSessionStart + 22, 0}), {}, "the main one");
+  say(0, marker(MarkerType::kProcessLabel, kMain, {kSessionStart + 23, static_cast<uint64_t>(-4)},
                 wire::kHasOrder));
   const Recording recording = finish();
   const recording::Markers& markers = recording.markers;
@@ -138,11 +141,11 @@ TEST_F(MarkerRecorderTest, TakesEventsCountersAndLabels) {
 
 // The lane with the end is read before the lane with the begin.
 TEST_F(MarkerRecorderTest, AnEndFindsItsBeginInALaterLane) {
-  say(0, marker(MarkerType::kAcrossEnd, kMain, {kStart + 60, 9}));
-  say(0, marker(MarkerType::kSectionStop, kMain, {kStart + 61}), "request");
+  say(0, marker(MarkerType::kAcrossEnd, kMain, {kSessionStart + 60, 9}));
+  say(0, marker(MarkerType::kSectionStop, kMain, {kSessionStart + 61}), "request");
   process_->drain();
-  say(1, marker(MarkerType::kAcrossBegin, kOther, {kStart + 30, 9, 2}), "job");
-  say(1, marker(MarkerType::kSectionStart, kOther, {kStart + 31}), "request");
+  say(1, marker(MarkerType::kAcrossBegin, kOther, {kSessionStart + 30, 9, 2}), "job");
+  say(1, marker(MarkerType::kSectionStart, kOther, {kSessionStart + 31}), "request");
   const Recording recording = finish();
   ASSERT_EQ(recording.markers.spans.size(), 1u);
   const Span& span = recording.markers.spans[0];
@@ -160,15 +163,15 @@ TEST_F(MarkerRecorderTest, AnEndFindsItsBeginInALaterLane) {
 
 TEST_F(MarkerRecorderTest, ClosesWhatIsOpenWhenTheProcessEnds) {
   intern("outer");
-  open(0, 0, 5, kStart + 20, 0, 0);
+  open(0, 0, 5, kSessionStart + 20, 0, 0);
   say(0, marker(MarkerType::kSpanName, kMain, {6}), "not interned");
-  open(0, 1, 6, kStart + 30, 5, wire::kInlineName);
-  open(0, 2, 7, kStart + 40, 6, 0);  // killed when its end was written, and read before
-  say(0, marker(MarkerType::kSpan, kMain, {kStart + 40, kStart + 45, 7, 6}), "ended");
-  say(1, marker(MarkerType::kAcrossBegin, kOther, {kStart + 30, 9, 2}), "job");
-  say(1, marker(MarkerType::kSectionStart, kOther, {kStart + 31}), "request");
+  open(0, 1, 6, kSessionStart + 30, 5, wire::kInlineName);
+  open(0, 2, 7, kSessionStart + 40, 6, 0);  // killed when its end was written, and read before
+  say(0, marker(MarkerType::kSpan, kMain, {kSessionStart + 40, kSessionStart + 45, 7, 6}), "ended");
+  say(1, marker(MarkerType::kAcrossBegin, kOther, {kSessionStart + 30, 9, 2}), "job");
+  say(1, marker(MarkerType::kSectionStart, kOther, {kSessionStart + 31}), "request");
   process_->drain();
-  const Recording recording = finish(kStart + 500);
+  const Recording recording = finish(kSessionStart + 500);
   std::map<uint64_t, Span> spans;
   for (const Span& span : recording.markers.spans) spans[span.id] = span;
   EXPECT_EQ(recording.markers.spans.size(), 4u);
@@ -185,9 +188,10 @@ TEST_F(MarkerRecorderTest, ClosesWhatIsOpenWhenTheProcessEnds) {
 
 TEST_F(MarkerRecorderTest, ClosesTheSectionsOfAThreadWithIt) {
   for (const char* name : {"one", "two"}) {
-    say(1, marker(MarkerType::kSectionStart, kOther, {kStart + 31}, wire::kCallingThread), name);
+    say(1, marker(MarkerType::kSectionStart, kOther, {kSessionStart + 31}, wire::kCallingThread),
+        name);
   }
-  shim_->thread(1, wire::RecordType::kThreadEnd, thread_end(kStart + 70, 5));
+  shim_->thread(1, wire::RecordType::kThreadEnd, thread_end(kSessionStart + 70, 5));
   const Recording recording = finish();
   ASSERT_EQ(recording.markers.sections.size(), 2u);
   for (const recording::Section& section : recording.markers.sections) {
@@ -198,11 +202,11 @@ TEST_F(MarkerRecorderTest, ClosesTheSectionsOfAThreadWithIt) {
 }
 
 TEST_F(MarkerRecorderTest, CountsWhatHasNoBeginning) {
-  say(0, marker(MarkerType::kAcrossEnd, kMain, {kStart + 60, 9}));
-  say(0, marker(MarkerType::kSectionStop, kMain, {kStart + 61}), "request");
-  say(0, marker(MarkerType::kEvent, 4711, {kStart + 62}), "of nobody");
-  say(0, marker(MarkerType(99), kMain, {kStart + 62}), "of no kind");
-  MarkerRecord unknown = marker(MarkerType::kEvent, kMain, {kStart + 62});
+  say(0, marker(MarkerType::kAcrossEnd, kMain, {kSessionStart + 60, 9}));
+  say(0, marker(MarkerType::kSectionStop, kMain, {kSessionStart + 61}), "request");
+  say(0, marker(MarkerType::kEvent, 4711, {kSessionStart + 62}), "of nobody");
+  say(0, marker(MarkerType(99), kMain, {kSessionStart + 62}), "of no kind");
+  MarkerRecord unknown = marker(MarkerType::kEvent, kMain, {kSessionStart + 62});
   unknown.name = 77;
   say(0, unknown);
   wire::lane_positions(base_, 1)->head += 2;
@@ -215,13 +219,13 @@ TEST_F(MarkerRecorderTest, CountsWhatHasNoBeginning) {
 }
 
 TEST_F(MarkerRecorderTest, PausesAreIntervals) {
-  say(0, marker(MarkerType::kPause, kMain, {kStart + 100}));
-  say(1, marker(MarkerType::kPause, kOther, {kStart + 110}));
-  say(1, marker(MarkerType::kResume, kOther, {kStart + 150}));
+  say(0, marker(MarkerType::kPause, kMain, {kSessionStart + 100}));
+  say(1, marker(MarkerType::kPause, kOther, {kSessionStart + 110}));
+  say(1, marker(MarkerType::kResume, kOther, {kSessionStart + 150}));
   process_->drain();
-  process_->set_paused(true, kStart + 300);
-  process_->set_paused(true, kStart + 310);
-  const Recording recording = finish(kStart + 1000);
+  process_->set_paused(true, kSessionStart + 300);
+  process_->set_paused(true, kSessionStart + 310);
+  const Recording recording = finish(kSessionStart + 1000);
   ASSERT_EQ(recording.markers.pauses.size(), 2u);
   EXPECT_EQ(recording.markers.pauses[0].begin_ns, 100u);
   EXPECT_EQ(recording.markers.pauses[0].end_ns, 150u);
@@ -230,15 +234,15 @@ TEST_F(MarkerRecorderTest, PausesAreIntervals) {
 }
 
 TEST_F(MarkerRecorderTest, DividesSectionsAndPausesBetweenSegments) {
-  say(0, marker(MarkerType::kSectionStart, kMain, {kStart + 30}), "request");
-  say(0, marker(MarkerType::kPause, kMain, {kStart + 50}));
+  say(0, marker(MarkerType::kSectionStart, kMain, {kSessionStart + 30}), "request");
+  say(0, marker(MarkerType::kPause, kMain, {kSessionStart + 50}));
   for (int round = 0; round < 2; ++round) process_->drain();
   const std::string second = path_ + "2";
   std::filesystem::remove(second);
-  process_->end_segment(kStart + 200);
+  process_->end_segment(kSessionStart + 200);
   writer_->rotate(second, 200);
-  say(0, marker(MarkerType::kResume, kMain, {kStart + 250}));
-  say(0, marker(MarkerType::kSectionStop, kMain, {kStart + 300}), "request");
+  say(0, marker(MarkerType::kResume, kMain, {kSessionStart + 250}));
+  say(0, marker(MarkerType::kSectionStop, kMain, {kSessionStart + 300}), "request");
   recording::Joiner joiner;
   const Recording before = finish(), after = recording::read(second);
   std::filesystem::remove(second);
@@ -265,11 +269,11 @@ class SectionsOnlyTest : public MarkerRecorderTest {
 };
 
 TEST_F(SectionsOnlyTest, SamplingIsOffWhereNoSectionIsOpen) {
-  say(0, marker(MarkerType::kSectionStart, kMain, {kStart + 100}), "a");
-  say(1, marker(MarkerType::kSectionStart, kOther, {kStart + 110}), "b");
-  say(0, marker(MarkerType::kSectionStop, kMain, {kStart + 120}), "a");
-  say(1, marker(MarkerType::kSectionStop, kOther, {kStart + 150}), "b");
-  const Recording recording = finish(kStart + 1000);
+  say(0, marker(MarkerType::kSectionStart, kMain, {kSessionStart + 100}), "a");
+  say(1, marker(MarkerType::kSectionStart, kOther, {kSessionStart + 110}), "b");
+  say(0, marker(MarkerType::kSectionStop, kMain, {kSessionStart + 120}), "a");
+  say(1, marker(MarkerType::kSectionStop, kOther, {kSessionStart + 150}), "b");
+  const Recording recording = finish(kSessionStart + 1000);
   ASSERT_EQ(recording.markers.pauses.size(), 2u);
   EXPECT_EQ(recording.markers.pauses[0].begin_ns, 5u) << "when the process began";
   EXPECT_EQ(recording.markers.pauses[0].end_ns, 100u);

@@ -15,7 +15,12 @@ using profile::SpanKind;
 
 // The bytes around names and texts.
 constexpr MarkerBytes kBytes = {
-    .span = 220, .event = 110, .counter = 80, .section = 230, .names = 2};
+    .span = 236, .event = 110, .counter = 80, .section = 262, .names = 2};
+
+// Names of chrome://tracing's colours, as in trace_events.cpp. None is that of a wait.
+constexpr std::string_view kSpanColour = "good";                    // green
+constexpr std::string_view kSectionColour = "thread_state_iowait";  // orange
+constexpr std::string_view kPauseColour = "black";
 
 std::string microseconds(uint64_t ns) {
   return fmt::format("{}.{:03}", ns / 1000, ns % 1000);
@@ -94,9 +99,9 @@ void TraceMarkers::write_track(uint32_t thread, const Write& write) const {
       write_async_span(span, write);
       continue;
     }
-    write(fmt::format(R"({{"name":{},"cat":"span","ph":"B","ts":{},{},"args":{}}})",
-                      json_string(markers.texts[span.name]), microseconds(begin_ns), place,
-                      arguments(span)));
+    write(fmt::format(R"({{"name":{},"cat":"span","cname":"{}","ph":"B","ts":{},{},"args":{}}})",
+                      json_string(markers.texts[span.name]), kSpanColour, microseconds(begin_ns),
+                      place, arguments(span)));
     open.push_back({end_ns, span.name});
   }
   close_before(UINT64_MAX);
@@ -112,7 +117,7 @@ void TraceMarkers::write_async_span(const Span& span, const Write& write) const 
         profile_.processes[row.process].pid, row.tid, rest));
   };
   event('b', std::max(span.begin_ns, view_.from_ns), span.thread,
-        fmt::format(R"(,"args":{})", arguments(span)));
+        fmt::format(R"(,"cname":"{}","args":{})", kSpanColour, arguments(span)));
   event('e', std::min(span.end_ns, view_.to_ns), span.end_thread, "");
 }
 
@@ -126,8 +131,8 @@ void TraceMarkers::write_sections(const Write& write) const {
         R"({{"name":{},"cat":"section","id2":{{"local":"section {}"}},"pid":{},"tid":{})",
         json_string(profile_.markers.texts[section.name]), row, pid,
         of_all ? pid : profile_.threads[section.thread].tid);
-    write(fmt::format(R"({},"ph":"b","ts":{},"args":{{"threads":"{}"{}{}}}}})", head,
-                      microseconds(std::max(section.begin_ns, view_.from_ns)),
+    write(fmt::format(R"({},"cname":"{}","ph":"b","ts":{},"args":{{"threads":"{}"{}{}}}}})", head,
+                      kSectionColour, microseconds(std::max(section.begin_ns, view_.from_ns)),
                       of_all ? "all" : "one",
                       closed.empty() ? "" : fmt::format(R"(,"closed":"{}")", closed),
                       cut_argument(section.begin_ns, section.end_ns)));
@@ -161,7 +166,7 @@ void TraceMarkers::write_pauses(const Write& write) const {
     const std::string head = fmt::format(
         R"({{"name":"sampling paused","cat":"pause","id2":{{"local":"pause {}"}},"pid":{},"tid":{})",
         row, pid, pid);
-    write(fmt::format(R"({},"ph":"b","ts":{}}})", head,
+    write(fmt::format(R"({},"cname":"{}","ph":"b","ts":{}}})", head, kPauseColour,
                       microseconds(std::max(pause.begin_ns, view_.from_ns))));
     write(fmt::format(R"({},"ph":"e","ts":{}}})", head,
                       microseconds(std::min(pause.end_ns, view_.to_ns))));

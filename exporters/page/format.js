@@ -28,6 +28,15 @@ export function percent(share) {
   return `${value !== 0 && Math.abs(value) < 0.1 ? value.toPrecision(1) : value.toFixed(1)} %`;
 }
 
+/**
+ * " ± 1.2 %" behind a share. Nothing without an error: a wait was measured, and where all samples agree, there are too few
+ * to tell.
+ * @param {number} error of the share
+ */
+export function margin(error) {
+  return error > 0 ? ` ± ${percent(error)}` : "";
+}
+
 /** @param {number} value an integer */
 export function count(value) {
   return value.toLocaleString("en-US");

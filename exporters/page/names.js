@@ -1,6 +1,6 @@
 // Names for the handles of a profile.
 
-import {count, counted, duration, fileName, percent} from "./format.js";
+import {count, counted, duration, fileName, margin, percent} from "./format.js";
 import {isNoise} from "./data/noise.js";
 
 /** @param {import("./data/profile.js").Profile} profile */
@@ -29,7 +29,7 @@ export function createNames(profile) {
       const ns = tree.total[node];
       return [
         names.of(func),
-        `${duration(ns)} · ${percent(ns / all.ns)} ± ${percent(error / all.ns)}` +
+        `${duration(ns)} · ${percent(ns / all.ns)}${margin(error / all.ns)}` +
           ` · self ${duration(tree.self[node])} · ${counted(tree.samples[node], "sample")}`,
         [names.module(func), names.place(func)].filter((text) => text !== "").join(" · "),
         isNoise(error, ns) ? "so few samples that it could be chance" : "",

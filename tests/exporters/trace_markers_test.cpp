@@ -7,6 +7,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -29,15 +30,15 @@ Profile marked(const std::string& markers) {
   return profile;
 }
 
-struct Trace {
+struct MarkedTrace {
   rapidjson::Document events;
   std::vector<std::string> notes;
   size_t size = 0;
 };
 
-Trace trace_of(const profile::View& view, uint64_t limit = 100'000'000) {
+MarkedTrace trace_of(const profile::View& view, uint64_t limit = 100'000'000) {
   const test::ScratchDirectory directory;
-  Trace trace;
+  MarkedTrace trace;
   trace.notes = write_trace(view, directory.file("x"), limit).notes;
   std::ifstream file(directory.file("x"));
   const std::string text(std::istreambuf_iterator<char>(file), {});
@@ -52,7 +53,7 @@ bool is_called(const rapidjson::Value& event, const std::string& name) {
 }
 
 // "B 5:parse 10" for each event of these phases, times in us; 5 is the tid, "+" that of markers.
-Lines events_of(const Trace& trace, const std::string& phases) {
+Lines events_of(const MarkedTrace& trace, const std::string& phases) {
   Lines lines;
   for (const auto& event : trace.events.GetArray()) {
     const std::string phase = event["ph"].GetString();
@@ -65,7 +66,7 @@ Lines events_of(const Trace& trace, const std::string& phases) {
   return lines;
 }
 
-const rapidjson::Value& arguments_of(const Trace& trace, const std::string& name) {
+const rapidjson::Value& arguments_of(const MarkedTrace& trace, const std::string& name) {
   static const rapidjson::Value kNothing;
   for (const auto& event : trace.events.GetArray()) {
     if (is_called(event, name) && event.HasMember("args")) return event["args"];
@@ -79,7 +80,7 @@ TEST(TraceMarkers, SpansNestOnATrackAboveTheirThread) {
       "span 101 10 30 handle id=7\n"
       "span 101 12.0005 20 parse id=8 parent=7 text=a\\s\"b\"\n"
       "span 101 20 30 reply id=9 parent=7 closed=1\n");
-  const Trace trace = trace_of(select(profile));
+  const MarkedTrace trace = trace_of(select(profile));
   EXPECT_EQ(events_of(trace, "BE"),
             (Lines{"B 101+:handle 10000", "B 101+:parse 12000.5", "E 101+:parse 20000",
                    "B 101+:reply 20000", "E 101+:reply 30000", "E 101+:handle 30000"}));
@@ -103,7 +104,7 @@ TEST(TraceMarkers, SpansNestOnATrackAboveTheirThread) {
 }
 
 TEST(TraceMarkers, WhatDoesNotNestIsAsynchronous) {
-  const Trace trace =
+  const MarkedTrace trace =
       trace_of(select(marked("span 100 5 15 request id=255 to=101\n"
                              "span 100 1 8 a\nspan 100 4 9 overlaps id=6\n"
                              "section all 2 40 phase\nsection 101 3 4 infer_1\n")));
@@ -118,8 +119,22 @@ TEST(TraceMarkers, WhatDoesNotNestIsAsynchronous) {
   }
 }
 
+TEST(TraceMarkers, EachKindHasAColourOfItsOwn) {
+  const MarkedTrace trace =
+      trace_of(select(marked("span 100 5 15 request id=255 to=101\nspan 100 1 8 step\n"
+                             "section all 2 40 phase\n")));
+  std::map<std::string, std::string> colours;
+  for (const auto& event : trace.events.GetArray()) {
+    if (event.HasMember("cname")) colours[event["name"].GetString()] = event["cname"].GetString();
+  }
+  EXPECT_FALSE(colours["step"].empty());
+  EXPECT_EQ(colours["step"], colours["request"]);
+  EXPECT_FALSE(colours["phase"].empty());
+  EXPECT_NE(colours["phase"], colours["step"]);
+}
+
 TEST(TraceMarkers, EventsAreInstantsAndCountersHaveTracks) {
-  const Trace trace = trace_of(select(marked(
+  const MarkedTrace trace = trace_of(select(marked(
       "span 101 10 20 a\nevent 101 5 start\nevent 101 12 flush text=full\nevent 101 25 done\n"
       "counter 101 3 queue 1.5\ncounter 100 7 queue 0\ncounter 100 8 queue nan\n")));
   EXPECT_EQ(events_of(trace, "BEi"),
@@ -140,7 +155,7 @@ TEST(TraceMarkers, AreCutToTheTimeThatIsSelected) {
   const Profile profile = marked(
       "span 101 10 30 handle\nspan 101 15 18 parse\nspan 101 25 28 late\n"
       "section 101 14 20 infer_1\nsection 101 21 22 infer_2\n");
-  const Trace trace = trace_of(select(profile, {.section = "infer_1"}));
+  const MarkedTrace trace = trace_of(select(profile, {.section = "infer_1"}));
   EXPECT_EQ(events_of(trace, "BEbe"),
             (Lines{"B 101+:handle 14000", "B 101+:parse 15000", "E 101+:parse 18000",
                    "E 101+:handle 20000", "b 101:infer_1 14000", "e 101:infer_1 20000"}));
@@ -163,7 +178,7 @@ TEST(TraceMarkers, LeaveRoomForSamples) {
     markers += fmt::format("span 101 {} {} handle\nevent 101 {} tick\ncounter 101 {} c {}\n", begin,
                            begin + 0.00001 * (i + 1), begin, begin, i);
   }
-  const Trace trace = trace_of(select(marked(markers)), 100'000);
+  const MarkedTrace trace = trace_of(select(marked(markers)), 100'000);
   EXPECT_LE(trace.size, 100'000u);
   EXPECT_EQ(trace.notes.size(), 3u);
   EXPECT_NE(trace.notes[0].find("of 2000 spans, the shortest (up to 0.01"), std::string::npos)

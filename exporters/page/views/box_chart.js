@@ -8,6 +8,7 @@ import {createLabels} from "./label.js";
 import {listenToBoxes} from "./box_input.js";
 
 export const kRowHeight = 20;
+const kCallersSeen = 2;
 const kFont = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
 
 /**
@@ -175,6 +176,11 @@ export function createBoxChart(parent, {label, className = ""}, handlers) {
     },
     chosen: () => picture === null ? null : boxes.find((box) => !box.merged && picture.isChosen(box)) ?? null,
     rootAtBottom: () => picture?.rootAtBottom ?? false,
+    /** Moves the row to the root's edge, below the nearest of its callers. */
+    bringToRoot(row) {
+      const y = top({row});
+      scroller.scrollTop = picture.rootAtBottom ? y + (1 + kCallersSeen) * kRowHeight - height : y - kCallersSeen * kRowHeight;
+    },
     reveal(box) {
       const y = top(box);
       if (y < scroller.scrollTop) scroller.scrollTop = y;

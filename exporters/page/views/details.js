@@ -5,7 +5,7 @@ import {isNoise} from "../data/noise.js";
 import {treeLayout} from "../data/tree_layout.js";
 import {copyText} from "../clipboard.js";
 import {h} from "../dom.js";
-import {count, counted, duration, percent} from "../format.js";
+import {count, counted, duration, margin, percent} from "../format.js";
 
 const kInlining = {never: "not inlined", always: "inlined into its callers", sometimes: "inlined into some of its callers"};
 
@@ -15,7 +15,7 @@ function fact(name, ...value) {
 
 /** "1.23 s, 4.5 % ± 0.6 %" */
 function weight(ns, error, all) {
-  return `${duration(ns)}, ${percent(ns / all.ns)} ± ${percent(error / all.ns)}`;
+  return `${duration(ns)}, ${percent(ns / all.ns)}${margin(error / all.ns)}`;
 }
 
 /**

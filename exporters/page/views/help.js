@@ -4,7 +4,7 @@ import {h} from "../dom.js";
 
 const kKeys = [
   ["1 … 7", "the views, from flame graph to table"],
-  ["/", "search; a regular expression, capitals count when there are some"],
+  ["/", "search; a regular expression, capitals count when there are some; Esc leaves it"],
   ["i", "inverted: from where the time was spent, up to the callers"],
   ["click", "choose a frame, and zoom to it; in time order and sandwich, a double click zooms or follows"],
   ["Ctrl + wheel", "zoom at the pointer; the wheel alone where nothing scrolls"],

@@ -15,7 +15,9 @@ export function create(element, profile, state, {derived}) {
       timer = setTimeout(() => state.set({search: input.value}), kTypingMs);
     },
     onkeydown(event) {
-      if (event.key === "Escape" && input.value === "") input.blur();
+      if (event.key !== "Escape") return;
+      event.preventDefault();  // neither the search nor the zoom is lost
+      input.blur();
     }});
   element.append(input, result);
   return {

@@ -2,15 +2,15 @@
 
 import {flatTable} from "../data/flat.js";
 import {isSure, sortRows, tableRows} from "../data/rows.js";
-import {count, percent, seconds} from "../format.js";
+import {count, margin, percent, seconds} from "../format.js";
 import {h} from "../dom.js";
 import {createFunctionTable, nextSort} from "./function_table.js";
 
 /** A share as a number and as a bar. */
 function share(value, error) {
-  return h("span", {class: "share", title: `95 % confidence: ± ${percent(error)}`},
+  return h("span", {class: "share", title: error > 0 ? `95 % confidence:${margin(error)}` : ""},
     h("span", {class: "share-bar", style: `width:${(Math.min(1, value) * 100).toFixed(2)}%`}),
-    h("span", {class: "value"}, percent(value)), h("span", {class: "error"}, `± ${percent(error)}`));
+    h("span", {class: "value"}, percent(value)), h("span", {class: "error"}, margin(error).trim()));
 }
 
 /** Name with the colour of its module. */

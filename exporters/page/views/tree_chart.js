@@ -18,6 +18,7 @@ export function create(element, profile, state, {derived, names, painter, toolti
   let ranks = null;
   let layout = null;
   let tree = null;
+  let zoom = null;  // that was shown last
 
   const errorOf = (node) => derived.errorIn(tree, {inverted: state.get().inverted})(node);
   const chosen = (box) => ({frame: layout.pathOf(box.node), focus: box.func < 0 ? null : box.func});
@@ -61,6 +62,8 @@ export function create(element, profile, state, {derived, names, painter, toolti
         rootAtBottom: view === "flame",
         colors: chartColors(isDark(shown)),
       });
+      if (zoom !== shown.zoom && shown.zoom.length > 0) chart.bringToRoot(shown.zoom.length);
+      zoom = shown.zoom;
     },
   };
 }

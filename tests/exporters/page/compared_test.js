@@ -31,6 +31,27 @@ test('the table has both sides, and what changed first', async () => {
   }
 });
 
+test('a frame that is zoomed to is in view with what it calls, however deep it is', async () => {
+  for (const [view, edge] of [['flame', 'bottom'], ['icicle', 'top']]) {
+    const open = fragment => ProfilePage.open(browser, process.env.PAGE, fragment, {viewport: {width: 1200, height: 500}});
+    const low = await open(`view=${view}`);
+    const height = await low.page.$eval(CHART, canvas => canvas.clientHeight);
+    const {row, index} = await low.page.$eval(CHART, ({chart}) => {
+      const boxes = chart.boxes();
+      const index = boxes.findLastIndex(box => !box.merged && box.row >= 15 && box.width > 8);
+      return {row: boxes[index].row, index};
+    });
+    assert.ok(row * 20 > height, 'it has more callers than there is room for');
+    await low.reveal(index);
+    await low.clickOn((await low.boxes())[index]);
+    for (const page of [low, await open(`view=${view}&zoom=${await low.field('zoom')}`)]) {
+      const zoomed = (await page.boxes()).find(box => box.row === row);
+      const away = edge === 'top' ? zoomed.y : height - zoomed.y;
+      assert.ok(away > 0 && away < 80, `${view}: ${away} pixels from the ${edge}`);
+    }
+  }
+});
+
 test('by change, the frame that grew is red, and others are not', async () => {
   await page.show('leftheavy');
   const byChange = await page.picture();

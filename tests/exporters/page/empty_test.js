@@ -22,6 +22,15 @@ test('every view, both ways round', async () => {
   assert.match(await page.search('main'), /^0\.0 % in 1 function/);
 });
 
+test('Esc leaves the search; then keys are keys again', async () => {
+  const page = await ProfilePage.open(browser, process.env.PAGE);
+  const isOpen = () => page.page.$eval('#help', help => help.open);
+  await page.press('/', 'm', '?');
+  assert.deepEqual([await page.page.inputValue('#search'), await isOpen()], ['m?', false]);
+  await page.press('Escape', '?');
+  assert.deepEqual([await page.page.inputValue('#search'), await isOpen()], ['m?', true]);
+});
+
 test('what is typed after # and fits nothing', async () => {
   for (const fragment of ['zoom=2.3.4&frame=9.9&focus=3&view=sandwich', 'view=timeorder&span=0.999999_1&threads=0',
     'inverted=1&zoom=5&span=0.1_0.100001&view=sunburst', 'focus=99999&sort=change&colorBy=diff', '%&=&view=']) {

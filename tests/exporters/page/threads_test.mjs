@@ -19,6 +19,14 @@ test("a sample's time ends with it and is as long as it weighs", () => {
   assert.deepEqual([...activity(profile, [1], 2).cpu], [0, 0.2]);
 });
 
+test("threads that share CPUs do not use more than there are", () => {
+  const samples = [20, 40, 60, 80, 100].map((time) => [time, 10, "work"]);
+  const shared = byHand(["a", "b", "c", "d"].map((name) => [name, samples]));  // on two CPUs
+  assert.deepEqual([...activity(shared, null, 10).cpu], new Array(10).fill(2));
+  const once = byHand([["a", [[10, 10, "work"], [90, 10, "work"]]]]);  // it slept
+  assert.deepEqual([...activity(once, null, 10).cpu], [1, 0, 0, 0, 0, 0, 0, 0, 1, 0]);
+});
+
 test("several samples taken for one begin where the first of them began", () => {
   const merged = byHand([["main", [[30, 20, "work"]]]]);
   merged.samples.taken[0] = 2;  // of 10 each, the first at 30

@@ -3,7 +3,7 @@ import {test} from "node:test";
 import {flatTable} from "../../../exporters/page/data/flat.js";
 import {sortRows, tableRows} from "../../../exporters/page/data/rows.js";
 import {everything, weightsByStack} from "../../../exporters/page/data/selection.js";
-import {duration, percent, shortName} from "../../../exporters/page/format.js";
+import {duration, margin, percent, shortName} from "../../../exporters/page/format.js";
 import {createNames} from "../../../exporters/page/names.js";
 import {nextSort} from "../../../exporters/page/views/function_table.js";
 import {byHand} from "./by_hand.mjs";
@@ -13,6 +13,11 @@ test("durations and shares", () => {
     ["0 s", "999 ns", "1.50 µs", "12.3 ms", "1.00 s", "61.5 s"]);
   assert.deepEqual([0, 0.00012, 0.5, 0.0516, 1, NaN].map(percent),
     ["0.0 %", "0.01 %", "50.0 %", "5.2 %", "100.0 %", "–"]);
+});
+
+test("a share has an error only where there is one", () => {
+  assert.equal(margin(0.0125), " ± 1.3 %");
+  assert.equal(margin(0), "", "it waited, or every sample met it");
 });
 
 test("short names lose what their arguments are", () => {

@@ -1,8 +1,6 @@
 // sampan annotate: the time spent in a function, beside its source or its instructions.
 #include "profile/annotate.h"
 
-#include <fmt/core.h>
-
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
+#include "cli/table_options.h"
 #include "profile/view.h"
 #include "reports/annotate.h"
 #include "symbolizer/function_code.h"
@@ -19,6 +18,7 @@ namespace {
 
 struct AnnotateOptions {
   RecordingOptions recording;
+  TableOptions table;
   std::string function;
   std::vector<std::string> source_paths;
   bool assembly = false;
@@ -51,9 +51,9 @@ int annotate(const AnnotateOptions& options) {
   } else if (options.assembly) {
     annotated.code = symbolizer::find_instructions(profile, annotation, &annotated.notes);
   }
-  fmt::print("{}", options.json
-                       ? reports::annotation_json(annotated)
-                       : reports::annotation_page(annotated, reports::page_options_for(stdout)));
+  print_paged(options.json ? reports::annotation_json(annotated)
+                           : reports::annotation_page(annotated, page_options(options.table)),
+              options.table);
   return 0;
 }
 
@@ -74,6 +74,7 @@ void add_annotate(CLI::App& app, Commands& commands) {
       ->type_name("FROM=TO")
       ->allow_extra_args(false);
   command->add_flag("--asm", options->assembly, "Show instructions instead of the source");
+  add_table_options(*command, options->table);
   command->add_flag("--json", options->json, "Print JSON, see docs/annotate-json.md");
   set_examples(*command, {"sampan annotate main", "sampan annotate --asm memcpy -2",
                           "sampan annotate --source-path /build/app=src parse"});

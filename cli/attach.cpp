@@ -104,13 +104,17 @@ void add_attach(CLI::App& app, Commands& commands) {
   command
       ->add_option("-p,--pid,PID", options->target,
                    "A pid, or the name of a process if it is unique")
-      ->type_name("PID")
-      ->required();
+      ->type_name("PID");
   add_run_options(*command, options->run);
   add_attach_options(*command, *options);
-  set_examples(*command, {"sampan attach -d 10s PID", "sampan attach -F 99 -d 1m redis-server",
-                          "sampan attach --clock wall -f flamegraph PID"});
-  commands.actions[command] = [options] { return attach_and_record(*options); };
+  set_examples(*command,
+               {"sampan attach -d 10s PID", "sampan attach -F 99 -d 1m redis-server",
+                "sampan attach --clock wall -f flamegraph PID"},
+               "sampan attach [OPTIONS] PID");
+  commands.actions[command] = [options] {
+    if (options->target.empty()) throw UsageError("attach: which process? sampan attach PID");
+    return attach_and_record(*options);
+  };
 }
 
 }  // namespace sampan::cli

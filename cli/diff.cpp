@@ -1,9 +1,6 @@
 // sampan diff: what changed between two recordings.
 #include "profile/diff.h"
 
-#include <fmt/core.h>
-
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
+#include "cli/table_options.h"
 #include "exporters/exporter.h"
 #include "profile/diff.h"
 #include "profile/load.h"
@@ -29,7 +27,7 @@ struct DiffArguments {
   double confidence = 99;
   unsigned top = 20;
   bool json = false;
-  bool full_names = false;
+  TableOptions table;
   std::string html;
 };
 
@@ -73,12 +71,12 @@ int compare(DiffArguments arguments) {
       notes.push_back(arguments.html + ": " + note);
     }
   }
-  reports::PageOptions page_options = reports::page_options_for(stdout);
-  page_options.top = arguments.top;
-  page_options.full_names = arguments.full_names;
-  page_options.notes = notes;
-  fmt::print("{}", arguments.json ? reports::diff_json(view, diff, notes)
-                                  : reports::diff_page(view, diff, page_options));
+  reports::PageOptions text_page = page_options(arguments.table);
+  text_page.top = arguments.top;
+  text_page.notes = notes;
+  print_paged(arguments.json ? reports::diff_json(view, diff, notes)
+                             : reports::diff_page(view, diff, text_page),
+              arguments.table);
   return 0;
 }
 
@@ -108,7 +106,8 @@ void add_diff(CLI::App& app, Commands& commands) {
       ->type_name("PERCENT")
       ->capture_default_str();
   command->add_option("--top", arguments->top, "Number of rows (0: all)")->type_name("N");
-  add_full_names_option(*command, arguments->full_names);
+  add_table_options(*command, arguments->table);
+  add_full_names_option(*command, arguments->table);
   command->add_flag("--json", arguments->json, "Print JSON, see docs/diff-json.md");
   command->add_option("--html", arguments->html, "Write a page with both sides, in red and blue")
       ->type_name("FILE");

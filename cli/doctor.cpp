@@ -74,6 +74,10 @@ std::vector<Finding> describe_modules(pid_t pid) {
     findings.push_back(
         {names[i].complete, modules[i].module.path, names[i].verdict, names[i].advice});
   }
+  if (modules.empty()) {
+    findings.push_back(
+        {false, "modules", fmt::format("not known: /proc/{}/maps cannot be read", pid), ""});
+  }
   return findings;
 }
 
@@ -116,10 +120,20 @@ struct ModuleRow {
   MissingNames names;
 };
 
-MissingNames of_run_time_code() {
+// `command`: as it was recorded.
+MissingNames of_run_time_code(const std::vector<std::string>& command) {
+  const auto asks_for_map = [](const std::string& word) {
+    return word.find("-perf-basic-prof") != word.npos ||
+           word.find("DumpPerfMapAtExit") != word.npos;
+  };
+  if (std::ranges::any_of(command, asks_for_map)) {
+    return {.verdict = "code that was made at run time, which is not in the runtime's map"};
+  }
   return {
       .verdict = "code that was made at run time, without a map",
-      .advice = "let the runtime write one: node --perf-basic-prof, java -XX:+DumpPerfMapAtExit"};
+      .advice =
+          "let the runtime write one: node --perf-basic-prof, java -XX:+DumpPerfMapAtExit; or tell "
+          "debuggers, as LLVM does: postgres -c jit_debugging_support=on"};
 }
 
 // Missing names, by module: the modules with code in the recording that lack something.
@@ -152,7 +166,7 @@ std::vector<ModuleRow> rows_of(const profile::Profile& profile) {
   };
   for (const profile::Unresolved& lack : unresolved_by_module(profile)) {
     if (lack.module == profile::kNone) {
-      rows.push_back({lack, "", "", of_run_time_code()});
+      rows.push_back({lack, "", "", of_run_time_code(profile.session.command)});
     } else {
       add(lack, std::move(names.extract(lack.module).mapped()));
     }
@@ -181,6 +195,10 @@ std::string recording_json(const profile::Profile& profile, uint64_t all_ns,
     json.member("rate", profile::rate_text(profile));
     json.member("cost", profile::cost_text(profile));
     json.member("python", profile::python_notes(profile));
+    json.key("lost");
+    json.object([&] {
+      for (const profile::Lost& lost : losses(profile)) json.member(lost.key, lost.count);
+    });
     json.member("sampled_cpu_s", seconds(all_ns));
     json.member("unnamed_cpu_s", seconds(unnamed_ns));
     json.objects("modules", rows, [&](const ModuleRow& row) {
@@ -208,6 +226,9 @@ void print_recording(const profile::Profile& profile, uint64_t all_ns,
     fmt::print("cost: {}\n", cost);
   }
   for (const std::string& note : profile::python_notes(profile)) fmt::print("python: {}\n", note);
+  for (const profile::Lost& lost : losses(profile)) {
+    fmt::print("lost: {} {}\n", sampan::count(lost.count), lost.text);
+  }
   fmt::print("{} s of {} s of CPU ({} %) in functions without a name\n",
              sampan::seconds(unnamed_ns), sampan::seconds(all_ns),
              sampan::percent(static_cast<double>(unnamed_ns), all));
@@ -222,7 +243,7 @@ void print_recording(const profile::Profile& profile, uint64_t all_ns,
                share(row.lack.on_stack_ns), share(row.lack.without_lines_ns),
                row.module.empty() ? "[made at run time]" : sampan::printable(row.module));
     const auto lines_of = [&](const std::string& text) {
-      return sampan::wrap(sampan::printable(text), options.width - 6);
+      return sampan::wrap(sampan::printable(text), options.text_width() - 6);
     };
     for (const std::string& line : lines_of(row.names.verdict)) fmt::print("      {}\n", line);
     for (const std::string& line : lines_of(row.names.advice)) {

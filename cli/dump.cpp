@@ -22,6 +22,7 @@ struct DumpOptions {
 };
 
 int dump(const DumpOptions& options) {
+  if (options.process.empty()) throw UsageError("dump: which process? sampan dump PID");
   const pid_t pid = sampler::find_process(options.process);
   if (options.tasks) {
     const live::TaskDump tasks = live::take_task_dump(pid);
@@ -46,8 +47,7 @@ void add_dump(CLI::App& app, Commands& commands) {
       app.add_subcommand("dump", "Print the threads of a process and their stacks");
   const auto options = std::make_shared<DumpOptions>();
   command->add_option("-p,--pid,PID", options->process, "A process, or its name if it is unique")
-      ->type_name("PID")
-      ->required();
+      ->type_name("PID");
   CLI::Option* const threads = command
                                    ->add_option("-t,--thread", options->threads,
                                                 "Only threads with this name or tid (repeatable)")
@@ -60,7 +60,8 @@ void add_dump(CLI::App& app, Commands& commands) {
   add_python_option(*command, options->python);
   command->add_flag("--json", options->json, "Print JSON, see docs/dump-json.md");
   set_examples(*command,
-               {"sampan dump PID", "sampan dump -t worker-1 PID", "sampan dump --tasks PID"});
+               {"sampan dump PID", "sampan dump -t worker-1 PID", "sampan dump --tasks PID"},
+               "sampan dump [OPTIONS] PID");
   commands.actions[command] = [options] { return dump(*options); };
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,19 @@ namespace sampan::cli {
 namespace {
 
 constexpr const char* kVersion = "sampan " SAMPAN_VERSION "\n";
+
+// CLI11's --help, without the "{false}" behind --no-follow: a value that nobody can type.
+class HelpText : public CLI::Formatter {
+ public:
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    static constexpr std::string_view kNegated = "{false}";
+    std::string name = Formatter::make_option_name(option, is_positional);
+    if (const size_t place = name.find(kNegated); place != name.npos) {
+      name.erase(place, kNegated.size());
+    }
+    return name;
+  }
+};
 
 struct CommandFile {
   void (*add)(CLI::App&, Commands&);
@@ -195,6 +209,7 @@ Action parse_arguments(CLI::App& app, Commands& commands, int argc, char** argv)
 
 int run(int argc, char** argv) {
   CLI::App app("A sampling profiler for native programs on Linux", "sampan");
+  app.formatter(std::make_shared<HelpText>());
   app.set_version_flag("-V,--version", kVersion, "Print the version of sampan");
   Commands commands;
   declare_commands(app, commands, argc > 1 ? argv[1] : "");

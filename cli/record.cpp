@@ -84,6 +84,7 @@ std::vector<reports::OutputFile> output_files(const std::string& directory,
 void print_page(const profile::View& view, const std::string& directory,
                 const std::vector<exporters::Written>& written, std::vector<std::string> notes) {
   reports::PageOptions options = reports::page_options_for(stderr);
+  options.recording = directory;
   options.files = output_files(directory, written);
   options.notes = std::move(notes);
   for (const exporters::Written& file : written) {

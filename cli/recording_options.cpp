@@ -116,13 +116,6 @@ void add_python_option(CLI::App& command, profile::PythonFrames& python) {
       ->check(CLI::IsMember({"native", "python", "mixed"}).description(""));
 }
 
-void add_full_names_option(CLI::App& command, bool& full_names) {
-  command
-      .add_flag("--full-names", full_names,
-                "Show template arguments and parameters of functions, however wide they are")
-      ->envname("SAMPAN_FULL_NAMES");
-}
-
 void add_recording_option(CLI::App& command, std::string& recording) {
   command.add_option("RECORDING", recording,
                      "A recording.sampan, or its directory (default: -1, the latest below "

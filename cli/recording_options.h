@@ -25,8 +25,6 @@ struct RecordingOptions {
 
 // --thread, --process, --label, --state, --from, --to, --section.
 void add_selection_options(CLI::App& command, profile::Selection& selection);
-// --full-names, for commands that show functions in tables.
-void add_full_names_option(CLI::App& command, bool& full_names);
 // --python, for commands that show stacks.
 void add_python_option(CLI::App& command, profile::PythonFrames& python);
 // RECORDING. `recording` must outlive `command`; if it is "-1" and nothing is given, it becomes the

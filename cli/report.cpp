@@ -4,7 +4,6 @@
 
 #include <fmt/core.h>
 
-#include <cstdio>
 #include <map>
 #include <memory>
 
@@ -12,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
+#include "cli/table_options.h"
 #include "cli/values.h"
 #include "profile/view.h"
 #include "recording/segments.h"
@@ -31,6 +31,7 @@ const std::map<std::string, reports::By> kKinds = {
 
 struct ReportOptions {
   RecordingOptions recording;
+  TableOptions table;
   std::string sort = "self";
   std::string by = "function";
   unsigned top = 20;
@@ -39,7 +40,6 @@ struct ReportOptions {
   bool tasks = false;
   uint64_t blocking_ns = profile::kLongBlock;
   bool json = false;
-  bool full_names = false;
   std::string callers;
 };
 
@@ -59,24 +59,24 @@ Value chosen(const std::map<std::string, Value>& choices, const std::string& opt
 }
 
 int report(const ReportOptions& options) {
-  reports::PageOptions page_options = reports::page_options_for(stdout);
-  page_options.sort = chosen(kSorts, "--sort", options.sort);
-  page_options.by = chosen(kKinds, "--by", options.by);
-  page_options.top = options.top;
-  page_options.idle = options.idle;
-  page_options.tree = options.tree;
-  page_options.tasks = options.tasks;
-  page_options.least_block_ns = options.blocking_ns;
-  page_options.callers = options.callers;
-  page_options.full_names = options.full_names;
+  reports::PageOptions page = page_options(options.table);
+  page.sort = chosen(kSorts, "--sort", options.sort);
+  page.by = chosen(kKinds, "--by", options.by);
+  page.top = options.top;
+  page.idle = options.idle;
+  page.tree = options.tree;
+  page.tasks = options.tasks;
+  page.least_block_ns = options.blocking_ns;
+  page.callers = options.callers;
+  page.recording = options.recording.recording;
 
   profile::Profile profile =
       profile::load(recording::read_whole(options.recording.path()), options.recording.python);
   const profile::View view = select(profile, options.recording.selection);
-  page_options.notes = find_names(profile);
-  fmt::print("{}", options.json
-                       ? reports::json(view, page_options.notes, page_options.least_block_ns)
-                       : reports::page(view, page_options));
+  page.notes = find_names(profile);
+  print_paged(options.json ? reports::json(view, page.notes, page.least_block_ns)
+                           : reports::page(view, page),
+              options.table);
   return 0;
 }
 
@@ -112,7 +112,8 @@ void add_report(CLI::App& app, Commands& commands) {
                    .plain_ns = kNsPerMs,
                    .allowed = "milliseconds, or a time such as 500ms or 2s"})
       ->default_str(fmt::format("{}ms", options->blocking_ns / kNsPerMs));
-  add_full_names_option(*command, options->full_names);
+  add_table_options(*command, options->table);
+  add_full_names_option(*command, options->table);
   command->add_flag("--json", options->json, "Print JSON, see docs/report-json.md");
   set_examples(*command, {"sampan report", "sampan report --tree -t worker-1",
                           "sampan report --callers malloc -2"});

@@ -157,15 +157,35 @@ http::Certificate read_certificate(const ServeOptions& options) {
 
 constexpr int kLookMs = 200;  // the delay until the end of the process is noticed
 
-http::Listener listen(const ServeOptions& options, const http::Certificate& certificate) {
+// Commands to paste; the shell puts the token in. A recording has no profile of the next seconds.
+void say_what_to_paste(const std::string& url, const std::string& token_file, bool is_live) {
+  const bool open = token_file.empty();
+  const std::string token = open ? "" : fmt::format("token=$(cat {})", token_file);
+  const std::string query = open ? "" : "?" + token;
+  say("sampan: serving until Ctrl-C:\n"
+      "  the page      xdg-open \"{0}/{1}\"\n"
+      "  pprof         go tool pprof -http=: \"{0}/debug/pprof/profile{2}\"\n"
+      "  Prometheus    curl \"{0}/metrics{1}\"\n"
+      "  the terminal  sampan top {3}{0}\n",
+      url, query,
+      !is_live ? query
+      : open   ? "?seconds=10"
+               : "?seconds=10&" + token,
+      open ? "" : fmt::format("--token-file {} ", token_file));
+}
+
+http::Listener listen(const ServeOptions& options, const http::Certificate& certificate,
+                      bool is_live) {
   http::Listener listener(options.bind, options.port);
   if (!listener.is_loopback() && options.token_file.empty()) {
     throw UsageError("serve: {} can be reached from other machines: --token-file is required",
                      options.bind);
   }
   const bool encrypted = !certificate.certificate.empty();
-  fmt::print("{}://{}/\n", encrypted ? "https" : "http", listener.authority());
+  const std::string url = (encrypted ? "https://" : "http://") + listener.authority();
+  fmt::print("{}/\n", url);
   std::fflush(stdout);
+  say_what_to_paste(url, options.token_file, is_live);
   if (!listener.is_loopback() && !encrypted) {
     say("sampan: the token and the answers are not encrypted: use --cert and --key\n");
   }
@@ -188,7 +208,7 @@ int serve_recording(const ServeOptions& options) {
   serve::RecordedSource source(recording_path(options.target));
   StopSignals stop;
   const sampler::OwnLimits limits;
-  const http::Listener listener = listen(options, certificate);
+  const http::Listener listener = listen(options, certificate, false);
   const serve::Service served(listener, source, service);
   stop.wait();
   return 0;
@@ -211,7 +231,7 @@ int serve_process(const CLI::App& command, const ServeOptions& options,
   serve::ServiceOptions service = service_options(options, certificate);
   std::optional<pid_t> running;
   if (program.empty()) running = sampler::find_process(options.target);
-  const http::Listener listener = listen(options, certificate);
+  const http::Listener listener = listen(options, certificate, true);
   serve::LiveSource source(capture_options(command, options, program, running), running);
   if (options.continuous.continuous) {
     say("sampan: recording into {}\n", source.directory());

@@ -1,15 +1,13 @@
 // sampan spans: the durations of the spans that the program marked, and what happened in them.
 #include "reports/spans.h"
 
-#include <fmt/core.h>
-
-#include <cstdio>
 #include <memory>
 #include <string>
 
 #include "cli/command.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
+#include "cli/table_options.h"
 #include "profile/spans.h"
 #include "profile/view.h"
 
@@ -18,12 +16,12 @@ namespace {
 
 struct SpansOptions {
   RecordingOptions recording;
+  TableOptions table;
   unsigned top = 20;
   bool tree = false;
   bool cpu = false;
   bool csv = false;
   bool json = false;
-  bool full_names = false;
   std::string explain;
 };
 
@@ -41,15 +39,15 @@ reports::SpanReport report_of(const profile::View& view, const SpansOptions& opt
 
 int explain(const SpansOptions& options) {
   profile::Profile profile = load_profile(options.recording);
-  reports::PageOptions page_options = reports::page_options_for(stdout);
-  page_options.top = options.top;
-  page_options.full_names = options.full_names;
-  page_options.notes = find_names(profile);
+  reports::PageOptions page = page_options(options.table);
+  page.top = options.top;
+  page.notes = find_names(profile);
   const profile::View view = select(profile, options.recording.selection);
   profile::SampledSpans sampled(profile);
   const profile::SpanExplanation explanation = explain_span(view, options.explain, sampled);
-  fmt::print("{}", options.json ? reports::explanation_json(view, explanation, page_options.notes)
-                                : reports::explanation_page(view, explanation, page_options));
+  print_paged(options.json ? reports::explanation_json(view, explanation, page.notes)
+                           : reports::explanation_page(view, explanation, page),
+              options.table);
   return 0;
 }
 
@@ -63,11 +61,12 @@ int spans(const SpansOptions& options) {
   const profile::Profile profile = load_profile(options.recording);
   const profile::View view = select(profile, options.recording.selection);
   const reports::SpanReport report = report_of(view, options);
-  reports::PageOptions page_options = reports::page_options_for(stdout);
-  page_options.top = options.top;
-  fmt::print("{}", options.json  ? spans_json(report)
-                   : options.csv ? spans_csv(report)
-                                 : spans_page(report, page_options));
+  reports::PageOptions page = page_options(options.table);
+  page.top = options.top;
+  print_paged(options.json  ? spans_json(report)
+              : options.csv ? spans_csv(report)
+                            : spans_page(report, page),
+              options.table);
   return 0;
 }
 
@@ -86,7 +85,8 @@ void add_spans(CLI::App& app, Commands& commands) {
                    "Show what the slowest 1 % of the spans with this name do differently")
       ->type_name("NAME");
   command->add_option("--top", options->top, "Number of rows (0: all)")->type_name("N");
-  add_full_names_option(*command, options->full_names);
+  add_table_options(*command, options->table);
+  add_full_names_option(*command, options->table);
   command->add_flag("--csv", options->csv, "Print all rows as comma-separated values");
   command->add_flag("--json", options->json, "Print JSON, see docs/spans-json.md");
   set_examples(*command,

@@ -1,4 +1,4 @@
-// sampan top [options] PID | URL | -- COMMAND: what a program is doing, live.
+// sampan top [options] PID | HOST:PORT | -- COMMAND: what a program is doing, live.
 #include <fmt/core.h>
 #include <locale.h>
 #include <sys/ioctl.h>
@@ -35,7 +35,7 @@ namespace sampan::cli {
 namespace {
 
 struct TopOptions {
-  std::string target;  // a pid, a program's name, or a URL
+  std::string target;  // a pid, a program's name, or a `sampan serve`
   std::string token_file;
   SamplingOptions sampling = {.rate_hz = 100, .clock = "wall"};
   std::string engine = "auto";
@@ -57,10 +57,6 @@ struct Target {
   pid_t pid = 0;
   std::vector<std::string> command = {};
 };
-
-bool is_url(const std::string& word) {
-  return word.starts_with("http://") || word.starts_with("https://");
-}
 
 // The served capture, or an own one by the options of `attach` or `run`.
 std::unique_ptr<top::Source> source_of(const TopOptions& options, const Target& target) {
@@ -200,7 +196,8 @@ int run_top(const TopOptions& options, const std::vector<std::string>& command) 
   rate_options(options.sampling, true);
   if (options.target.empty() == command.empty()) {
     throw UsageError(
-        "top: needs a PID, a URL or a command\nsampan top [options] PID | URL | -- COMMAND");
+        "top: needs a PID, HOST:PORT or a command\n"
+        "sampan top [options] PID | HOST:PORT | -- COMMAND");
   }
   setlocale(LC_CTYPE, "");
   const bool prints = options.once || options.json;
@@ -208,9 +205,8 @@ int run_top(const TopOptions& options, const std::vector<std::string>& command) 
     throw UsageError("top: this is not a terminal; use --once or --json");
   }
   Target target{.command = command};
-  if (is_url(options.target)) {
-    target.url = options.target;
-  } else if (command.empty()) {
+  target.url = served_url(options.target);
+  if (target.url.empty() && command.empty()) {
     target.pid = sampler::find_process(options.target);
     const std::string why = sampler::why_not_profilable(target.pid);
     if (!why.empty()) throw Error("{}", why);
@@ -223,7 +219,7 @@ void add_options(CLI::App& command, TopOptions& options) {
   add_engine_option(command, options.engine, "How a running process is sampled, see attach");
   command.add_flag("--follow,!--no-follow", options.follow, "Profile child processes, too")
       ->envname("SAMPAN_FOLLOW");
-  command.add_option("--token-file", options.token_file, "File with the token for the URL")
+  command.add_option("--token-file", options.token_file, "File with the token of the sampan serve")
       ->envname("SAMPAN_TOKEN_FILE")
       ->type_name("FILE");
   add_time_option(command, "-s,--delay", "Time between updates",
@@ -263,11 +259,11 @@ void add_top(CLI::App& app, Commands& commands) {
   set_examples(
       *command,
       {"sampan top PID", "sampan top -s 500ms --look tree PID", "sampan top -- python3 service.py"},
-      "sampan top [OPTIONS] PID | URL | -- COMMAND [ARG...]");
+      "sampan top [OPTIONS] PID | HOST:PORT | -- COMMAND [ARG...]");
   const auto options = std::make_shared<TopOptions>();
   command
       ->add_option("-p,--pid,PID", options->target,
-                   "A process, its name if it is unique, or http://HOST:PORT of a sampan serve")
+                   "A process, its name if it is unique, or HOST:PORT of a sampan serve")
       ->type_name("PID");
   add_options(*command, *options);
   commands.actions[command] = [options, &commands] { return run_top(*options, commands.program); };

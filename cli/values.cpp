@@ -1,6 +1,7 @@
 #include "cli/values.h"
 
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/text/quantity.h"
@@ -20,6 +21,18 @@ unsigned rate_value(const std::string& option, const std::string& text) {
   if (hz && *hz >= 1 && *hz <= wire::kHighestRateHz) return static_cast<unsigned>(*hz);
   throw UsageError("{} takes samples per second, such as 99 or 1k, up to {}k, not '{}'", option,
                    wire::kHighestRateHz / 1000, text);
+}
+
+std::string served_url(const std::string& word) {
+  if (word.starts_with("http://") || word.starts_with("https://")) return word;
+  static constexpr std::string_view kDigits = "0123456789";
+  const size_t colon = word.rfind(':');
+  if (colon == word.npos || colon == 0 || colon + 1 == word.size()) return "";
+  const std::string_view host(word.data(), colon);
+  const bool is_host = host.find_first_of("/ =") == host.npos &&
+                       (host.find(':') == host.npos || host.front() == '[');
+  const bool has_port = word.find_first_not_of(kDigits, colon + 1) == word.npos;
+  return is_host && has_port ? "http://" + word : "";
 }
 
 CLI::Option* add_time_option(CLI::App& command, const std::string& names,

@@ -1,4 +1,5 @@
-// Options whose values have units: times and rates. What is refused says what is allowed.
+// The meaning of words of the command line: times and rates with units, and addresses. A refusal
+// says what is allowed.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -24,6 +25,9 @@ struct TimeRange {
 uint64_t time_value(const std::string& option, const std::string& text,
                     const TimeRange& range = {});
 unsigned rate_value(const std::string& option, const std::string& text);
+
+// The URL of a `sampan serve` that `word` names: a URL, or "HOST:PORT". "" if it names something else.
+std::string served_url(const std::string& word);
 
 // `names`: "-d,--duration". `set` gets nanoseconds.
 CLI::Option* add_time_option(CLI::App& command, const std::string& names,

@@ -24,8 +24,10 @@
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
 #include "cli/signals.h"
+#include "cli/values.h"
 #include "exporters/exporter.h"
 #include "profile/view.h"
+#include "remote/http/client.h"
 #include "remote/http/server.h"
 
 namespace sampan::cli {
@@ -121,6 +123,21 @@ std::string write_page(const ViewOptions& options) {
   return path;
 }
 
+// The page of a `sampan serve`, which follows its process.
+int view_served(const std::string& url, const ViewOptions& options) {
+  if (options.serve || !options.output.empty()) {
+    throw UsageError("view: {} is served already: without --serve and --output", url);
+  }
+  const long status = http::fetch({.url = url}).status;
+  const std::string place = http::printable_url(url);
+  if (status == 401) throw Error("{} needs a token: give it as {}/?token=TOKEN", place, place);
+  if (status != 200) throw Error("{} has no page: it answers {}", place, status);
+  fmt::print("{}\n", url);
+  std::fflush(stdout);
+  if (!options.no_open) show(url);
+  return 0;
+}
+
 int view_recording(const ViewOptions& options) {
   if (options.serve && options.output == "-") {
     throw UsageError("view: --serve needs a file: --output FILE");
@@ -176,9 +193,12 @@ void add_view(CLI::App& app, Commands& commands) {
   command->add_option("--port", options->port, "Port (default: any free one)")
       ->type_name("PORT")
       ->needs(serving);
-  set_examples(*command, {"sampan view", "sampan view --serve --port 8080",
-                          "sampan view --no-open -o page.html -2"});
-  commands.actions[command] = [options] { return view_recording(*options); };
+  set_examples(*command,
+               {"sampan view", "sampan view --serve --port 8080", "sampan view 127.0.0.1:8912"});
+  commands.actions[command] = [options] {
+    const std::string url = served_url(options->input.recording);
+    return url.empty() ? view_recording(*options) : view_served(url, *options);
+  };
 }
 
 }  // namespace sampan::cli

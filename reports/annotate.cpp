@@ -73,7 +73,7 @@ class Page {
   void item(std::string_view name, std::string_view text, bool warning = false) {
     constexpr size_t kIndent = 12;
     bool first = true;
-    for (const std::string& line : wrap(text, options_.width - kIndent)) {
+    for (const std::string& line : wrap(text, options_.text_width() - kIndent)) {
       text_ +=
           fmt::format("  {:<9} {}\n", first ? name : "", warning ? style_.warning(line) : line);
       first = false;

@@ -83,7 +83,7 @@ std::string diff_page(const profile::View& view, const Diff& diff, const PageOpt
   const Style style(options.colour);
   std::string text = sides(profile, diff);
   for (const std::string& note : options.notes) {
-    for (const std::string& line : wrap("note: " + printable(note), options.width - 2)) {
+    for (const std::string& line : wrap("note: " + printable(note), options.text_width() - 2)) {
       text += "  " + style.warning(line) + "\n";
     }
   }
@@ -91,7 +91,7 @@ std::string diff_page(const profile::View& view, const Diff& diff, const PageOpt
       options.top == 0 ? diff.beyond_noise : std::min<size_t>(options.top, diff.beyond_noise);
   text += "\n" + style.heading(title(diff)) + "\n";
   text += shown == 0 ? "  none\n" : changes(profile, diff, shown, options, style);
-  for (const std::string& line : wrap(rest(diff, shown), options.width - 2)) {
+  for (const std::string& line : wrap(rest(diff, shown), options.text_width() - 2)) {
     text += "  " + style.faint(line) + "\n";
   }
   return text;
@@ -103,7 +103,7 @@ void write_side(Json& json, const profile::View& view, const Diff& diff, unsigne
   json.key(side == 0 ? "a" : "b");
   json.object([&] {
     json.member("name", view.profile->sides[side]);
-    json.member("seconds", static_cast<double>(diff.total[side].ns) / 1e9);
+    json.member("time_s", static_cast<double>(diff.total[side].ns) / 1e9);
     json.member("samples", diff.total[side].samples);
   });
 }
@@ -119,7 +119,7 @@ void write_change(Json& json, const profile::Profile& profile, const Change& cha
     json.key(side == 0 ? "a" : "b");
     json.object([&] {
       json.member("share", change.share[side]);
-      json.member("seconds", static_cast<double>(change.weight[side].ns) / 1e9);
+      json.member("time_s", static_cast<double>(change.weight[side].ns) / 1e9);
       json.member("samples", change.weight[side].samples);
     });
   }

@@ -29,7 +29,7 @@ std::string item(const Context& context, std::string_view name, std::string_view
                  Tone tone = Tone::kPlain) {
   constexpr size_t kIndent = 12;
   std::string result;
-  for (const std::string& line : wrap(text, context.options.width - kIndent)) {
+  for (const std::string& line : wrap(text, context.options.text_width() - kIndent)) {
     result += fmt::format("  {:<9} {}\n", result.empty() ? name : "",
                           tone == Tone::kWarning ? context.style.warning(line) : line);
   }
@@ -47,13 +47,15 @@ std::string command_line(const profile::Session& session) {
   return printable(text.empty() ? session.program : text);
 }
 
-// As much of the command as fits beside the time.
+// As much of the command as fits beside the time, which ends at the right edge.
 std::string title(const Context& context) {
   const profile::Session& session = context.profile().session;
   const std::string time = start_time(session.start_unix_ns);
-  const size_t width = context.options.width - columns(time) - 2;
-  const std::string command = cut_end(command_line(session), width);
-  const std::string gap(width - columns(command) + 2, ' ');
+  constexpr size_t kGap = 2;
+  const std::string command =
+      cut_end(command_line(session), context.options.width - columns(time) - kGap);
+  const size_t used = columns(command) + columns(time), width = context.options.text_width();
+  const std::string gap(std::max(width, used + kGap) - used, ' ');
   return context.style.heading(command) + gap + context.style.faint(time) + "\n";
 }
 
@@ -189,10 +191,8 @@ std::string stacks(const Context& context) {
 
 std::string losses(const Context& context) {
   std::string text;
-  const std::vector<uint64_t>& counts = context.profile().losses;
-  for (size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] == 0) continue;
-    const std::string line = count(counts[i]) + " " + loss_text(static_cast<wire::Loss>(i));
+  for (const profile::Lost& lost : profile::losses(context.profile())) {
+    const std::string line = count(lost.count) + " " + lost.text;
     text += item(context, text.empty() ? "lost" : "", line, Tone::kWarning);
   }
   return text.empty() ? item(context, "lost", "nothing") : text;

@@ -17,7 +17,6 @@
 #include "reports/report.h"
 #include "reports/table.h"
 #include "reports/tasks.h"
-#include "wire/loss.h"
 
 namespace sampan::reports {
 namespace {
@@ -80,10 +79,7 @@ void write_origins(Json& json, const profile::Profile& profile) {
 void write_lost(Json& json, const profile::Profile& profile) {
   json.key("lost");
   json.object([&] {
-    for (size_t i = 0; i < profile.losses.size(); ++i) {
-      if (profile.losses[i] == 0) continue;
-      json.member(loss_key(static_cast<wire::Loss>(i)), profile.losses[i]);
-    }
+    for (const profile::Lost& lost : profile::losses(profile)) json.member(lost.key, lost.count);
   });
 }
 

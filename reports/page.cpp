@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <string_view>
 #include <vector>
@@ -64,7 +65,7 @@ std::string page(const profile::View& view, const PageOptions& options) {
   for (const std::string& section :
        {heading(context), processes_section(context), threads_section(context),
         waits_section(context), gil_section(context), named_sections_section(context),
-        main_section(context), files_section(context)}) {
+        main_section(context), also_recorded_section(context), files_section(context)}) {
     if (!text.empty() && !section.empty()) text += '\n';
     text += section;
   }
@@ -73,28 +74,36 @@ std::string page(const profile::View& view, const PageOptions& options) {
 
 namespace {
 
-constexpr unsigned kWidth = 80;  // of what is no terminal
-constexpr unsigned kNarrowest = 60;
+std::string_view variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
 
-bool is_set(const char* variable) {
-  const char* const value = std::getenv(variable);
-  return value != nullptr && *value != '\0';
+// 0: unknown.
+unsigned columns_of(int terminal) {
+  const std::string_view asked = variable("COLUMNS");
+  unsigned columns = 0;
+  std::from_chars(asked.data(), asked.data() + asked.size(), columns);
+  winsize size{};
+  if (columns == 0 && ioctl(terminal, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
+  return columns;
 }
 
 }  // namespace
 
 PageOptions page_options_for(FILE* stream) {
   PageOptions options;
-  options.width = kWidth;
   const int descriptor = fileno(stream);
-  if (isatty(descriptor) == 0) return options;
-  winsize size{};
-  if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col != 0) {
-    options.width = std::max<unsigned>(size.ws_col, kNarrowest);
+  if (isatty(descriptor) == 0) {
+    options.width = kUncut;
+    return options;
   }
-  const char* const terminal = std::getenv("TERM");
-  const bool dumb = terminal == nullptr || std::string_view(terminal) == "dumb";
-  options.colour = !dumb && !is_set("NO_COLOR");  // https://no-color.org
+  if (const unsigned columns = columns_of(descriptor); columns != 0) {
+    options.width = std::max(columns, kNarrowest);
+  }
+  const std::string_view terminal = variable("TERM");
+  const bool dumb = terminal.empty() || terminal == "dumb";
+  options.colour = !dumb && variable("NO_COLOR").empty();  // https://no-color.org
   return options;
 }
 

@@ -6,6 +6,7 @@
 // (--clock wall) shows wall time: shares are shares of its threads' whole time.
 #pragma once
 
+#include <climits>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ struct OutputFile {
   std::string viewer = {};
 };
 
+inline constexpr unsigned kNarrowest = 60;  // columns that a page needs
+inline constexpr unsigned kUncut = UINT_MAX;
+
 struct PageOptions {
   Sort sort = Sort::kSelf;
   By by = By::kFunction;
@@ -35,10 +39,13 @@ struct PageOptions {
   uint64_t least_block_ns = profile::kLongBlock;  // of steps that held a loop
   std::string callers = {};  // callers of functions with this in the name, instead of the table
   bool full_names = false;   // of functions; else short names that are made to fit
-  unsigned width = 80;       // columns
+  unsigned width = 80;       // columns; kUncut: of tables, as many as their cells need
   bool colour = false;
+  std::string recording = {};           // as commands name it; "": the latest
   std::vector<OutputFile> files = {};   // named at the end of the page
   std::vector<std::string> notes = {};  // from the symbolizer and the exporters
+
+  unsigned text_width() const { return width == kUncut ? 80 : width; }  // of sentences
 };
 
 // Throws Error when no function's name contains `callers`.
@@ -47,8 +54,8 @@ std::string page(const profile::View& view, const PageOptions& options = {});
 std::string json(const profile::View& view, const std::vector<std::string>& notes = {},
                  uint64_t least_block_ns = profile::kLongBlock);
 
-// The width and colour of a stream: those of its terminal, else 80 columns without colour. NO_COLOR
-// is obeyed.
+// The width and colour of a stream. A terminal's width is COLUMNS, else what the kernel says; what
+// is no terminal is not cut, and has no colour. NO_COLOR is obeyed.
 PageOptions page_options_for(FILE* stream);
 
 }  // namespace sampan::reports

@@ -40,5 +40,7 @@ std::string flat_section(const Context& context);
 std::string tree_section(const Context& context);
 // Throws Error when no function's name contains options.callers.
 std::string callers_section(const Context& context);
+// also_recorded.cpp: spans, counters and the like, with the commands that show them. Empty if there are none.
+std::string also_recorded_section(const Context& context);
 
 }  // namespace sampan::reports

@@ -112,10 +112,10 @@ void write_means(Json& json, const char* key, const SpanMeans& means) {
   json.object([&] {
     json.member("spans", means.spans);
     json.member("samples", means.samples);
-    json.member("wall", means.wall_ns * 1e-9);
-    json.member("cpu", means.cpu_ns * 1e-9);
-    json.member("waiting", means.waiting_ns * 1e-9);
-    json.member("runnable", means.runnable_ns * 1e-9);
+    json.member("wall_s", means.wall_ns * 1e-9);
+    json.member("cpu_s", means.cpu_ns * 1e-9);
+    json.member("waiting_s", means.waiting_ns * 1e-9);
+    json.member("runnable_s", means.runnable_ns * 1e-9);
   });
 }
 
@@ -148,7 +148,7 @@ std::string explanation_page(const profile::View& view, const SpanExplanation& e
   }
   for (const std::string& note : options.notes) lines.push_back("note: " + printable(note));
   for (const std::string& sentence : lines) {
-    for (const std::string& line : wrap(sentence, options.width - 2)) {
+    for (const std::string& line : wrap(sentence, options.text_width() - 2)) {
       text += "  " + style.faint(line) + "\n";
     }
   }
@@ -162,7 +162,7 @@ std::string explanation_json(const profile::View& view, const SpanExplanation& e
   json.object([&] {
     json.member("name", profile.markers.texts[explanation.name]);
     json.member("confidence", explanation.options.confidence);
-    json.member("slow_from", static_cast<double>(explanation.slow_from_ns) * 1e-9);
+    json.member("slow_from_s", static_cast<double>(explanation.slow_from_ns) * 1e-9);
     write_means(json, "slow", explanation.slow);
     write_means(json, "others", explanation.others);
     std::vector<std::string> all = sentences(profile, explanation);
@@ -174,8 +174,8 @@ std::string explanation_json(const profile::View& view, const SpanExplanation& e
       json.member("function", function_name(profile, cause.function));
       json.member("module", function_module_path(profile, cause.function));
       json.member("wait", cause.is_wait);
-      json.member("slow", cause.slow_ns * 1e-9);
-      json.member("others", cause.other_ns * 1e-9);
+      json.member("slow_s", cause.slow_ns * 1e-9);
+      json.member("others_s", cause.other_ns * 1e-9);
       json.member("in_slow", cause.slow_spans);
       json.member("p", cause.p);
     });

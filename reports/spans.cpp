@@ -69,7 +69,8 @@ class SpansPage {
     }
     for (const auto* notes : {&notes_, &options_.notes}) {
       for (const std::string& note : *notes) {
-        for (const std::string& line : wrap("note: " + printable(note), options_.width - 2)) {
+        for (const std::string& line :
+             wrap("note: " + printable(note), options_.text_width() - 2)) {
           text += "  " + style_.warning(line) + "\n";
         }
       }
@@ -234,9 +235,9 @@ double in_seconds(uint64_t ns) {
 void write_sum(Json& json, const char* key, const SpanSum& sum) {
   json.key(key);
   json.object([&] {
-    json.member("total", in_seconds(sum.total_ns));
-    json.member("self", in_seconds(sum.self_ns));
-    json.member("error", sum.error_ns() * 1e-9);
+    json.member("total_s", in_seconds(sum.total_ns));
+    json.member("self_s", in_seconds(sum.self_ns));
+    json.member("error_s", sum.error_ns() * 1e-9);
   });
 }
 
@@ -249,13 +250,13 @@ void write_row(Json& json, const SpanReport& report, uint32_t index) {
     json.member("depth", row.depth);
   }
   json.member("count", row.count);
-  json.member("total", in_seconds(row.total_ns));
-  json.member("max", in_seconds(row.max_ns));
-  json.member("average", row.average_ns() * 1e-9);
-  json.member("min", in_seconds(row.min_ns));
-  json.member("p50", in_seconds(row.p50_ns));
-  json.member("p95", in_seconds(row.p95_ns));
-  json.member("p99", in_seconds(row.p99_ns));
+  json.member("total_s", in_seconds(row.total_ns));
+  json.member("max_s", in_seconds(row.max_ns));
+  json.member("average_s", row.average_ns() * 1e-9);
+  json.member("min_s", in_seconds(row.min_ns));
+  json.member("p50_s", in_seconds(row.p50_ns));
+  json.member("p95_s", in_seconds(row.p95_ns));
+  json.member("p99_s", in_seconds(row.p99_ns));
   json.member("closed_by_thread_end", row.closed[1]);
   json.member("closed_by_process_end", row.closed[2]);
   json.member("across_threads", row.across);

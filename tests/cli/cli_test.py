@@ -5,6 +5,7 @@ usage: cli_test.py SAMPAN
 import json
 import os
 import pathlib
+import pty
 import re
 import shutil
 import signal
@@ -12,6 +13,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -115,6 +117,8 @@ class Usage(Case):
             self.assertEqual(result.returncode, 0)
             self.assertNotIn("collect", result.stdout)
         self.assertIn("SAMPAN_FOLLOW", self.sampan("help", "run").stdout)
+        self.assertNotIn("{", self.sampan("help", "run").stdout)
+        self.assertNotIn("REQUIRED", self.sampan("help", "attach").stdout)  # PID, or -p PID
 
     def test_there_is_no_help_for_what_is_no_command(self):
         for words in (["help", "rnu"], ["rnu", "--help"]):
@@ -170,8 +174,9 @@ class Command(Case):
         alone, lettered = (self.sampan("dump", *words) for words in ([sleeper.pid], ["-p", sleeper.pid]))
         self.assertEqual((alone.returncode, lettered.returncode), (0, 0), lettered.stderr)
         self.assertIn(str(sleeper.pid), lettered.stdout)
-        for words in (["attach"], ["attach", sleeper.pid, "-p", sleeper.pid]):
+        for words in (["attach"], ["dump"], ["attach", sleeper.pid, "-p", sleeper.pid]):
             self.assertEqual(self.sampan(*words).returncode, 2)
+        self.assertIn("attach: which process? sampan attach PID", self.sampan("attach").stderr)
 
     def test_what_cannot_be_executed(self):
         plain = self.path / "plain"
@@ -247,11 +252,12 @@ class Output(Case):
     def test_options_come_from_the_environment_too(self):
         result = self.sampan("run", "--", "true", env={
             "SAMPAN_OUTPUT": str(self.output), "SAMPAN_FORMAT": "folded,pstats",
-            "SAMPAN_QUIET": "1", "SAMPAN_NAME": "named", "SAMPAN_RATE": "1"})  # no samples: no files of threads
+            "SAMPAN_QUIET": "1", "SAMPAN_NAME": "named"})
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         run = self.only_run()
         self.assertTrue(run.name.endswith("_named"))
-        self.assertEqual({entry.name for entry in run.iterdir()},
+        # A thread that the first tick has met has files, too.
+        self.assertEqual({entry.name for entry in run.iterdir() if not entry.name.startswith("profile_thread_")},
                          {"recording.sampan", "profile_overall.folded", "profile_overall.prof"})
 
     def test_a_directory_that_cannot_be_written_ends_it_before_the_program_if_strict(self):
@@ -345,6 +351,72 @@ class Latest(Case):
                 result = self.sampan(*words, env=env)
                 self.assertEqual((result.returncode, result.stdout), (1, ""))
                 self.assertTrue(result.stderr.endswith(f"sampan: {sentence}\n"), result.stderr)
+
+
+class Tables(Case):
+    """Tables of a function with a name of 300 letters, in terminals and elsewhere."""
+    NAME = "f" + "o" * 298 + "t"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.program = tempfile.TemporaryDirectory(prefix="sampan-cli-")
+        cls.recording = pathlib.Path(cls.program.name) / "recorded"
+        script = pathlib.Path(cls.program.name) / "script.py"
+        script.write_text(f"def {cls.NAME}():\n    sum(range(20_000_000))\n{cls.NAME}()\n")
+        subprocess.run([SAMPAN, "run", "--quiet", "-f", "none", "-o", cls.recording, "--", sys.executable, script],
+                       check=True)
+        [cls.recording] = cls.recording.iterdir()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.program.cleanup()
+
+    def in_terminal(self, *words, columns=100, **variables):
+        """What sampan writes to a terminal, as lines."""
+        ours, theirs = pty.openpty()
+        termios.tcsetwinsize(theirs, (24, columns))
+        environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "PAGER", "SAMPAN_PAGER", "LESS")}
+        environment.update(TERM="xterm", NO_COLOR="1", **variables)
+        process = subprocess.Popen([SAMPAN, *map(str, words)], env=environment, stdout=theirs, stdin=theirs)
+        os.close(theirs)
+        text = b""
+        try:
+            while part := os.read(ours, 65536):
+                text += part
+        except OSError:  # the end of a terminal
+            pass
+        os.close(ours)
+        self.assertEqual(process.wait(60), 0)
+        return text.decode().splitlines()
+
+    def widest(self, lines):
+        return max(map(len, lines))
+
+    def test_are_not_cut_where_there_is_no_terminal(self):
+        for words in (["report", "--python", "python"], ["report", "--python", "python", "--tree"], ["annotate", self.NAME]):
+            self.assertIn(self.NAME, self.sampan(*words, self.recording, env={"COLUMNS": "70"}).stdout, words)
+        narrow = self.sampan("report", "--python", "python", "--width", "90", self.recording).stdout
+        self.assertNotIn(self.NAME, narrow)
+        self.assertLessEqual(self.widest(narrow.splitlines()), 90)
+        refused = self.sampan("report", "--width", "10", self.recording)
+        self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+        self.assertIn("--width takes a number of columns from 60 to 10000, not 10\n", refused.stderr)
+
+    def test_are_as_wide_as_the_terminal(self):
+        for words, variables, width in (([], {}, 100), ([], {"COLUMNS": "120"}, 120), (["--width", "140"], {"COLUMNS": "120"}, 140)):
+            lines = self.in_terminal("report", "--no-pager", *words, self.recording, **variables)
+            self.assertEqual(self.widest(lines), width, lines)
+
+    def test_go_through_a_pager_in_a_terminal(self):
+        pager = {"SAMPAN_PAGER": "sed s/^/paged:$LESS:/"}
+        for variables in pager, {"PAGER": pager["SAMPAN_PAGER"]}, {**pager, "PAGER": "false"}:
+            lines = self.in_terminal("report", self.recording, **variables)
+            self.assertEqual({line[:10] for line in lines}, {"paged:FRX:"}, lines)
+        for words, variables in ((["--no-pager"], pager), ([], {"PAGER": "cat"}), ([], {"PAGER": ""}), ([], {"PAGER": "no-such-pager"})):
+            lines = self.in_terminal("report", *words, self.recording, **variables)
+            self.assertTrue(any(line.startswith("Threads") for line in lines), lines)
+        self.assertNotIn("paged", self.sampan("report", self.recording, env=pager).stdout)
+        self.assertEqual(self.in_terminal("report", "--top", "0", self.recording, PAGER="head -n 1")[1:], [])
 
 
 class WithoutTheLauncher(Case):

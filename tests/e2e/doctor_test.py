@@ -18,6 +18,18 @@ int main(void) { return spin_here(300000000) < 0; }
 """
 
 
+RUN_TIME_CODE = """
+#include <string.h>
+#include <sys/mman.h>
+int main(void) {
+  static const unsigned char code[] = {0x48, 0xff, 0xcf, 0x75, 0xfb, 0xc3};  /* again: dec rdi; jnz again; ret */
+  void* memory = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  memcpy(memory, code, sizeof code);
+  ((void (*)(long))memory)(1000000000);
+}
+"""
+
+
 class Doctor(sampan.Case):
     @classmethod
     def setUpClass(cls):
@@ -113,6 +125,18 @@ class Doctor(sampan.Case):
         self.assertGreater(library["unnamed_cpu_s"], 0.5 * found["sampled_cpu_s"])
         self.assertEqual(library["package"], "liblzma5-dbgsym")
         self.assertIn("install liblzma5-dbgsym", library["advice"])
+
+    def test_code_that_was_made_at_run_time(self):
+        source = self.path / "made.c"
+        source.write_text(RUN_TIME_CODE)
+        program = self.path / "made"
+        subprocess.run(["gcc", source, "-o", program], check=True)
+        for options, advised in (([], True), (["--perf-basic-prof"], False)):
+            with self.subTest(options=options):
+                result = self.recorded(program, *options)
+                _, modules = self.modules(result.recording)
+                self.assertGreater(modules[""]["unnamed_cpu_s"], 0)
+                self.assertEqual("--perf-basic-prof" in modules[""]["advice"], advised)
 
     def test_a_process(self):
         with subprocess.Popen(["sleep", "30"]) as sleeper:

@@ -236,7 +236,7 @@ for _ in range(30):
         [row] = json.loads(self.sampan("spans", "--cpu", "--json", run.recording))["spans"]
         self.assertEqual((row["name"], row["count"]), ("request", 1000))
         # Outside of the spans are their begins and ends. The error is stated at 95 %: two deviations.
-        self.assertAlmostEqual(row["cpu"]["total"], float(run.stdout), delta=DEVIATIONS / 2 * row["cpu"]["error"] + 0.05)
+        self.assertAlmostEqual(row["cpu"]["total_s"], float(run.stdout), delta=DEVIATIONS / 2 * row["cpu"]["error_s"] + 0.05)
         for frames in ("mixed", "python"):
             found = json.loads(self.sampan("spans", "--explain", "request", "--json", "--python", frames, run.recording))
             self.assertIn("Service.slow_path", [cause["function"] for cause in found["causes"]], found)

@@ -52,6 +52,7 @@ class Sections(unittest.TestCase):
             self.assertGreaterEqual(row["wall_s"], PART * 0.99)
         self.assertIn("Sections, longest first (seconds)", self.page)
         self.assertIn("sections/*: 5 directories of single sections", self.page)
+        self.assertIn(f"sampan report --section NAME {self.path}\n", self.page)
 
     @stalls.measures_time("compares sampled CPU with what the program uses by its clock")
     def test_a_request_has_its_own_samples(self):

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import resource
 import signal
 import socket
@@ -167,6 +168,26 @@ class Secret(sampan.Case):
         # With the token any host name is accepted.
         self.assertEqual(served.ask("/metrics", headers={"Authorization": f"Bearer {TOKEN}", "Host": "a.example"})[0], 200)
 
+    def test_what_it_says_can_be_pasted(self):
+        token = self.path / "token-without-blanks"
+        token.write_text("0123456789abcdef\n")
+        token.chmod(0o600)
+        for options in ([], ["--token-file", token]):
+            with self.subTest(options=options):
+                served = Served(self, *options, self.recorded.directory)
+                said = [served.server.stderr.readline() for _ in range(5)]
+                commands = {name: command for name, command in re.findall(r"(?m)^  (\w+(?: \w+)*)  +(.*)$", "".join(said))}
+                self.assertEqual(list(commands), ["the page", "pprof", "Prometheus", "the terminal"])
+                self.assertIn("sampan_samples_total", self.pasted(commands["Prometheus"]))
+                self.assertIn("<html", self.pasted(commands["the page"].replace("xdg-open", "curl -f")))
+                self.assertTrue(self.pasted(commands["pprof"].replace("go tool pprof -http=:", "curl -f")))
+                self.assertIn("Functions", self.pasted(
+                    commands["the terminal"].replace("sampan", str(sampan.PROGRAM), 1) + " --once --delay 0.1"))
+
+    def pasted(self, command):
+        return subprocess.run(["sh", "-c", command], check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, errors="replace").stdout
+
     def refused(self, *words):
         done = subprocess.run([sampan.PROGRAM, "serve", *map(str, words)], text=True, timeout=60, check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -322,7 +343,7 @@ class Command(sampan.Case):
     def test_its_output_and_its_status_pass_through(self):
         done = subprocess.run([sampan.PROGRAM, "serve", "--", "sh", "-c", "echo out; echo err >&2; exit 7"],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
-        self.assertEqual((done.stdout.splitlines()[1:], done.stderr, done.returncode), (["out"], "err\n", 7))
+        self.assertEqual((done.stdout.splitlines()[1:], done.stderr.splitlines()[-1], done.returncode), (["out"], "err", 7))
 
     def test_it_is_served_while_it_runs_and_ends_with_the_server(self):
         served = Served(self, "--", sampan.TARGETS / "target_shares", "600")
@@ -365,7 +386,8 @@ class Command(sampan.Case):
 
     def test_it_stays_when_asked_to(self):
         served = Served(self, "--stay", "--", sampan.TARGETS / "target_shares", "1")
-        self.assertIn("has ended", served.server.stderr.readline())
+        while "has ended" not in (line := served.server.stderr.readline()):
+            self.assertTrue(line, "it does not say that the process has ended")
         self.assertGreater(served.json("/report.json")["samples"], 10)
         self.assertEqual(served.stop(), 0)
 

@@ -166,7 +166,7 @@ class Explained(unittest.TestCase):
         self.assertIn("[futex", names)
         for innocent in ("parse", "compute", "slow_path"):
             self.assertNotIn(innocent, names)
-        self.assertGreater(found["slow"]["waiting"], 0.01)
+        self.assertGreater(found["slow"]["waiting_s"], 0.01)
 
     def test_a_slow_path_that_one_in_a_hundred_takes(self):
         found, names = self.explain(requests("slow"))

@@ -190,7 +190,7 @@ class TaskDump(interpreters.Case):
             result = json.loads(dump(target.pid, "--json").stdout)
             text = dump(target.pid).stdout
         self.assertEqual(result["notes"], [])
-        self.assertGreater(result["stopped_ns"], 0)
+        self.assertGreater(result["stopped_s"], 0)
         self.assertEqual(len(result["loops"]), 2)
         self.assertEqual(result["loops"][0]["tid"], target.pid)
         tasks = {task["id"]: task for loop in result["loops"] for task in loop["tasks"]}

@@ -13,6 +13,7 @@ import unittest
 import urllib.request
 
 import sampan
+import served
 
 
 class View(unittest.TestCase):
@@ -60,6 +61,36 @@ class View(unittest.TestCase):
         done = self.view("--output", "/nowhere/page.html", check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("/nowhere/page.html", done.stderr)
+
+
+class Served(unittest.TestCase):
+    """What `sampan serve` serves is found by its address."""
+
+    def setUp(self):
+        self.recorded = sampan.run(["true"])
+
+    def view(self, *words):
+        return subprocess.run([sampan.PROGRAM, "view", "--no-open", *words], check=False, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, timeout=60)
+
+    def test_its_page_is_opened(self):
+        server = served.Served(self, self.recorded.directory)
+        done = self.view(f"127.0.0.1:{server.port}")
+        self.assertEqual((done.stdout, done.stderr, done.returncode), (f"http://127.0.0.1:{server.port}\n", "", 0))
+        self.assertEqual(self.view(server.url, "--output", "page.html").returncode, 2)
+        server.stop()
+        gone = self.view(f"127.0.0.1:{server.port}")
+        self.assertEqual((gone.stdout, gone.returncode), ("", 1))
+        self.assertIn(f"127.0.0.1:{server.port}", gone.stderr)
+
+    def test_a_token_is_asked_for(self):
+        with tempfile.NamedTemporaryFile("w") as token:
+            token.write("secret\n")
+            token.flush()
+            server = served.Served(self, "--token-file", token.name, self.recorded.directory)
+            address = f"http://127.0.0.1:{server.port}"
+            self.assertIn(f"give it as {address}/?token=TOKEN", self.view(address).stderr)
+            self.assertEqual(self.view(f"{address}/?token=secret").stdout, f"{address}/?token=secret\n")
 
 
 class Serve(unittest.TestCase):

@@ -8,7 +8,7 @@
 namespace sampan::reports {
 namespace {
 
-constexpr const char* kText =
+constexpr const char* kSource =
     "main@/src/a.c:1:3;work@/src/a.c:10:12 90\n"
     "main@/src/a.c:1:3;work@/src/a.c:10:14 5\n"
     "main@/src/a.c:1:3;work@/src/a.c:10:40 2\n"
@@ -32,7 +32,7 @@ class Annotation : public testing::Test {
             .notes = {"a note"}};
   }
 
-  profile::Profile profile_ = test::profile_of(kText);
+  profile::Profile profile_ = test::profile_of(kSource);
   profile::View view_ = select(profile_);
   profile::Annotation annotation_ = annotate(view_, "work");
   Source source_;

@@ -10,7 +10,7 @@ namespace sampan::reports {
 namespace {
 
 // A name that would move the cursor, break JSON, or a table.
-constexpr const char* kText =
+constexpr const char* kRuns =
     "# process 1 /bin/app\n"
     "main;std::map<int, \"a&b\">::find(int\x1b[31m, char const*) 600\n"
     "main;same 400\n"
@@ -20,8 +20,8 @@ constexpr const char* kText =
     "main;same 400\n"
     "main;new\xff 300\n";
 
-profile::Profile example() {
-  profile::Profile profile = test::profile_of(kText);
+profile::Profile two_runs() {
+  profile::Profile profile = test::profile_of(kRuns);
   profile.sides = {"before", "after"};
   for (profile::Thread& thread : profile.threads) thread.side = thread.process == 0 ? 0 : 1;
   return profile;
@@ -32,7 +32,7 @@ profile::Diff diff_of(const profile::View& view) {
 }
 
 TEST(DiffPage, ListsWhatIsBeyondNoiseAndSumsUpTheRest) {
-  const profile::Profile profile = example();
+  const profile::Profile profile = two_runs();
   const profile::View view = select(profile);
   const std::string text = diff_page(view, diff_of(view), {.notes = {"a note"}});
   EXPECT_NE(text.find("A  before    4.008    1,002"), text.npos) << text;
@@ -57,7 +57,7 @@ TEST(DiffPage, SaysThatNothingChanged) {
 }
 
 TEST(DiffJson, HasEveryFunctionThatWasCompared) {
-  const profile::Profile profile = example();
+  const profile::Profile profile = two_runs();
   const profile::View view = select(profile);
   rapidjson::Document document;
   document.Parse(diff_json(view, diff_of(view), {"a note"}).c_str());

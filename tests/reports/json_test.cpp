@@ -8,7 +8,7 @@
 namespace sampan::reports {
 namespace {
 
-constexpr const char* kText = R"(
+constexpr const char* kRecording = R"(
 # process 100 /usr/bin/app
 # thread 100 app
 main@main.c:10:20;leaf@leaf.c:1 30
@@ -42,7 +42,7 @@ const rapidjson::Value& called(const rapidjson::Value& array, const char* name) 
 
 class JsonReport : public testing::Test {
  protected:
-  JsonReport() : profile_(test::profile_of(kText)) {
+  JsonReport() : profile_(test::profile_of(kRecording)) {
     profile_.session.command = {"app", "-x"};
     profile_.session.start_unix_ns = 1'700'000'000'123'000'000;
     profile_.processes[0].exit_status = 3;

@@ -188,6 +188,17 @@ TEST(Page, NoLineIsWiderThanTheTerminal) {
   }
 }
 
+TEST(Page, IsNotCutWhereThereIsNoTerminal) {
+  profile::Profile profile = example();
+  const std::string word(200, 'w');
+  profile.session.command.push_back(word);
+  profile.functions[0].file = profile.strings.intern("/home/" + std::string(200, 'f') + ".c");
+  const std::string text = page(select(profile), {.width = kUncut});
+  EXPECT_NE(text.find(word), text.npos) << text;
+  EXPECT_NE(text.find(std::string(200, 'f') + ".c"), text.npos) << text;
+  EXPECT_EQ(text.find("…"), text.npos) << text;
+}
+
 TEST(Page, FullNamesWhereAskedFor) {
   const profile::Profile profile = example();
   const std::string full =

@@ -18,7 +18,7 @@ constexpr const char* kSpans =
     "span 101 20 30.5 parse id=3 parent=2\n"
     "span 101 32 32.00125 parse id=4 parent=2 closed=2\n";
 
-profile::Profile example() {
+profile::Profile example_with_spans() {
   profile::Profile profile = test::profile_of("f 60\n# thread 101 w\nf 60\n");
   test::add_markers(&profile, kSpans);
   profile.losses[static_cast<size_t>(wire::Loss::kMarkerFull)] = 1234;
@@ -26,7 +26,7 @@ profile::Profile example() {
 }
 
 TEST(SpansPage, HasARowPerName) {
-  const profile::Profile profile = example();
+  const profile::Profile profile = example_with_spans();
   const profile::View view = select(profile);
   const std::string text = spans_page({.view = view, .table = span_ranking(view)}, {});
   EXPECT_NE(text.find("4 spans, most total time first"), text.npos) << text;
@@ -48,7 +48,7 @@ TEST(SpansPage, HasARowPerName) {
 }
 
 TEST(SpansPage, IndentsATree) {
-  const profile::Profile profile = example();
+  const profile::Profile profile = example_with_spans();
   const profile::View view = select(profile);
   const std::string text =
       spans_page({.view = view, .table = span_tree(view, span_parents(profile)), .tree = true}, {});
@@ -86,7 +86,7 @@ SpanReport with_times(const profile::View& view) {
 }
 
 TEST(SpansPage, ShowsCpuBesideWall) {
-  const profile::Profile profile = example();
+  const profile::Profile profile = example_with_spans();
   const profile::View view = select(profile);
   const std::string text = spans_page(with_times(view), {});
   EXPECT_NE(text.find("wall"), text.npos);
@@ -96,7 +96,7 @@ TEST(SpansPage, ShowsCpuBesideWall) {
 }
 
 TEST(SpansCsv, HasEveryFigure) {
-  const profile::Profile profile = example();
+  const profile::Profile profile = example_with_spans();
   const profile::View view = select(profile);
   const std::string text = spans_csv({.view = view, .table = span_ranking(view)});
   EXPECT_EQ(text,
@@ -114,7 +114,7 @@ TEST(SpansCsv, HasEveryFigure) {
 }
 
 TEST(SpansJson, HasEveryFigure) {
-  const profile::Profile profile = example();
+  const profile::Profile profile = example_with_spans();
   const profile::View view = select(profile);
   rapidjson::Document document;
   document.Parse(spans_json(with_times(view), {"a note"}).c_str());
@@ -125,9 +125,9 @@ TEST(SpansJson, HasEveryFigure) {
   const rapidjson::Value& parse = document["spans"][2];
   EXPECT_STREQ(parse["name"].GetString(), "parse");
   EXPECT_EQ(parse["count"].GetInt(), 2);
-  EXPECT_DOUBLE_EQ(parse["max"].GetDouble(), 0.0105);
+  EXPECT_DOUBLE_EQ(parse["max_s"].GetDouble(), 0.0105);
   EXPECT_EQ(parse["closed_by_process_end"].GetInt(), 1);
-  EXPECT_NEAR(parse["cpu"]["total"].GetDouble(), 0.016, 1e-9);
+  EXPECT_NEAR(parse["cpu"]["total_s"].GetDouble(), 0.016, 1e-9);
   EXPECT_TRUE(document["spans"][0]["across_threads"].GetBool());
 }
 
@@ -195,7 +195,7 @@ TEST(Explanation, IsDataToo) {
   EXPECT_STREQ(document["name"].GetString(), "re\"quest");
   EXPECT_TRUE(document["enough"].GetBool());
   EXPECT_EQ(document["slow"]["spans"].GetInt(), 10);
-  EXPECT_DOUBLE_EQ(document["slow"]["wall"].GetDouble(), 0.022);
+  EXPECT_DOUBLE_EQ(document["slow"]["wall_s"].GetDouble(), 0.022);
   ASSERT_EQ(document["causes"].Size(), 2u);
   EXPECT_EQ(document["causes"][0]["in_slow"].GetInt(), 9);
   EXPECT_TRUE(document["causes"][1]["wait"].GetBool());

@@ -25,12 +25,13 @@ EXACT = 1e-4  # of all: viewers round
 FORMATS = ("pprof", "pstats", "folded", "callgrind", "speedscope", "firefox", "flamegraph", "json",
            "trace", "csv", "csv-threads", "csv-samples")
 
+# The threads use enough CPU to be among the hundred functions that kcachegrind lists.
 PYTHON = """
 import threading, time
 def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
 def work():
     for _ in range(3):
-        fib(22)
+        fib(26)
         time.sleep(0.1)
 threads = [threading.Thread(target=work, name='worker') for _ in range(3)]
 for thread in threads: thread.start()

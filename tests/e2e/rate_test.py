@@ -154,10 +154,13 @@ class Governor(sampan.Case):
         self.assertLess(in_target(run), 0.1 + in_target(free) * 0.6 / 3)
 
     def test_the_cpu_of_short_children_counts_for_the_cost(self):
-        """Nobody can read their clocks when they have ended, but they have said what they used."""
+        """Nobody can read their clocks when they have ended, but they have said what they used. What the kernel uses to take
+        them apart, they have not: how much that is, the machine says."""
         run = sampan.run(["sh", "-c", "i=0; while [ $i -lt 200 ]; do /bin/true; i=$((i+1)); done"], ["--rate", "1000"])
         cost = run.report["cost"]
-        self.assertGreater(cost["target_cpu_s"], 0.9 * run.report["cpu_s"], cost)
+        said_s = [process["cpu_s"] for process in run.report["processes"]]
+        self.assertGreater(len(said_s), 200)
+        self.assertGreater(cost["target_cpu_s"], 0.99 * sum(said_s), cost)
         self.assertLess(cost["in_target_s"], cost["target_cpu_s"])
 
     def test_from_outside_and_by_the_environment(self):

@@ -14,8 +14,9 @@ namespace sampan::sampler {
 namespace {
 
 // Code that was compiled at run time belongs to no module; it must not make us read the maps for
-// every sample. A program that has just mapped something is likely to map more.
-constexpr uint64_t kShortestInterval = 4'000'000;
+// every sample: the interval doubles with each look that finds nothing. A program that has just
+// mapped something is likely to map more, and its next sample may be there already.
+constexpr uint64_t kShortestInterval = 1;
 constexpr uint64_t kLongestInterval = 256'000'000;
 // Most threads are named once, soon after they begin, and there may be thousands.
 constexpr uint64_t kShortestNameInterval = kNsPerSecond, kLongestNameInterval = 8 * kNsPerSecond;

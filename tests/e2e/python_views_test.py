@@ -119,8 +119,8 @@ import sys, zlib
 def compress():
     zlib.compress(bytes(range(256)) * 4096)
 def nothing(item):
-    return item
-for _ in range(30):
+    return item % 7 * 3 + item // 5
+for _ in range(100):  # so long that either has a hundred samples at the tick's rate, too
     compress()
     sorted(range(50_000), key=nothing)
 """, rate="1000")

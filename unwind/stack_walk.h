@@ -354,7 +354,7 @@ Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, uint64_t pc,
   }
   const bool is_outermost =
       in_module && step == Step::kRoot && !interrupted_ && file_.knows(kRbp) && frame.bp == 0;
-  const bool lacks_register = in_module && step == Step::kLostRegister;
+  const bool lacks_register = in_module && step == Step::kLostRegister && dropped_;
   if (step != Step::kCaller && !is_outermost && !lacks_register) step = Step::kNoRule;
   if (step == Step::kNoRule) {
     step = follow_frame_pointer(memory_, chained, file_);

@@ -217,6 +217,20 @@ TEST_F(StackWalkTest, CodeWithoutUnwindInformationHasAFramePointer) {
   EXPECT_EQ(walk().stop, wire::StopReason::kNoRule);
 }
 
+// As V8's builtins: one way to a return takes the stack pointer from a register that nobody knows
+// behind a call.
+TEST_F(StackWalkTest, ARegisterThatCannotBeFollowedLeavesTheFramePointer) {
+  registers.value[kRip] = 0x1710;
+  registers.value[kRbp] = kStack + 0x20;
+  memory.words = {{kStack, 0x1720}, {kStack + 0x20, kStack + 0x80}, {kStack + 0x28, 0x1110}};
+  memory.put_code(0x1710, "\xc3");              // ret
+  memory.put_code(0x1720, "\x48\x89\xc4\xc3");  // mov %rax,%rsp; ret
+  memory.put_call_before(0x1720);
+  memory.put_call_before(0x1110);
+  EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
+  EXPECT_EQ(frames, (Frames{0x1710, 0x171f, 0x110f}));
+}
+
 // The outermost frame of code without unwind information: its rbp is 0, as the chain says.
 TEST_F(StackWalkTest, AChainOfFramePointersEndsInZero) {
   registers.value[kRip] = 0x9000;

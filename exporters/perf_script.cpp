@@ -5,7 +5,8 @@
 //   worker 100/101     1.004000:    4000000 cpu-clock:
 //                4711 work(void*) (/usr/bin/app)
 //
-// - A blank line ends a sample, also the last one. Frames are leaf first.
+// - A frame begins with a tab: an address may have 16 digits. A blank line ends a sample, also the
+//   last one. Frames are leaf first.
 // - The period is the sample's weight in ns. All samples have one event, because speedscope shows
 //   only one. Time is as in `sampan report --from`.
 // - Threads follow each other; the samples of each are by time. Readers need nothing more.
@@ -52,7 +53,7 @@ std::string module_text(const std::string& path) {
 
 void append_frame(uint64_t address, std::string_view function, std::string_view module,
                   std::string* out) {
-  fmt::format_to(std::back_inserter(*out), "{:>16x} {} ({})\n", address, function, module);
+  fmt::format_to(std::back_inserter(*out), "\t{:>16x} {} ({})\n", address, function, module);
 }
 
 class PerfScriptWriter {

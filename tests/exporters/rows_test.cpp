@@ -29,15 +29,15 @@ TEST(PerfScript, HasThreadAndPeriodAndFrames) {
       "main;outer=>inner 1\n 1\n# thread 101 w\nf@@/lib/my lib.so 1\n# thread 102 pool 7\nf 1\n");
   EXPECT_EQ(written(write_perf_script, select(profile)),
             "app 100/100      0.004000:    4000000 cpu-clock:\n"
-            "            1010 inner (inlined)\n"
-            "            1010 outer (/bin/app)\n"
-            "            1000 main (/bin/app)\n\n"
+            "\t            1010 inner (inlined)\n"
+            "\t            1010 outer (/bin/app)\n"
+            "\t            1000 main (/bin/app)\n\n"
             "app 100/100      0.008000:    4000000 cpu-clock:\n"
-            "               0 [unknown] ([unknown])\n\n"
+            "\t               0 [unknown] ([unknown])\n\n"
             "w  100/101      0.004000:    4000000 cpu-clock:\n"
-            "            1020 f (/lib/my_lib.so)\n\n"
+            "\t            1020 f (/lib/my_lib.so)\n\n"
             "pool_7 100/102      0.004000:    4000000 cpu-clock:\n"
-            "            1030 f (/bin/app)\n\n");
+            "\t            1030 f (/bin/app)\n\n");
 }
 
 TEST(PerfScript, KeepsToItsSizeAndItsSum) {

@@ -15,14 +15,17 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "exporters"))
+import otlp_reader
 import sampan
 import viewers
 from tolerances import TICK_S
 
 STATES = {"cpu": ("all", "cpu"), "wall": ("all", "cpu", "waiting")}  # by clock
 EXACT_S = 1e-6  # of each thread: formats have whole microseconds
+FRAME_HEIGHT, NARROWEST = 17, 0.1 / 1200  # of flame graphs; in parts of the root's width
 SPIN = "t = __import__('time'); e = t.process_time() + {}\nwhile t.process_time() < e: pass"
 THREADS = """
 import threading, time
@@ -112,6 +115,44 @@ def read_csv_samples(path):
     return threads
 
 
+def read_otlp(path):
+    """protoc with OpenTelemetry's schema."""
+    threads = collections.Counter()
+    for sample in otlp_reader.Message(path.read_bytes()).samples:
+        threads[sample.thread["thread.name"], sample.thread["thread.id"]] += sample.nanoseconds / 1e9
+    return threads
+
+
+def read_dot(path):
+    return viewers.graphviz(path).threads
+
+
+def read_flamegraph(path):
+    """By name, the widths of the frames above the root, in parts of the root's; and the seconds in its title, rounded."""
+    svg = "{http://www.w3.org/2000/svg}"
+    root, *frames = xml.etree.ElementTree.parse(path).iter(svg + "g")
+    title, rect = root.find(svg + "title").text, root.find(svg + "rect")
+    value, unit = re.search(r"^([\d.]+) (\w+), 100", title, re.M).groups()
+    widths = {}
+    for frame in frames:
+        box = frame.find(svg + "rect")
+        if int(box.get("y")) == int(rect.get("y")) - FRAME_HEIGHT:
+            widths[frame.find(svg + "title").text.split("\n")[0]] = float(box.get("width")) / float(rect.get("width"))
+    return widths, float(value) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60}[unit]
+
+
+def read_perf_script(path):
+    """What `perf script -F comm,pid,tid,time,period,event` prints of a sample: a line, then its frames, which begin with
+    blanks."""
+    threads = collections.Counter()
+    for line in path.read_text().splitlines():
+        if line and not line[0].isspace():
+            sample = re.fullmatch(r"(.*?) +\d+/(\d+) +[\d.]+: +(\d+) \S+:", line)
+            assert sample, line
+            threads[sample[1], int(sample[2])] += int(sample[3]) / 1e9
+    return threads
+
+
 def read_trace(path):
     """Outermost slices of the tracks of threads; markers have their own."""
     names, threads, ends = {}, collections.Counter(), {}
@@ -128,8 +169,10 @@ def read_trace(path):
 READERS = {
     "pprof": ("pb.gz", read_pprof), "pstats": ("prof", read_pstats), "callgrind": ("callgrind", read_callgrind),
     "speedscope": ("speedscope.json", read_speedscope), "firefox": ("firefox.json.gz", read_firefox),
-    "csv-samples": (None, read_csv_samples),
+    "csv-samples": (None, read_csv_samples), "otlp": ("otlp", read_otlp), "dot": ("dot", read_dot),
+    "perf-script": ("linux-perf.txt", read_perf_script),
 }
+DOT_SHARE = 0.005  # of all: lighter functions, and threads are such, are left out of graphs
 
 
 class Truth(sampan.Case):
@@ -146,17 +189,31 @@ class Truth(sampan.Case):
                 threads[thread["name"], thread["tid"]] += seconds
         return threads
 
-    def assert_same(self, found, expected, samples):
-        """Readers have threads by (name, tid), or by a name that the tid is added to where several have it."""
+    def assert_same(self, found, expected, delta_s=lambda _: EXACT_S, least_s=0):
+        """Readers have threads by (name, tid), or by a name that the tid is added to where several have it. What is below
+        `least_s` may be missing."""
         names = collections.Counter()
         for (name, tid), seconds in expected.items():
             key = (name, tid)
             if key not in found:
                 key = f"{name} ({tid})" if f"{name} ({tid})" in found else name
-            names[key] += seconds
+            if key in found or seconds >= least_s:
+                names[key] += seconds
         self.assertEqual(set(found), set(names))
         for key, seconds in names.items():
-            self.assertAlmostEqual(found[key], seconds, delta=EXACT_S * (1 + samples))
+            self.assertAlmostEqual(found[key], seconds, delta=delta_s(key), msg=key)
+
+    def check_folded(self, path, expected, period_s):
+        """It counts samples at the session's rate. A stack counts one at least, so each may be wrong by a sample."""
+        stacks = collections.Counter(line.split(";", 1)[0] for line in path.read_text().splitlines())
+        self.assert_same(viewers.folded(path, period_s).threads, expected, lambda key: period_s * (stacks[key] + 1))
+
+    def check_flamegraph(self, path, expected):
+        widths, all_s = read_flamegraph(path)
+        self.assertAlmostEqual(all_s, expected.total(), delta=0.005 * expected.total())  # three digits
+        all_s = expected.total()
+        self.assert_same({name: width * all_s for name, width in widths.items()}, expected, lambda _: 1e-5 * all_s,
+                         NARROWEST * all_s)
 
     def check(self, recording):
         for state in STATES[sampan.report(recording)["clock"]]:
@@ -165,11 +222,17 @@ class Truth(sampan.Case):
             with tempfile.TemporaryDirectory() as folder:
                 folder = pathlib.Path(folder)
                 subprocess.run([sampan.PROGRAM, "export", "--state", state, "--max-size", "0", "--output", folder, "--format",
-                                ",".join(READERS), recording], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                ",".join([*READERS, "folded", "flamegraph"]), recording], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                 for format_, (suffix, read) in READERS.items() if expected else ():
                     path = folder / ("profile_csv-samples.csv" if suffix is None else f"profile_overall.{suffix}")
                     with self.subTest(state=state, format=format_):
-                        self.assert_same(read(path), expected, 0)
+                        self.assert_same(read(path), expected,
+                                         least_s=DOT_SHARE * expected.total() if format_ == "dot" else 0)
+                if expected:
+                    with self.subTest(state=state, format="folded"):
+                        self.check_folded(folder / "profile_overall.folded", expected, 1 / report["rate_hz"])
+                    with self.subTest(state=state, format="flamegraph"):
+                        self.check_flamegraph(folder / "profile_overall.svg", expected)
                 with self.subTest(state=state, format="csv-threads"):
                     subprocess.run([sampan.PROGRAM, "export", "--state", state, "--output", folder, "--format", "csv-threads",
                                     recording], check=True, stdout=subprocess.DEVNULL)

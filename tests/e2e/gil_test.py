@@ -152,14 +152,15 @@ class Gil(sampan.Case):
         path = self.path / "turns.py"
         path.write_text(TURNS)
         run = sampan.run([program, path, SECONDS], ["--clock", "wall", "--rate", "250"], text=True,
-                         env={"PYTHONPATH": str(SOURCES)})
+                         env={"PYTHONPATH": str(SOURCES)}, delays=True)
         self.assertEqual(run.returncode, 0, run.stderr)
         truths, waits, objects = {}, {}, set()
         for line in run.stdout.splitlines():
             name, tid, life, cpu, queued, turns = line.split()
             life, cpu, queued = float(life), float(cpu), float(queued)
-            # A wait at an end of the section is seen when sampan gets a CPU, as late as the thread does.
-            bound = POINTS * life + TWO_DELAYS * queued / max(int(turns), 1)
+            # A wait at an end of the section is seen when sampan gets a CPU, as late as the thread does; and what a thread
+            # did while sampan waited for a CPU is told from what it did before and afterwards.
+            bound = POINTS * life + TWO_DELAYS * queued / max(int(turns), 1) + run.delayed_s
             truths[name] = (int(tid), life, cpu, life - cpu - queued, bound)
             for wait in sampan.report(run.recording, "--section", name)["waits"]:
                 key = wait["tid"], wait["call"]

@@ -59,7 +59,7 @@ class Run:
         directory = keep.name
         self.keep = keep
         self.returncode = completed.returncode
-        self.delayed_s = 0  # that the sampler waited for a CPU, when it samples from outside
+        self.delayed_s = 0  # that sampan waited for a CPU, where it was measured
         self.stdout = completed.stdout
         self.stderr = completed.stderr
         recordings = list(pathlib.Path(directory).glob("*/recording.sampan"))
@@ -87,15 +87,28 @@ def report(recording, *options):
     return json.loads(output)
 
 
-def run(command, options=(), env=None, timeout=300, **keywords):
-    """Runs `command` under sampan without exports; its directory lives as long as the result."""
+def run(command, options=(), env=None, timeout=300, delays=False, **keywords):
+    """Runs `command` under sampan without exports; its directory lives as long as the result. `delays`: also measures
+    Run.delayed_s."""
     directory = tempfile.TemporaryDirectory(prefix="sampan-e2e-")
     keywords.setdefault("stdout", subprocess.PIPE)
     keywords.setdefault("stderr", subprocess.PIPE)
-    completed = subprocess.run(
-        [PROGRAM, "run", "--quiet", "--format", "none", "--output", directory.name, *options, "--",
-         *map(str, command)], env={**os.environ, **(env or {})}, timeout=timeout, **keywords)
-    return Run(completed, directory)
+    text = keywords.pop("input", None)
+    if text is not None:
+        keywords["stdin"] = subprocess.PIPE
+    words = [PROGRAM, "run", "--quiet", "--format", "none", "--output", directory.name, *options, "--", *map(str, command)]
+    with subprocess.Popen(words, env={**os.environ, **(env or {})}, **keywords) as process:
+        measured = tolerances.Delays(process.pid) if delays else None
+        try:
+            stdout, stderr = process.communicate(text, timeout)
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            delayed_s = measured.finish() if delays else 0
+    run = Run(subprocess.CompletedProcess(words, process.returncode, stdout, stderr), directory)
+    run.delayed_s = delayed_s
+    return run
 
 
 ORDINARY_USER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]

@@ -33,6 +33,7 @@ import workloads
 BUILD = pathlib.Path(os.environ.get("SAMPAN_BUILD", "build")).resolve()
 SAMPAN = str(BUILD / "sampan")
 SELF_SIGNAL = str(BUILD / "bench" / "self_signal")
+SELF_SIGNAL_UNCOVERED = SELF_SIGNAL + "_uncovered"
 WALK_CLOCK = str(BUILD / "bench" / "libwalk_clock.so")
 EMPTY_CLOCK = str(BUILD / "bench" / "libempty_clock.so")
 PROFILER = next(iter(sorted(pathlib.Path("/usr/lib/x86_64-linux-gnu").glob("libprofiler.so.0*"))), None)
@@ -67,8 +68,8 @@ class Bench:
 
     def sample(self):
         """One complete sample, as a ratio to an empty handler."""
-        def signal(prefix, mode, depth, env=None):
-            command = [*prefix, SELF_SIGNAL, mode, str(depth), "15000"]
+        def signal(prefix, mode, depth, env=None, program=SELF_SIGNAL):
+            command = [*prefix, program, mode, str(depth), "15000"]
             self.table.note(pairs.shown(command, env))
             out = subprocess.run(command, env={**os.environ, **(env or {})}, check=True,
                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
@@ -86,6 +87,11 @@ class Bench:
                 theirs = pairs.pairs(lambda: signal([], "raise", depth, env), empty, 3,
                                      measure=lambda run: run())
                 self.table.row("  gperftools", f"{theirs['ratio']:.2f} ({theirs['a']:.0f} ns)")
+        for depth in (10, 100):
+            ours = pairs.pairs(lambda: signal(self.capture(), "sampan", depth, program=SELF_SIGNAL_UNCOVERED),
+                               lambda: signal(self.capture(), "sampan", depth), PAIRS, measure=lambda run: run())
+            self.judge(f"sample without unwind tables, depth {depth}, to one with", ours["ratio"], 2,
+                       f"{ours['ratio']:.2f} ({ours['a']:.0f}/{ours['b']:.0f} ns)")
 
     def walk(self):
         """One walk inside clang, with the caches as clang leaves them. The compile is so long that the

@@ -29,6 +29,8 @@
 #include <string_view>
 
 #include "oracle.h"
+#include "unwind/cfi.h"
+#include "unwind/module_finder.h"
 
 namespace sampan::unwind {
 namespace {
@@ -40,17 +42,20 @@ enum Kind {
   kEqual,            // the same frames, from the leaf to the root
   kEqualIncomplete,  // the same frames, and both gave up at the same place
   kTheirsEndsEarly,  // libunwind has fewer; what it has is the same
-  kOursEndsEarly,    // we have fewer; what we have is the same
-  kDifferent,        // from some frame on they are different
+  kTheirsSkips,  // libunwind took rbp for a frame pointer in a function without a table, and so left
+                 // out the function's caller; all else is the same
+  kOursEndsEarly,  // we have fewer; what we have is the same
+  kDifferent,      // from some frame on they are different
   kInLoader,
   kBusy,
   kKinds,
 };
 constexpr const char* kKindNames[kKinds] = {
-    "equal", "equal_incomplete", "theirs_ends_early", "ours_ends_early", "different", "in_loader",
-    "busy"};
+    "equal",           "equal_incomplete", "theirs_ends_early", "theirs_skips",
+    "ours_ends_early", "different",        "in_loader",         "busy"};
 
 Walker walker;
+ModuleFinder modules;
 StackBounds main_stack;
 pid_t main_thread;
 uint64_t loader_start, loader_end;
@@ -104,6 +109,18 @@ void describe(Kind kind, const WalkResult& ours, const OracleResult& theirs, siz
   if (write(differences_fd, text, static_cast<size_t>(out - text)) < 0) return;
 }
 
+bool has_table(uint64_t pc) {
+  Module module;
+  uint64_t fde = 0;
+  return modules.find(pc, module) && find_fde(module, pc, fde) == CfiResult::kFound;
+}
+
+bool is_skipped(const WalkResult& ours, const OracleResult& theirs, size_t same) {
+  return same > 0 && ours.stop == wire::StopReason::kRoot && ours.depth == theirs.depth + 1 &&
+         !has_table(our_frames[same - 1]) &&
+         std::equal(our_frames + same + 1, our_frames + ours.depth, their_frames + same);
+}
+
 Kind compare(const ucontext_t& stop) {
   const bool is_main = syscall(SYS_gettid) == main_thread;
   const StackBounds bounds = is_main ? main_stack : StackBounds{0, 0, true};
@@ -121,6 +138,8 @@ Kind compare(const ucontext_t& stop) {
     kind = kOursEndsEarly;
   } else if (same == theirs.depth) {
     kind = kTheirsEndsEarly;
+  } else if (is_skipped(ours, theirs, same)) {
+    kind = kTheirsSkips;
   }
   if (kind != kEqual) describe(kind, ours, theirs, same);
   return kind;
@@ -165,6 +184,7 @@ int open_output(const char* prefix, const char* what) {
 [[gnu::constructor]] void start() {
   const char* output = std::getenv("ORACLE_OUTPUT");
   if (output == nullptr || !walker.start()) return;
+  modules.start();
   totals_fd = open_output(output, "totals");
   differences_fd = open_output(output, "differences");
   main_thread = static_cast<pid_t>(syscall(SYS_gettid));

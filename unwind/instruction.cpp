@@ -274,7 +274,8 @@ class Decoder {
   void understand(uint8_t opcode) {
     const bool of_registers = mode_ == 3;
     const unsigned low = (opcode & 7) | (rex_ & 1) << 3;
-    if ((opcode & 0xf8) == 0x50) return set(Operation::kPush);
+    if ((opcode & 0xf8) == 0x50)
+      return set(Operation::kPush, Instruction::kNoRegister, dwarf_number(low));
     if ((opcode & 0xf8) == 0x58) return set(Operation::kPop, dwarf_number(low));
     if ((opcode & 0xf0) == 0x70 || (opcode & 0xfc) == 0xe0) return branch(Operation::kBranch);
     switch (opcode) {

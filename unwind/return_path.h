@@ -99,7 +99,13 @@ class ReturnPath {
     slots_[0] = slots_[1] = {};
     call_sp_ = called_ ? initial(kRsp) : 0;
     frame_down_ = false;
+    pushed_low_ = UINT64_MAX;
+    pushed_high_ = 0;
+    for (Pushed& pushed : pushed_) pushed = {};
   }
+  // On the way something was pushed there. What lies below the first stack pointer is another matter:
+  // see load().
+  bool is_overwritten(uint64_t avma) const { return avma >= pushed_low_ && avma <= pushed_high_; }
   void set(unsigned number, uint64_t value, Base base) {
     now_.set(number, value);
     bases_[number] = base;
@@ -120,6 +126,23 @@ class ReturnPath {
   Slot* slot_of(unsigned number) {
     return number == kRbp ? &slots_[0] : number == kRbx ? &slots_[1] : nullptr;
   }
+  // A register that was pushed, and what it was then.
+  struct Pushed {
+    uint64_t avma = 0;
+    unsigned number = 0;
+    bool known = false;
+    Base base = Base::kNowhere;
+    uint64_t value = 0;
+    Slot slot = {};
+  };
+  void note_push(unsigned number);
+  // Null: it is not known what was pushed there.
+  const Pushed* pushed_at(uint64_t avma) const {
+    for (const Pushed& pushed : pushed_) {
+      if (pushed.avma == avma && pushed.known) return &pushed;
+    }
+    return nullptr;
+  }
 
   Memory& memory_;
   const RegisterFile& initial_;
@@ -130,7 +153,9 @@ class ReturnPath {
   Slot slots_[2] = {};
   uint16_t seen_[kSeen] = {};  // hashes of branches' addresses, 0 where none is
   uint64_t call_sp_ = 0;       // the highest stack pointer at a call; 0: there was none
-  bool frame_down_ = false;    // the last change of the stack pointer was upwards
+  uint64_t pushed_low_ = UINT64_MAX, pushed_high_ = 0;  // slots from the first stack pointer on
+  Pushed pushed_[3] = {};    // there: the latest rbp, rbx and other register
+  bool frame_down_ = false;  // the last change of the stack pointer was upwards
   bool lost_register_ = false;
   bool met_return_ = false;
   uint64_t return_address_ = 0;
@@ -227,6 +252,7 @@ bool ReturnPath<Memory>::apply(const Instruction& instruction) {
   switch (instruction.operation) {
     case Operation::kPush:
       now_.registers.value[kRsp] -= 8;
+      note_push(from);
       frame_down_ = false;
       return true;
     case Operation::kPop:
@@ -271,14 +297,36 @@ bool ReturnPath<Memory>::apply(const Instruction& instruction) {
   }
 }
 
+template <typename Memory>
+void ReturnPath<Memory>::note_push(unsigned number) {
+  const uint64_t avma = value(kRsp);
+  if (avma < initial(kRsp)) return;
+  pushed_low_ = std::min(pushed_low_, avma);
+  pushed_high_ = std::max(pushed_high_, avma);
+  for (Pushed& pushed : pushed_) {
+    if (pushed.avma == avma) pushed = {};
+  }
+  if (number >= kRegisterCount) return;
+  Pushed& pushed = pushed_[number == kRbp ? 0 : number == kRbx ? 1 : 2];
+  pushed = {avma, number, now_.knows(number), bases_[number], value(number)};
+  if (const Slot* slot = slot_of(number)) pushed.slot = *slot;
+}
+
 // What lies below the first stack pointer was written on the way: a register that the function
-// saves there is still the caller's.
+// saves there is still the caller's. Above it are the registers that a function saves to which this
+// one has jumped.
 template <typename Memory>
 void ReturnPath<Memory>::load(unsigned to, uint64_t avma, Base base) {
   uint64_t word = 0;
   if (avma < initial(kRsp)) {
     forget(to);
     if (initial_.knows(to) && to != kRsp) set(to, initial(to), base_of(to));
+  } else if (is_overwritten(avma)) {
+    const Pushed* const pushed = pushed_at(avma);
+    forget(to);
+    if (pushed == nullptr) return;
+    set(to, pushed->value, pushed->base);
+    if (Slot* slot = slot_of(to); slot != nullptr && to == pushed->number) *slot = pushed->slot;
   } else if (memory_.read(avma, word)) {
     set(to, word, Base::kNowhere);
     if (Slot* slot = slot_of(to)) *slot = {avma, base};
@@ -287,7 +335,8 @@ void ReturnPath<Memory>::load(unsigned to, uint64_t avma, Base base) {
   }
 }
 
-// A function cannot return from below the first stack pointer, nor to where no call stands. At its
+// A function cannot return from below the first stack pointer, nor to where no call stands. Where
+// it drops arguments that lie behind the return address, it has pushed that again. At its
 // calls the stack pointer is aligned, and so below the return address (3.2.2): otherwise a call
 // does not return, and what follows is another function. Functions by hand may call others of their
 // own without that; then it is not aligned.
@@ -302,10 +351,16 @@ auto ReturnPath<Memory>::do_return(int64_t released) -> End {
       !memory_.read(slot, return_address_)) {
     return End::kLost;
   }
+  const bool is_pushed = is_overwritten(slot);
+  if (is_pushed) {
+    const Pushed* const pushed = pushed_at(slot);
+    if (pushed == nullptr) return End::kLost;
+    return_address_ = pushed->value;
+  }
   met_return_ = true;
   if (!is_return_address(memory_, return_address_)) return End::kNoCall;
   const uint64_t cfa = slot + 8;
-  row_ = released == 0 ? pack(cfa) : PackedRow();
+  row_ = released == 0 && !is_pushed ? pack(cfa) : PackedRow();
   now_.registers.value[kRsp] = cfa + static_cast<uint64_t>(released);
   return End::kReturn;
 }

@@ -34,8 +34,8 @@ void expect(std::string_view bytes, Operation operation, int64_t displacement = 
 
 TEST(InstructionTest, WhatMovesTheStackPointer) {
   constexpr uint8_t kNone = Instruction::kNoRegister;
-  expect("\x55"sv, Operation::kPush);                                    // push %rbp
-  expect("\x41\x57"sv, Operation::kPush);                                // push %r15
+  expect("\x55"sv, Operation::kPush, 0, kNone, kRbp);                    // push %rbp
+  expect("\x41\x57"sv, Operation::kPush, 0, kNone, 15);                  // push %r15
   expect("\x68\x01\x02\x03\x04"sv, Operation::kPush);                    // push $imm
   expect("\xff\x35\x01\x02\x03\x04"sv, Operation::kPush);                // push slot(%rip)
   expect("\x5b"sv, Operation::kPop, 0, kRbx);                            // pop %rbx

@@ -111,8 +111,11 @@ void describe(Kind kind, const WalkResult& ours, const OracleResult& theirs, siz
 
 bool has_table(uint64_t pc) {
   Module module;
+  RecentCies cies;
+  CfiRow row;
   uint64_t fde = 0;
-  return modules.find(pc, module) && find_fde(module, pc, fde) == CfiResult::kFound;
+  return modules.find(pc, module) && find_fde(module, pc, fde) == CfiResult::kFound &&
+         find_row(module.image, fde, pc, cies, 0, row) == CfiResult::kFound;
 }
 
 bool is_skipped(const WalkResult& ours, const OracleResult& theirs, size_t same) {

@@ -117,6 +117,34 @@ TEST_F(ReturnPathTest, APrologueThatAligns) {
   EXPECT_EQ(row.cfa_offset(), 8u);
 }
 
+// V8's CEntry takes its return address off the stack, drops the arguments, and pushes it again. What
+// lies in its place so far is an argument, which may look like a return address.
+TEST_F(ReturnPathTest, AReturnAddressThatIsPushedAgain) {
+  file.set(15, kStack + 0x20);
+  // pop %rcx; lea 8(%r15),%rsp; push %rcx; ret
+  memory.put_code(kCode, "\x59\x49\x8d\x67\x08\x51\xc3"sv);
+  memory.words[kStack] = kReturnAddress;
+  memory.words[kStack + 0x20] = 0x4000;
+  cfa = kStack + 0x28;
+  expect_caller();
+  EXPECT_EQ(row.kind(), PackedRow::kNone);
+  memory.words[kStack + 0x20] = kReturnAddress;
+  memory.words[kStack] = 0x4000;
+  EXPECT_EQ(follow(), Step::kNoRule);
+}
+
+// A function that this one jumps to at its end saves registers where this one has saved them.
+TEST_F(ReturnPathTest, ATailCallSavesRegistersAnew) {
+  // pop %rbx; pop %rbp; jmp; push %rbp; push %rbx; mov %rdi,%rbx; pop %rbx; pop %rbp; ret
+  memory.put_code(kCode, "\x5b\x5d\xeb\x00\x55\x53\x48\x89\xfb\x5b\x5d\xc3"sv);
+  put_stack({7, kCallersBp});
+  expect_caller();
+  EXPECT_EQ(file.registers.value[kRbx], 7u);
+  EXPECT_EQ(file.registers.value[kRbp], kCallersBp);
+  EXPECT_EQ(row.bp_offset(), 16u);
+  EXPECT_EQ(row.bx_offset(), 24u);
+}
+
 TEST_F(ReturnPathTest, ARegisterThatIsNotKnownIsAskedFor) {
   file.known = kPackedRegisters;
   memory.put_code(kCode, "\x4c\x89\xf4\xc3"sv);  // mov %r14,%rsp; ret

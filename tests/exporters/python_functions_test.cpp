@@ -169,7 +169,8 @@ TEST(PythonFunctions, OfCAreBuiltInBesideThoseOfPythonInPstats) {
 
 TEST(PythonFunctions, HaveTheirModuleAndNoAddressInPerfScript) {
   const std::string text = written(write_perf_script, kText);
-  EXPECT_NE(text.find("\n\t               0 Service.pack (/srv/w.py)\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n\t               0 Service.pack (/srv/w.py)\n"), std::string::npos)
+      << text;
   EXPECT_EQ(text.find("[unknown]"), std::string::npos) << text;
 }
 

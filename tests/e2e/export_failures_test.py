@@ -71,8 +71,8 @@ class Failures(unittest.TestCase):
     def test_a_reader_that_closes_its_end(self):
         for name in FORMATS:
             reading, writing = os.pipe()
+            os.close(reading)  # before: a small file fits into the pipe
             process = self.export("--output", "-", formats=[name], stdout=writing)
-            os.close(reading)
             os.close(writing)
             self.assert_fails(process, "writing standard output: Broken pipe", name)
 

@@ -76,7 +76,7 @@ Finding refusal(std::string subject, int error, std::string why) {
           std::move(why)};
 }
 
-// What could not be read is not known: that is never good.
+// The doctor never says ok of something that it could not read.
 Finding unreadable(std::string subject, const std::string& what) {
   return {false, std::move(subject), fmt::format("not known: {} cannot be read", what), ""};
 }

@@ -50,7 +50,7 @@ class GdbJit {
   bool has_descriptors() const { return !descriptors_.empty(); }
 
   struct Look {
-    // What is registered, the latest first. What was there at the look before is the same object.
+    // All registered code, the latest first. Code of the look before is the same object again.
     std::vector<std::shared_ptr<const RegisteredCode>> code;
     bool is_complete = true;  // else there may be more
     MonotonicNs time_ns = 0;

@@ -1,5 +1,5 @@
 // The symbols of an ELF file: one that a process has mapped, or one that it has made in its memory.
-// What makes no sense has no symbols. Format: System V ABI, chapter 4.
+// A file that makes no sense has no symbols. Format: System V ABI, chapter 4.
 #pragma once
 
 #include <elf.h>
@@ -32,7 +32,7 @@ class SymbolTable {
   void for_each(const std::function<void(const Symbol&)>& each) const;
 
   size_t size() const { return symbols_.size() + names_.size(); }  // in bytes
-  // Of the symbols, their names, and where the sections are.
+  // A hash of the symbols, their names and the sections' addresses.
   uint64_t hash() const;
 
  private:

@@ -19,7 +19,7 @@ constexpr uint64_t kCostInterval = 10 * kNsPerSecond;
 // The user is told of a change by this factor, and not more often than this.
 constexpr double kMuch = 2;
 constexpr uint64_t kSayInterval = 60 * kNsPerSecond;
-// Of a program that uses less than 1/20 of a CPU, the cost is no share: anything is much.
+// A program that uses less than 1/20 of a CPU is idle: compared with that, any cost is large.
 constexpr uint64_t kIdle = 20;
 
 std::string percent(uint64_t part, uint64_t whole) {

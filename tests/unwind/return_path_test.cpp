@@ -332,8 +332,8 @@ TEST(ReturnPathTables, CodeSaysWhatTheTablesSay) {
                 library, all, 100 * static_cast<double>(result.equal) / all, result.none,
                 result.unlike);
     // Behind a call that does not return, the search goes astray in other functions until its work is
-    // used up: it has no answer, which is right.
-    EXPECT_GT(static_cast<double>(result.equal), 0.85 * all) << library;
+    // used up: it has no answer, which is right. All of libLLVM has more such code than the part.
+    EXPECT_GT(static_cast<double>(result.equal), (every_function ? 0.85 : 0.9) * all) << library;
     judged += all;
     unlike += static_cast<double>(result.unlike);
   }

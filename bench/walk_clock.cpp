@@ -27,6 +27,7 @@ namespace {
 using namespace sampan;
 
 unwind::Walker walker;
+unwind::LastWalk last_walk;
 unwind::StackBounds bounds;
 void* frames[2048];
 uint64_t stack[2048];
@@ -40,8 +41,8 @@ void account(uint64_t begin_ns, uint64_t depth) {
 
 void with_sampan(int, siginfo_t*, void* context) {
   const uint64_t begin = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-  const auto result =
-      walker.walk(unwind::registers_of(*static_cast<const ucontext_t*>(context)), bounds, stack);
+  const auto result = walker.walk(unwind::registers_of(*static_cast<const ucontext_t*>(context)),
+                                  bounds, stack, &last_walk);
   account(begin, result.depth);
 }
 

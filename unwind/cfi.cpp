@@ -100,6 +100,40 @@ bool read_fde(Entry& entry, const Cie& cie, Code& code) {
   return cursor.ok();
 }
 
+// The parts of find_row are not inlined, so that one is not on the stack while another one runs.
+
+// The AVMA of the CIE that the FDE at this AVMA has; 0 when it is damaged.
+[[gnu::noinline]] uint64_t cie_of(const Image& image, uint64_t fde) {
+  Entry entry;
+  return read_entry(image, fde, entry) == CfiResult::kFound ? entry.cie : 0;
+}
+
+// The CIE of the FDE at this AVMA: see find_row.
+[[gnu::noinline]] bool find_cie(const Image& image, uint64_t fde, RecentCies& cies,
+                                uint64_t generation, Cie& cie) {
+  const uint64_t avma = cie_of(image, fde);
+  if (avma == 0) return false;
+  if (cies.find(avma, generation, cie)) return true;
+  if (!read_cie(image, avma, cie)) return false;
+  cies.insert(avma, generation, cie);
+  return true;
+}
+
+[[gnu::noinline]] CfiResult run_fde(const Image& image, uint64_t fde, const Cie& cie, uint64_t pc,
+                                    CfiRow& row) {
+  Entry entry;
+  Code code;
+  if (read_entry(image, fde, entry) != CfiResult::kFound || !read_fde(entry, cie, code)) {
+    return CfiResult::kDamaged;
+  }
+  if (!code.contains(pc)) return CfiResult::kNotCovered;
+  row = cie.initial;
+  CfiProgram program(image, cie.alignment);
+  program.set_initial(cie.initial);
+  if (!program.run(entry.body, code.start, pc, row)) return CfiResult::kDamaged;
+  return row.cfa_kind == CfiRow::kCfaUnknown ? CfiResult::kDamaged : CfiResult::kFound;
+}
+
 // The entries of the table that every linker writes: both relative to the start of the header.
 struct TableEntry {
   int32_t start;
@@ -143,24 +177,9 @@ CfiResult search_table(const Module& module, std::span<const uint8_t> table, uin
 
 CfiResult find_row(const Image& image, uint64_t fde, uint64_t pc, RecentCies& cies,
                    uint64_t generation, CfiRow& row) {
-  Entry entry;
-  if (read_entry(image, fde, entry) != CfiResult::kFound || entry.cie == 0) {
-    return CfiResult::kDamaged;
-  }
   Cie cie;
-  if (!cies.find(entry.cie, generation, cie)) {
-    if (!read_cie(image, entry.cie, cie)) return CfiResult::kDamaged;
-    cies.insert(entry.cie, generation, cie);
-  }
-  Code code;
-  if (!read_fde(entry, cie, code)) return CfiResult::kDamaged;
-  if (!code.contains(pc)) return CfiResult::kNotCovered;
-
-  row = cie.initial;
-  CfiProgram program(image, cie.alignment);
-  program.set_initial(cie.initial);
-  if (!program.run(entry.body, code.start, pc, row)) return CfiResult::kDamaged;
-  return row.cfa_kind == CfiRow::kCfaUnknown ? CfiResult::kDamaged : CfiResult::kFound;
+  if (!find_cie(image, fde, cies, generation, cie)) return CfiResult::kDamaged;
+  return run_fde(image, fde, cie, pc, row);
 }
 
 CfiResult read_coverage(const Image& image, uint64_t fde, uint64_t& start, uint64_t& end) {

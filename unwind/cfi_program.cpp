@@ -181,27 +181,25 @@ bool CfiProgram::execute(const Instruction& instruction, CfiRow& row) const {
 // DW_CFA_remember_state needs no memory. Either its DW_CFA_restore_state comes at or before `pc`, and
 // nothing between the two has an effect: then this moves past the restoring instruction. Or it comes
 // later and is never executed: then this changes nothing.
-bool CfiProgram::skip_forgotten(ImageCursor& program, uint64_t& location, uint64_t pc) {
-  ImageCursor ahead = program;
-  uint64_t ahead_location = location;
-  for (unsigned depth = 1; !ahead.bytes.at_end();) {
-    Instruction instruction{};
-    if (!decode(ahead, instruction)) return false;
+bool CfiProgram::skip_forgotten(ImageCursor& program, Instruction& instruction, uint64_t& location,
+                                uint64_t pc) {
+  const ByteCursor remembered = program.bytes;
+  const uint64_t remembered_location = location;
+  for (unsigned depth = 1; location <= pc && !program.bytes.at_end();) {
+    instruction = {};
+    if (!decode(program, instruction)) return false;
     switch (instruction.opcode) {
-      case kAdvanceLoc: ahead_location += instruction.number; break;
-      case kSetLoc: ahead_location = instruction.number; break;
+      case kAdvanceLoc: location += instruction.number; break;
+      case kSetLoc: location = instruction.number; break;
       case kRememberState: ++depth; break;
       case kRestoreState:
-        if (--depth == 0) {
-          program = ahead;
-          location = ahead_location;
-          return true;
-        }
+        if (--depth == 0) return true;
         break;
       default: break;
     }
-    if (ahead_location > pc) return true;
   }
+  program.bytes = remembered;
+  location = remembered_location;
   return true;
 }
 
@@ -220,7 +218,7 @@ bool CfiProgram::run(ImageCursor& program, uint64_t location, uint64_t pc, CfiRo
         if (location > pc) return true;
         break;
       case kRememberState:
-        if (!skip_forgotten(program, location, pc)) return false;
+        if (!skip_forgotten(program, instruction, location, pc)) return false;
         break;
       default:  // a restore_state here has no remember_state before it
         if (!execute(instruction, row)) return false;

@@ -39,7 +39,8 @@ class CfiProgram {
   bool decode(ImageCursor& program, Instruction& instruction);
   bool execute(const Instruction& instruction, CfiRow& row) const;
   static bool set(const Instruction& instruction, RegisterRule::Kind kind, CfiRow& row);
-  bool skip_forgotten(ImageCursor& program, uint64_t& location, uint64_t pc);
+  bool skip_forgotten(ImageCursor& program, Instruction& instruction, uint64_t& location,
+                      uint64_t pc);
 
   const Image& image_;
   const Alignment& alignment_;

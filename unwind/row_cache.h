@@ -73,8 +73,6 @@ class RowCache {
     entry.row.store(row.bits(), std::memory_order_relaxed);
     entry.tag.store(key_of(pc, generation) ^ row.bits(), std::memory_order_relaxed);
   }
-  // Prefetches the entry of `pc`. Any number is allowed.
-  void prefetch(uint64_t pc) const { __builtin_prefetch(&entries_[index_of(pc)]); }
 
  private:
   // User addresses have 47 bits. The generation takes the 16 above, with one bit set so that no key
@@ -87,7 +85,7 @@ class RowCache {
   static size_t index_of(uint64_t pc) { return (pc ^ (pc >> 14)) % kEntries; }
 
   Entry* entries_ = nullptr;
-  std::atomic<uint64_t> generation_ = 0;
+  std::atomic<uint64_t> generation_ = 1;  // 0: of a LastWalk without a walk
 };
 
 }  // namespace sampan::unwind

@@ -29,6 +29,7 @@
 #include "base/address.h"
 #include "unwind/apply_row.h"
 #include "unwind/cfi.h"
+#include "unwind/last_walk.h"
 #include "unwind/packed_row.h"
 #include "unwind/return_path.h"
 #include "unwind/walker.h"
@@ -53,17 +54,16 @@ class StackWalk {
         generation_(cache.rows.generation()),
         may_read_modules_(may_read_modules) {}
 
-  // `known` has at least the pc and the stack pointer. `cfas`: see Walker::walk.
-  WalkResult run(const Registers& registers, std::span<uint64_t> frames,
+  // `known` has at least the pc and the stack pointer. `last`, `cfas`: see Walker::walk.
+  WalkResult run(const Registers& registers, std::span<uint64_t> frames, LastWalk* last = nullptr,
                  RegisterSet known = kAllRegisters, uint64_t* cfas = nullptr) {
     WalkResult result{};
-    cfas_ = cfas;
     for (bool follow_all : {false, true}) {
       if (!follow_all && known != kAllRegisters) continue;
       follow_all_ = follow_all;
       file_ = {registers, known};
       Step step = Step::kCaller;
-      result.depth = walk(frames, step);
+      result.depth = walk(frames, last, cfas, step);
       result.stop = reason(step);
       if (step != Step::kLostRegister || !dropped_) break;
     }
@@ -79,7 +79,6 @@ class StackWalk {
     uint64_t bx;
   };
 
-  static constexpr size_t kPrefetched = 64;
   // In instructions that are looked at, some 10 ns each. A search takes up to some microseconds,
   // while the tables are not in the processor's caches.
   static constexpr uint16_t kMostWork = 1 << 14, kWorkOfSearch = 32;
@@ -87,7 +86,8 @@ class StackWalk {
   // there the frame pointer comes first, unless the function's end is near.
   static constexpr uint16_t kMostOfFunction = 1 << 12, kNearReturn = 16, kMostOfUnknownCode = 512;
 
-  uint32_t walk(std::span<uint64_t> frames, Step& step);
+  uint32_t walk(std::span<uint64_t> frames, LastWalk* last, uint64_t* cfas, Step& step);
+  PackedRow known_row(LastWalk::Pass& pass, uint32_t index, uint64_t pc, uint64_t sp);
   Step follow(PackedRow row, Frame& frame);
   [[gnu::noinline]] Step slow_step(Frame& frame, uint64_t pc, PackedRow::Kind known);
   Step step_by_cfi(Frame& frame, uint64_t pc);
@@ -134,7 +134,6 @@ class StackWalk {
   const Modules& modules_;
   WalkCache& cache_;
   const uint64_t generation_;
-  uint64_t* cfas_ = nullptr;
   const bool may_read_modules_;
   bool follow_all_ = false;
   bool fast_frames_ = false;  // a packed row was followed since `file_` was up to date
@@ -150,26 +149,25 @@ class StackWalk {
 
 // Writes frames until there is no caller or no room (kCaller); returns how many.
 template <typename Memory, typename Modules>
-uint32_t StackWalk<Memory, Modules>::walk(std::span<uint64_t> frames, Step& step) {
+uint32_t StackWalk<Memory, Modules>::walk(std::span<uint64_t> frames, LastWalk* last,
+                                          uint64_t* cfas, Step& step) {
   Frame frame = from_file();
   fast_frames_ = dropped_ = false;
   interrupted_ = true;
   leaf_ = true;
   chained_ = false;
-  // The frames of an earlier walk are likely to come again. Their rows lie far apart; fetching them
-  // at once saves a fifth of a walk's time inside clang. Other numbers do no harm.
-  for (size_t i = 0; i < frames.size() && i < kPrefetched; ++i) cache_.rows.prefetch(frames[i]);
+  LastWalk::Pass pass(last, generation_);
   uint32_t depth = 0;
   uint64_t pc = frame.pc;  // a lookup AVMA
   while (depth < frames.size()) {
     frames[depth++] = pc;
-    const PackedRow row = cache_.rows.find(pc, generation_);
+    const PackedRow row = known_row(pass, depth - 1, pc, frame.sp);
     if (row.is_row() && !follow_all_) [[likely]] {
       step = follow(row, frame);
     } else {
       step = slow_step(frame, pc, row.kind());
     }
-    if (cfas_ != nullptr) cfas_[depth - 1] = frame.sp;
+    if (cfas != nullptr) cfas[depth - 1] = frame.sp;
     if (step == Step::kRoot && interrupted_) frames[depth - 1] = frame.pc;  // it was planted
     if (step != Step::kCaller) break;
     if (frame.pc == 0) {
@@ -180,7 +178,18 @@ uint32_t StackWalk<Memory, Modules>::walk(std::span<uint64_t> frames, Step& step
                       : CodeAddress::return_address(frame.pc).lookup_avma();
     leaf_ = false;
   }
+  pass.end(depth);
   return depth;
+}
+
+// What was found out about a frame's pc before: kNone if nothing.
+template <typename Memory, typename Modules>
+inline PackedRow StackWalk<Memory, Modules>::known_row(LastWalk::Pass& pass, uint32_t index,
+                                                       uint64_t pc, uint64_t sp) {
+  PackedRow row = pass.find(pc, sp);
+  if (!row.is_row()) row = cache_.rows.find(pc, generation_);
+  pass.add(index, pc, sp, row);
+  return row;
 }
 
 // The equations of packed_row.h.

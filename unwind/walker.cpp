@@ -75,13 +75,13 @@ bool Walker::start() {
 }
 
 WalkResult Walker::walk(const Registers& registers, const StackBounds& stack,
-                        std::span<uint64_t> frames, uint64_t* cfas) {
+                        std::span<uint64_t> frames, LastWalk* last, uint64_t* cfas) {
   StackMemory memory(stack);
   // Sequentially consistent, as begin_unload is: either this walk sees the unloading, or the caller
   // of begin_unload sees that the thread is walking.
   const bool may_read_modules = !unloading();
   StackWalk<StackMemory, ModuleFinder> walk(memory, modules_, cache_, may_read_modules);
-  return walk.run(registers, frames, kAllRegisters, cfas);
+  return walk.run(registers, frames, last, kAllRegisters, cfas);
 }
 
 void Walker::begin_unload() {

@@ -11,6 +11,7 @@
 
 #include "unwind/cfi.h"
 #include "unwind/image.h"
+#include "unwind/last_walk.h"
 #include "unwind/module_finder.h"
 #include "unwind/recent_table.h"
 #include "unwind/registers.h"
@@ -55,10 +56,10 @@ class Walker {
   bool start();
 
   // Writes the lookup AVMAs of the frames, leaf first, at most `frames.size()` of them.
-  // Async-signal-safe; any number of threads at once. What `frames` holds before is a hint: ideally
-  // an earlier stack of the same thread. `cfas`: null, or room for the CFA of each of the frames.
+  // Async-signal-safe; any number of threads at once. `last`: null, or of the same thread. `cfas`: null,
+  // or room for the CFA of each of the frames.
   WalkResult walk(const Registers& registers, const StackBounds& stack, std::span<uint64_t> frames,
-                  uint64_t* cfas = nullptr);
+                  LastWalk* last = nullptr, uint64_t* cfas = nullptr);
 
   // How many rules of tables the code has overruled since the last call. Async-signal-safe.
   uint32_t take_overruled() { return cache_.take_overruled(); }

@@ -27,6 +27,7 @@ struct SampleState {
   wire::RingWriter ring;
   std::span<uint64_t> frames;    // the stack that is being walked
   std::span<uint64_t> previous;  // the stack that was recorded last: previous_depth frames
+  unwind::LastWalk* last_walk;   // of its native frames
   PythonState python;
   uint32_t previous_depth;
   uint32_t samples_since_full;
@@ -58,9 +59,10 @@ inline unwind::WalkResult walk_stack(SampleState& state, const unwind::Registers
   const uint64_t thread = may_ask ? interpreter_thread() : 0;
   unwind::WalkResult walked{};
   if (thread == 0) {
-    walked = walker.walk(registers, state.stack, state.frames);
+    walked = walker.walk(registers, state.stack, state.frames, state.last_walk);
   } else {
-    walked = walker.walk(registers, state.stack, state.python.native, state.python.cfas.data());
+    walked = walker.walk(registers, state.stack, state.python.native, state.last_walk,
+                         state.python.cfas.data());
     walked = merge_python(state.python, walked, state.stack, thread, state.ring, state.frames);
   }
   state.walking.store(false, std::memory_order_release);

@@ -18,13 +18,13 @@ namespace {
 
 using wire::RecordType;
 
-// A slot's private memory: a guard page, the alternate stack, the two frame buffers. It is mapped
+// A slot's private memory: a guard page, the alternate stack, and what a sample needs. It is mapped
 // when the slot is first used, and kept.
 constexpr size_t kGuardSize = wire::kPage;
 constexpr size_t kAlternateStackSize = size_t{64} << 10;
 constexpr size_t kFramesSize = wire::kMaxFrames * sizeof(uint64_t);
-constexpr size_t kPrivateSize =
-    kGuardSize + kAlternateStackSize + 4 * kFramesSize + sizeof(ReadablePages);
+constexpr size_t kPrivateSize = kGuardSize + kAlternateStackSize + 4 * kFramesSize +
+                                sizeof(ReadablePages) + sizeof(unwind::LastWalk);
 
 constexpr int32_t kFree = 0;
 constexpr int32_t kClaimed = -1;
@@ -49,7 +49,9 @@ bool map_private_memory(ThreadState& thread) {
   thread.samples.previous = {frames + wire::kMaxFrames, wire::kMaxFrames};
   thread.samples.python.native = {frames + 2 * wire::kMaxFrames, wire::kMaxFrames};
   thread.samples.python.cfas = {frames + 3 * wire::kMaxFrames, wire::kMaxFrames};
-  thread.samples.python.pages = reinterpret_cast<ReadablePages*>(frames + 4 * wire::kMaxFrames);
+  auto* pages = reinterpret_cast<ReadablePages*>(frames + 4 * wire::kMaxFrames);
+  thread.samples.python.pages = pages;
+  thread.samples.last_walk = reinterpret_cast<unwind::LastWalk*>(pages + 1);
   return true;
 }
 

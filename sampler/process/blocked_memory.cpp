@@ -53,7 +53,7 @@ uint32_t BlockedMemory::frames_to_root(const unwind::RegisterFile& caller) {
   ++depth_;
   uint64_t frames[kDeepestTrial] = {};
   unwind::StackWalk<BlockedMemory, ProcessModules> walk(*this, modules_, cache_, true);
-  const unwind::WalkResult result = walk.run(caller.registers, frames, caller.known);
+  const unwind::WalkResult result = walk.run(caller.registers, frames, nullptr, caller.known);
   --depth_;
   if (result.stop != wire::StopReason::kRoot) return 0;
   unwind::Module module;

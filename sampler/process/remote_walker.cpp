@@ -66,7 +66,7 @@ unwind::WalkResult RemoteWalker::walk(const unwind::Registers& registers, Remote
   state_->code.forget_elsewhere();
   StackAndCode both(memory, state_->code);
   unwind::StackWalk<StackAndCode, ProcessModules> walk(both, state_->modules, state_->cache, true);
-  return checked(walk.run(registers, frames, unwind::kAllRegisters, cfas), memory);
+  return checked(walk.run(registers, frames, nullptr, unwind::kAllRegisters, cfas), memory);
 }
 
 unwind::WalkResult RemoteWalker::walk_blocked(Avma pc, Avma sp, RemoteMemory& memory,
@@ -80,7 +80,7 @@ unwind::WalkResult RemoteWalker::walk_blocked(Avma pc, Avma sp, RemoteMemory& me
   registers.value[unwind::kRsp] = sp;
   constexpr unwind::RegisterSet kKnown =
       unwind::register_bit(unwind::kRip) | unwind::register_bit(unwind::kRsp);
-  return checked(walk.run(registers, frames, kKnown, cfas), memory);
+  return checked(walk.run(registers, frames, nullptr, kKnown, cfas), memory);
 }
 
 uint32_t RemoteWalker::take_overruled() {

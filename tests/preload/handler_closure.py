@@ -26,10 +26,10 @@ SHIM = """
     wire::lane_positions wire::lane_cells
 
     unwind::Walker::walk unwind::StackWalk::* unwind::StackMemory::* unwind::PackedRow::* unwind::RowCache::find
-    unwind::RowCache::insert unwind::RowCache::generation unwind::RowCache::prefetch unwind::RecentTable::*
+    unwind::RowCache::insert unwind::RowCache::generation unwind::LastWalk::* unwind::RecentTable::*
     unwind::Image::* unwind::ImageCursor::* unwind::Module::contains_code unwind::ModuleFinder::find
     unwind::ModuleFinder::find_in_snapshot unwind::read_segments unwind::headers_at unwind::holds
-    unwind::find_fde unwind::find_row unwind::read_fde unwind::read_cie unwind::read_entry unwind::scan_for_fde
+    unwind::find_fde unwind::find_row unwind::cie_of unwind::find_cie unwind::run_fde unwind::read_fde unwind::read_cie unwind::read_entry unwind::scan_for_fde
     unwind::read_pointer* unwind::CfiProgram::* unwind::Expression::* unwind::RowApplication::*
     unwind::follow_frame_pointer unwind::is_return_address unwind::ReturnPath::* unwind::decode unwind::registers_of
 

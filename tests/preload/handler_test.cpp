@@ -40,6 +40,7 @@ struct Bench {
   unwind::Walker walker;
   SampleState state{};
   unwind::WalkResult walked{};
+  unwind::LastWalk last_walk{};
   std::vector<uint8_t> buffer = std::vector<uint8_t>(1 << 15);
   std::vector<uint64_t> frames = std::vector<uint64_t>(2048);
   std::vector<uint64_t> previous = std::vector<uint64_t>(2048);
@@ -48,6 +49,7 @@ struct Bench {
     state.ring = {&positions, buffer};
     state.frames = frames;
     state.previous = previous;
+    state.last_walk = &last_walk;
     state.stack = {0, 0, true};
   }
 };
@@ -58,8 +60,8 @@ void empty_handler(int, siginfo_t*, void*) {}
 void sampling_handler(int, siginfo_t*, void* context) {
   const unwind::Registers registers =
       unwind::registers_of(*static_cast<const ucontext_t*>(context));
-  const unwind::WalkResult walked = bench->walked =
-      bench->walker.walk(registers, bench->state.stack, bench->state.frames);
+  const unwind::WalkResult walked = bench->walked = bench->walker.walk(
+      registers, bench->state.stack, bench->state.frames, bench->state.last_walk);
   record_sample(bench->state, {1, 1, walked.depth, 1, walked.stop, 0});
 }
 

@@ -61,6 +61,7 @@ pid_t main_thread;
 uint64_t loader_start, loader_end;
 std::atomic<uint64_t> counts[kKinds];
 std::atomic<bool> comparing;
+LastWalk last_walk;
 uint64_t our_frames[kFrames], their_frames[kFrames];
 int totals_fd = -1, differences_fd = -1;
 unsigned described;
@@ -127,7 +128,7 @@ bool is_skipped(const WalkResult& ours, const OracleResult& theirs, size_t same)
 Kind compare(const ucontext_t& stop) {
   const bool is_main = syscall(SYS_gettid) == main_thread;
   const StackBounds bounds = is_main ? main_stack : StackBounds{0, 0, true};
-  const WalkResult ours = walker.walk(registers_of(stop), bounds, our_frames);
+  const WalkResult ours = walker.walk(registers_of(stop), bounds, our_frames, &last_walk);
   const auto in_loader = [](uint64_t pc) { return loader_start <= pc && pc < loader_end; };
   if (std::any_of(our_frames, our_frames + ours.depth, in_loader)) return kInLoader;
   const OracleResult theirs = oracle_walk(stop, their_frames);

@@ -30,6 +30,7 @@ struct Comparison {
 };
 
 Walker walker;
+LastWalk last_walk;
 Comparison comparison;
 StackBounds bounds;
 
@@ -46,7 +47,7 @@ StackBounds stack_of_this_thread() {
 
 void on_signal(int, siginfo_t*, void* context) {
   const auto& stop = *static_cast<const ucontext_t*>(context);
-  comparison.ours = walker.walk(registers_of(stop), bounds, comparison.our_frames);
+  comparison.ours = walker.walk(registers_of(stop), bounds, comparison.our_frames, &last_walk);
   comparison.theirs = oracle_walk(stop, comparison.their_frames);
   comparison.done = true;
 }

@@ -38,7 +38,7 @@ class StackWalkTest : public testing::Test {
   WalkResult walk(bool may_read_modules = true, size_t room = 64) {
     frames.assign(room, 0);
     StackWalk<FakeMemory, FakeModules> walk(memory, modules, cache, may_read_modules);
-    const WalkResult result = walk.run(registers, frames);
+    const WalkResult result = walk.run(registers, frames, &last);
     frames.resize(result.depth);
     return result;
   }
@@ -48,6 +48,7 @@ class StackWalkTest : public testing::Test {
   FakeMemory memory;
   FakeModules modules{};
   WalkCache cache;
+  LastWalk last{};
   Registers registers{};
   std::vector<uint64_t> frames;
 };
@@ -61,6 +62,36 @@ TEST_F(StackWalkTest, ReturnAddressesAreLookedUpAtMinusOne) {
     EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
     EXPECT_EQ(frames, (Frames{0x1010, 0x10ff, 0x114f}));
   }
+}
+
+// The rows of the frames that the last walk had at the same places. A walk that may read no module has
+// no others once the cache is empty.
+TEST_F(StackWalkTest, FramesOfTheLastWalkKeepTheirRows) {
+  registers.value[kRip] = 0x1010;
+  memory.words = {{kStack + 8, 0x1020}, {kStack + 24, 0x1030}, {kStack + 40, 0x1150}};
+  walk();  // finds the rows
+  walk();  // from the cache
+  cache.rows.stop();
+  ASSERT_TRUE(cache.rows.start());
+  EXPECT_EQ(walk(false).stop, wire::StopReason::kRoot);
+  EXPECT_EQ(frames, (Frames{0x1010, 0x101f, 0x102f, 0x114f}));
+
+  // Called once more, the same frames are deeper; their place is the same.
+  registers.value[kRsp] = kStack - 16;
+  memory.words[kStack - 8] = 0x1011;
+  EXPECT_EQ(walk(false).stop, wire::StopReason::kUnloading);  // the new leaf
+  walk();
+  EXPECT_EQ(walk(false).stop, wire::StopReason::kRoot);
+  EXPECT_EQ(frames, (Frames{0x1010, 0x1010, 0x101f, 0x102f, 0x114f}));
+}
+
+TEST_F(StackWalkTest, RowsOfTheLastWalkAreForgottenWithTheOthers) {
+  registers.value[kRip] = 0x1010;
+  memory.words = {{kStack + 8, 0x1150}};
+  walk();
+  walk();
+  cache.rows.forget();
+  EXPECT_EQ(walk(false).stop, wire::StopReason::kUnloading);
 }
 
 TEST_F(StackWalkTest, AnInterruptedFrameIsLookedUpAtItsPc) {

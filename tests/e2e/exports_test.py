@@ -113,5 +113,17 @@ class Exports(unittest.TestCase):
                 self.assert_near(table.all, thread["sampled_cpu_s"], 1e-4, stem + suffix)
 
 
+class Nothing(sampan.Case):
+    """A recording without samples: pstats refuses a file without functions by a TypeError."""
+
+    def test_pstats(self):
+        run = sampan.run(["true"], ["--rate", "1"])
+        self.assertEqual(run.report["samples"], 0)
+        path = run.directory / "profile_overall.prof"
+        subprocess.run([sampan.PROGRAM, "export", "--format", "pstats", run.recording], check=True, stdout=subprocess.DEVNULL)
+        table = viewers.python_pstats(path)
+        self.assertEqual((table.all, table.total, table.threads), (0, {}, {}))
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 import sampan
@@ -27,6 +28,19 @@ os.write(int(sys.argv[1]), repr([seen, str(signal.getsignal(signal.SIGXFSZ)), st
                                  [os.path.exists(f"/proc/self/fd/{fd}") for fd in range(3)]]).encode())
 sys.exit(7)
 """]
+# As many threads at once as asked for, each with 10 ms of CPU.
+THREADS = """
+import sys, threading, time
+count = int(sys.argv[1])
+all_there = threading.Barrier(count)
+def work():
+    all_there.wait()
+    end = time.thread_time() + 0.01
+    while time.thread_time() < end: pass
+threads = [threading.Thread(target=work) for _ in range(count)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
 MIB = 1 << 20
 
 
@@ -127,9 +141,40 @@ class Limits(Bare):
         self.compare(preexec_fn=limited(NOFILE=(10, 1000)))
         self.assertGreater(self.report(list(self.output.iterdir()))["samples"], 10)
 
+    def pages_without_limit(self):
+        """Pages of perf events that an ordinary user may lock whatever the limit."""
+        kib = int(pathlib.Path("/proc/sys/kernel/perf_event_mlock_kb").read_text(encoding="utf-8"))
+        return kib * 1024 // os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_NPROCESSORS_ONLN")
+
     def test_locked_memory(self):
-        _, runs = self.compare("--rate", "1000", preexec_fn=limited(MEMLOCK=(0, 0)))
-        self.assertGreater(self.report(runs)["samples"], 10)
+        """The perf event of each thread takes a page. There are more threads than pages: the others have timers."""
+        count = self.pages_without_limit() + 50
+        if count > 1000:
+            self.skipTest(f"{count} threads would be needed")
+        run = sampan.run([*self.ordinary, "/usr/bin/python3", "-c", THREADS, count], ["--rate", "1000", "--no-python"],
+                         preexec_fn=limited(MEMLOCK=(0, 0)))
+        self.assertEqual((run.returncode, run.stderr), (0, b""))
+        threads = [row for row in run.report["threads"] if row["name"] == "python3"]
+        self.assertEqual(len(threads), count + 1)
+        self.assertIn("perf_refused", run.report["lost"])
+        self.assertNotIn("thread_no_timer", run.report["lost"])
+        # A tick may miss one.
+        self.assertLess(len([row for row in threads if row["samples"] == 0]), 25)
+
+    def test_locked_memory_of_sampan(self):
+        """The rings of `attach` would be larger at this rate."""
+        with subprocess.Popen([*self.ordinary, "/usr/bin/python3", "-c", "while True: pass"]) as target:
+            self.addCleanup(target.kill)
+            attached = sampan.Attached(target.pid, "perf", ["--rate", "4000", "--no-python"],
+                                       ["prlimit", "--memlock=0", *self.ordinary])
+            time.sleep(0.5)
+            run = attached.stop()
+            target.kill()
+        self.assertGreater(run.report["samples"], 10)
+
+    @property
+    def ordinary(self):
+        return sampan.ORDINARY_USER if os.geteuid() == 0 else []
 
     def test_processes(self):
         if os.geteuid() == 0:

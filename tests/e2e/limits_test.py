@@ -167,15 +167,15 @@ class Limits(Bare):
         self.addCleanup(target.wait)
         self.addCleanup(target.kill)
         os.chmod(self.path, 0o777)
-        for limit in ([], ["prlimit", "--memlock=0"]):
-            output = self.path / str(len(limit))
-            words = ["attach", "--engine", "perf", "--rate", "4000", "--no-python", "-d", "0.5", "-f", "none", "-o", output]
+        for limit, rate in ([], "49"), (["prlimit", "--memlock=0"], "4000"):
+            output = self.path / rate
+            words = ["attach", "--engine", "perf", "--rate", rate, "--no-python", "-d", "0.5", "-f", "none", "-o", output]
             done = subprocess.run([*limit, *self.ordinary, sampan.PROGRAM, *words, str(target.pid)],
                                   stderr=subprocess.PIPE, text=True, timeout=60, check=False)
             if not limit and done.returncode != 0:
                 self.skipTest(f"the kernel refuses: {done.stderr}")
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertGreater(self.report(list(output.iterdir()))["samples"], 10)
+            self.assertGreater(self.report(list(output.iterdir()))["samples"], 0)
 
     @property
     def ordinary(self):

@@ -71,9 +71,6 @@ class PythonChain {
     if (read(cframe_ + layout_.cframe_frame, frame_)) find_group();
   }
 
-  // Of a reference that is borrowed, in frames of 3.14. No object is at an odd address.
-  static constexpr uint64_t kPointerTag = 7;
-
   static constexpr uint8_t kOwnedByGenerator = 1;
 
   bool has_shims() const { return layout_.groups == PythonGroups::kShimFrames; }

@@ -5,6 +5,7 @@
 
 #include "base/byte_writer.h"
 #include "preload/python/interpreter.h"
+#include "unwind/python_frame.h"
 #include "unwind/python_text.h"
 #include "wire/control_block.h"
 
@@ -19,7 +20,6 @@ constexpr uint64_t kHandleCallback = 24;
 constexpr uint64_t kWrapperTask = 16;
 constexpr uint64_t kBuiltinMethod = 16, kBuiltinSelf = 24;
 constexpr uint64_t kFloatValue = 16;
-constexpr uint64_t kPointerTag = 7;  // of a reference that is borrowed, in frames of 3.14
 constexpr uint8_t kOwnedByGenerator = 1;
 
 constexpr std::string_view kModulePrefix = "_asyncio.";  // of its types, since 3.12
@@ -38,7 +38,7 @@ class Objects {
     return at != 0 && memory_.read(at, value) ? value : 0;
   }
   uint64_t local(uint64_t frame, unsigned i) {
-    return word(frame + asyncio_.frame_locals + i * sizeof(uint64_t)) & ~kPointerTag;
+    return word(frame + asyncio_.frame_locals + i * sizeof(uint64_t)) & ~unwind::kPointerTag;
   }
   bool is_a(uint64_t object, std::string_view type) {
     return is_text(type_name(word(object + kObjectType)), type);

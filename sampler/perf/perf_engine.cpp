@@ -310,7 +310,7 @@ void PerfEngine::take_sample(size_t cpu, const PerfIdentity& identity, PerfBytes
   Clock& clock = process.threads.at(identity.tid);
   CapturedSample* const captured = this->captured(cpu, events_.rings()[cpu].ring.position());
   if (captured != nullptr) {
-    clock.runs_python = captured->python.thread != 0;
+    clock.runs_python = !captured->python.states.empty();
     python_samples_ += clock.runs_python;
     return add_captured(identity, cpu_ns, *sample, *captured);
   }

@@ -1,7 +1,11 @@
 #include "sampler/process/python_capture.h"
 
+#include <algorithm>
+
+#include "unwind/python_chain.h"
 #include "unwind/python_code.h"
 #include "unwind/python_frame.h"
+#include "unwind/python_frame_objects.h"
 
 namespace sampan::sampler {
 namespace {
@@ -16,7 +20,6 @@ constexpr size_t kMostSeen = 100'000;
 constexpr uint64_t kLargestEvalFrame = 4096;
 constexpr unsigned kMostGuesses = 8;
 constexpr uint64_t kThreadSize = 4096;  // the last cframe is in the thread state
-constexpr uint64_t kPointerTag = 7;     // see python_chain.h
 
 }  // namespace
 
@@ -27,27 +30,28 @@ void PythonCapture::capture(pid_t tid, Avma stack_low, std::span<const std::byte
   std::vector<uint64_t>& pages = pages_[tid];
   captured.memory.start_capture(pid_, pages);
   captured.memory.use_stack(stack_low, stack);
-  captured.thread = threads_.find(tid);
-  if (captured.thread != 0 && captured.thread != PythonThreads::kSeveral) capture_thread(captured);
+  threads_.find(tid, captured.states);
+  captured.has_subinterpreters = threads_.has_subinterpreters();
+  for (const uint64_t state : captured.states) capture_state(Avma::at(state), captured);
+  if (captured.states.size() > 1) order_states(captured);
   captured.memory.stop_capture();
   captured.memory.used_pages(pages);
 }
 
-void PythonCapture::capture_thread(CapturedPython& captured) {
+void PythonCapture::capture_state(Avma state, CapturedPython& captured) {
   const unwind::PythonLayout& layout = interpreter_->layout;
   CapturedMemory& memory = captured.memory;
-  const Avma thread = captured.thread;
   // The last cframe lies near the end of the state, maybe on another page than its beginning.
-  (void)memory.readable(thread, kThreadHead);
+  (void)memory.readable(state, kThreadHead);
   uint64_t cframe = 0, frame = 0;
-  if (layout.thread_cframe != 0) memory.read(thread + layout.thread_cframe, cframe);
+  if (layout.thread_cframe != 0) memory.read(state + layout.thread_cframe, cframe);
   if (layout.thread_frame != 0) {
-    memory.read(thread + layout.thread_frame, frame);
+    memory.read(state + layout.thread_frame, frame);
   } else {
     memory.read(cframe + layout.cframe_frame, frame);
   }
   const bool whole = capture_frames(frame, captured);
-  if (!whole && layout.thread_frame == 0) capture_around_beginning(cframe, captured);
+  if (!whole && layout.thread_frame == 0) capture_around_beginning(state, cframe, captured);
 }
 
 // Follows the links alone, in order to touch what a walk reads; what the frames mean is the walk's
@@ -64,7 +68,8 @@ bool PythonCapture::capture_frames(uint64_t frame, CapturedPython& captured) {
       return false;
     }
     // A shim frame, on the C stack, has no code that counts.
-    if (!capture_code(code & ~kPointerTag, captured) && is_first && !memory.on_stack(frame)) {
+    if (!capture_code(code & ~unwind::kPointerTag, captured) && is_first &&
+        !memory.on_stack(frame)) {
       return false;
     }
     is_first = false;
@@ -76,7 +81,8 @@ bool PythonCapture::capture_frames(uint64_t frame, CapturedPython& captured) {
 // A run of the eval loop has linked its cframe and not written it yet. The cframe around it is further
 // up the stack, the nearest words that look like one. A guess that is wrong captures too much; the
 // walk finds the cframe by the native stack.
-void PythonCapture::capture_around_beginning(uint64_t cframe, CapturedPython& captured) {
+void PythonCapture::capture_around_beginning(Avma state, uint64_t cframe,
+                                             CapturedPython& captured) {
   CapturedMemory& memory = captured.memory;
   const unwind::PythonLayout& layout = interpreter_->layout;
   unsigned guesses = 0;
@@ -86,11 +92,27 @@ void PythonCapture::capture_around_beginning(uint64_t cframe, CapturedPython& ca
         !memory.read(slot + layout.cframe_previous, above)) {
       return;
     }
-    const bool is_last = above - captured.thread < kThreadSize;
+    const bool is_last = above - state < kThreadSize;
     const bool may_be_cframe = is_last || (memory.on_stack(above) && above > slot);
     if (!may_be_cframe || frame == 0 || frame % 8 != 0 || memory.on_stack(frame)) continue;
     if (capture_frames(frame, captured) || ++guesses == kMostGuesses) return;
   }
+}
+
+// By their innermost runs of the eval loop, up the stack. A state whose run is not known comes first: its chain is torn. 3.9
+// has no marks, and the merge finds that its states do not fit.
+void PythonCapture::order_states(CapturedPython& captured) const {
+  const unwind::PythonLayout& layout = interpreter_->layout;
+  if (layout.groups == unwind::PythonGroups::kFrameObjects && layout.thread_cframe == 0) return;
+  std::ranges::sort(captured.states, {}, [&](uint64_t state) {
+    uint64_t mark = 0;
+    if (layout.groups != unwind::PythonGroups::kFrameObjects) {
+      mark = unwind::PythonChain<CapturedMemory>(captured.memory, layout, state).mark();
+    } else {
+      unwind::CframeRuns<CapturedMemory>(captured.memory, layout, state).next(mark);
+    }
+    return mark;
+  });
 }
 
 bool PythonCapture::capture_code(uint64_t at, CapturedPython& captured) {

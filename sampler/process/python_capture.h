@@ -21,8 +21,10 @@
 namespace sampan::sampler {
 
 struct CapturedPython {
-  Avma thread = 0;                  // its PyThreadState; 0: the thread runs no Python
-  std::vector<uint64_t> new_codes;  // code objects whose texts were captured for the first time
+  // Its PyThreadStates: several while it runs subinterpreters, innermost first. None: the thread runs no Python.
+  std::vector<uint64_t> states;
+  bool has_subinterpreters = false;  // the process
+  std::vector<uint64_t> new_codes;   // code objects whose texts were captured for the first time
   CapturedMemory memory;
 };
 
@@ -39,9 +41,10 @@ class PythonCapture {
   void forget_texts() { seen_.clear(); }
 
  private:
-  void capture_thread(CapturedPython& captured);
+  void capture_state(Avma state, CapturedPython& captured);
   bool capture_frames(uint64_t frame, CapturedPython& captured);
-  void capture_around_beginning(uint64_t cframe, CapturedPython& captured);
+  void capture_around_beginning(Avma state, uint64_t cframe, CapturedPython& captured);
+  void order_states(CapturedPython& captured) const;
   bool capture_code(uint64_t code, CapturedPython& captured);
 
   pid_t pid_;

@@ -1,6 +1,7 @@
 #include "sampler/process/python_threads.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "sampler/process/proc_task.h"
@@ -19,11 +20,10 @@ constexpr uint64_t kTidOfPthread = 720;
 
 }  // namespace
 
-Avma PythonThreads::find(pid_t tid) {
-  Avma found = 0;
-  if (choose(tid, found) && (found != 0 || is_current())) return found;
+void PythonThreads::find(pid_t tid, std::vector<uint64_t>& states) {
+  if (choose(tid, states) && is_current(!states.empty())) return;
   read_states();
-  return choose(tid, found) ? found : Avma();
+  if (!choose(tid, states)) states.clear();
 }
 
 std::vector<PythonThreadState> PythonThreads::all() {
@@ -37,22 +37,17 @@ std::vector<PythonThreadState> PythonThreads::all() {
 }
 
 // False: a state that was this thread's is gone.
-bool PythonThreads::choose(pid_t tid, Avma& chosen) const {
+bool PythonThreads::choose(pid_t tid, std::vector<uint64_t>& chosen) const {
   const auto [begin, end] = states_.equal_range(tid);
-  const bool several = begin != end && std::next(begin) != end;
-  chosen = 0;
-  bool has_chosen_frames = false;
+  chosen.clear();
   for (auto it = begin; it != end; ++it) {
-    const State& state = it->second;
-    if (!is_listed(state)) return false;
-    const bool frames = several && has_frames(state.avma);
-    if (frames && has_chosen_frames) {
-      chosen = kSeveral;
-      return true;
-    }
-    if (chosen == 0 || frames) chosen = state.avma;
-    has_chosen_frames |= frames;
+    if (!is_listed(it->second)) return false;
+    chosen.push_back(it->second.avma);
   }
+  if (chosen.size() < 2) return true;
+  const uint64_t one = chosen.front();
+  std::erase_if(chosen, [this](uint64_t state) { return !has_frames(Avma::at(state)); });
+  if (chosen.empty()) chosen.push_back(one);
   return true;
 }
 
@@ -71,10 +66,13 @@ bool PythonThreads::has_frames(Avma state) const {
   return word(Avma::at(word(state + layout.thread_cframe)) + layout.cframe_frame) != 0;
 }
 
-bool PythonThreads::is_current() const {
-  return !watched_.empty() && std::ranges::all_of(watched_, [this](const Word& watched) {
-    return word(watched.place) == watched.value;
-  });
+// `is_known`: the thread has a state. It has another one only if there is another interpreter.
+bool PythonThreads::is_current(bool is_known) const {
+  const size_t count = is_known && interpreters_ == 1 ? 1 : watched_.size();
+  return !watched_.empty() &&
+         std::ranges::all_of(std::span(watched_).first(count), [this](const Word& watched) {
+           return word(watched.place) == watched.value;
+         });
 }
 
 void PythonThreads::read_states() {
@@ -85,7 +83,8 @@ void PythonThreads::read_states() {
   const unwind::PythonRuntimeLayout& layout = interpreter_.runtime_layout;
   uint64_t interpreter = watched(interpreter_.runtime + layout.first_interpreter);
   size_t room = kMostThreads;
-  for (size_t i = 0; interpreter != 0 && i < kMostInterpreters; ++i) {
+  interpreters_ = 0;
+  for (; interpreter != 0 && interpreters_ < kMostInterpreters; ++interpreters_) {
     read_states_of(Avma::at(interpreter), tids, room);
     interpreter = word(Avma::at(interpreter) + layout.next_interpreter);
   }

@@ -28,10 +28,11 @@ class PythonThreads {
   PythonThreads(pid_t pid, const PythonInterpreter& interpreter)
       : pid_(pid), interpreter_(interpreter) {}
 
-  // The thread's PyThreadState; 0: it has none. A thread that stands in several interpreters has
-  // several states: the one that has frames is taken, and kSeveral says that more than one has.
-  Avma find(pid_t tid);
-  static constexpr Avma kSeveral = 1;
+  // The thread's PyThreadStates; nothing: it has none. A thread that stands in several interpreters has
+  // several: those that have frames, in no order. If none has, one of them.
+  void find(pid_t tid, std::vector<uint64_t>& states);
+  // Whether the process had more than one interpreter at the last find().
+  bool has_subinterpreters() const { return interpreters_ > 1; }
 
   // Those of all threads of the process, of all interpreters; by tid.
   std::vector<PythonThreadState> all();
@@ -48,10 +49,10 @@ class PythonThreads {
     uint64_t value;
   };
 
-  bool choose(pid_t tid, Avma& chosen) const;
+  bool choose(pid_t tid, std::vector<uint64_t>& chosen) const;
   bool is_listed(const State& state) const;
   bool has_frames(Avma state) const;
-  bool is_current() const;
+  bool is_current(bool is_known) const;
   void read_states();
   void read_states_of(Avma interpreter, const std::vector<pid_t>& tids, size_t& room);
   uint64_t watched(Avma place);
@@ -60,8 +61,9 @@ class PythonThreads {
   pid_t pid_;
   const PythonInterpreter& interpreter_;
   std::unordered_multimap<pid_t, State> states_;
-  // What a new state would change: the lists grow at their beginnings.
+  // What a new state would change: the lists grow at their beginnings. The list of interpreters is the first.
   std::vector<Word> watched_;
+  size_t interpreters_ = 0;
 };
 
 }  // namespace sampan::sampler

@@ -392,7 +392,7 @@ void Tracer::sample(pid_t tid, Tracee& tracee, int signal_to_pass) {
   stay_near(tid);
 
   sample.stack.assign(stack_.begin(), stack_.begin() + copied);
-  if (process.python != nullptr && captured_.thread != 0) sample.python = captured_;
+  if (process.python != nullptr && !captured_.states.empty()) sample.python = captured_;
   stack_.resize(copy_size_.load(std::memory_order_relaxed));
   if (const auto times = tracee.run_times.read()) {
     sample.cpu_ns = times->cpu_ns;

@@ -76,7 +76,7 @@ void PythonReader::forget() {
 
 void PythonReader::capture(pid_t tid, Avma stack_low, std::span<const std::byte> stack,
                            CapturedPython& captured) {
-  captured.thread = 0;
+  captured.states.clear();
   if (capture_) capture_->capture(tid, stack_low, stack, captured);
 }
 
@@ -85,7 +85,7 @@ unwind::WalkResult PythonReader::merge(const NativeWalk& native, CapturedPython&
   const unwind::WalkResult& walked = native.result;
   const std::span<const uint64_t> stack = std::span(native.frames).first(walked.depth);
   const bool has_root = walked.stop == wire::StopReason::kRoot;
-  if (captured.thread != 0 && has_known()) {
+  if (!captured.states.empty() && has_known()) {
     // A generator's frame in memory behind the stack is no mark of an eval loop.
     if (has_root && !stack.empty()) {
       captured.memory.end_stack(Avma::at(native.cfas[walked.depth - 1]));
@@ -97,12 +97,13 @@ unwind::WalkResult PythonReader::merge(const NativeWalk& native, CapturedPython&
     for (const uint64_t code : captured.new_codes) codes.find({0, code, 0}, number);
     unwind::PythonMerge merge(captured.memory, interpreter_->layout, interpreter_->eval_loop,
                               its_stack, codes, frames);
-    if (merge.run(captured.thread)) {
+    if (merge.run(captured.states) &&
+        !(captured.has_subinterpreters && merge.has_run_of_others())) {
       return {merge.depth(), merge.is_full() ? wire::StopReason::kDepthLimit : walked.stop};
     }
   }
   std::ranges::copy(stack, frames.begin());
-  if (captured.thread == 0 || !has_root) return walked;
+  if (captured.states.empty() || !has_root) return walked;
   return {walked.depth, wire::StopReason::kPythonTorn};
 }
 

@@ -13,7 +13,6 @@ using unwind::Delegation;
 using unwind::ValueStack;
 
 constexpr size_t kMostFrames = 1024;
-constexpr uint64_t kPointerTag = 7;  // see python_chain.h
 constexpr uint64_t kFirstMember = 16;
 constexpr uint64_t kCodeString = 48, kBytesData = 32;  // co_code, until 3.10
 constexpr uint8_t kYieldFrom = 72;                     // the same
@@ -80,7 +79,7 @@ uint64_t CoroutineReader::awaited_by(uint64_t coroutine, uint64_t frame) {
       break;
     }
   }
-  return end == 0 ? 0 : objects_.word(end - 8) & ~kPointerTag;
+  return end == 0 ? 0 : objects_.word(end - 8) & ~unwind::kPointerTag;
 }
 
 const PythonCode* CoroutineReader::code_at(uint64_t at) {
@@ -107,7 +106,7 @@ const PythonCode* CoroutineReader::code_at(uint64_t at) {
 
 // False: it is no frame of a function.
 bool CoroutineReader::add_frame(uint64_t frame, std::vector<TaskFrame>& frames) {
-  const uint64_t at = objects_.word(frame + layout_.frame_code) & ~kPointerTag;
+  const uint64_t at = objects_.word(frame + layout_.frame_code) & ~unwind::kPointerTag;
   const PythonCode* const code = code_at(at);
   if (code == nullptr) return false;
   uint32_t unit = 0;  // plus 1; 0: before the first one

@@ -129,6 +129,25 @@ teller.join()
 sys.stdin.read()
 """
 
+# Prints a line when a thread is in two interpreters, where it stays for so many seconds of CPU.
+TWO_INTERPRETERS = """
+import sys
+try: import _interpreters as interpreters
+except ImportError: import _xxsubinterpreters as interpreters
+INNER = '''
+import os, time
+def sub_outer(): sub_inner()
+def sub_inner():
+    while time.thread_time() < end: pass
+end = time.thread_time() + SECONDS
+os.write(1, b"there\\\\n")
+sub_outer()
+'''
+class Runner:
+    def run(self): interpreters.run_string(interpreters.create(), INNER.replace("SECONDS", sys.argv[1]))
+def outer(): Runner().run()
+outer()
+"""
 # Waits for a line, so that sampling has begun.
 AWAITED = "import sys\nsys.stdin.readline()\n"
 # C functions that use nothing of Python while they run, by the Python function that calls them.
@@ -189,25 +208,22 @@ class Dump(interpreters.Case):
         line = next(i for i, text_line in enumerate(STILL.splitlines(), 1) if "lock.acquire()" in text_line and i > 5)
         self.assertRegex(text, rf"#\d+ +Python +in block at \S+still\.py:{line}\n")
 
-    def test_a_thread_in_two_interpreters_is_native_and_says_so(self):
-        script = """
-import sys
-try: import _interpreters as interpreters
-except ImportError: import _xxsubinterpreters as interpreters
-def outer(): interpreters.run_string(interpreters.create(), "import os\\nos.write(1, b'there\\\\n')\\nwhile True: pass")
-outer()
-"""
+    def test_a_thread_in_two_interpreters(self):
         for version, program in interpreters.judged("3.9", "3.11", "3.13"):
-            with self.subTest(version), interpreters.Script(program, self.path / "two.py", script) as two:
+            with self.subTest(version), interpreters.Script(program, self.path / "two.py", TWO_INTERPRETERS, "60") as two:
                 two.line()
                 [thread] = dump(two.pid)["threads"]
-                self.assertFalse(thread["complete"])
-                self.assertEqual(frames_of(thread), [])
-                text = subprocess.run([sampan.PROGRAM, "dump", str(two.pid)], check=True, capture_output=True, text=True).stdout
-                self.assertIn("without Python's functions: ", text)
-                run = sampan.Attached(two.pid, "ptrace", ["--rate", 100, "--duration", 0.3]).finish()
-                self.assertEqual(run.report["complete_stacks"], 0)
-                self.assertFalse([name for frames, _ in interpreters.exported(run) for name in frames if name == "outer"])
+                names = [name for name, _, _ in frames_of(thread)]
+                if version == "3.9":  # counts the runs of one interpreter: native stacks, which say so
+                    self.assertFalse(thread["complete"])
+                    self.assertEqual(names, [])
+                    text = subprocess.run([sampan.PROGRAM, "dump", str(two.pid)], check=True, capture_output=True,
+                                          text=True).stdout
+                    self.assertIn("without Python's functions: ", text)
+                    continue
+                self.assertTrue(thread["complete"], thread["stop"])
+                outer = [interpreters.name_in(version, name) for name in ("Runner.run", "outer", "<module>")]
+                self.assertEqual(names, ["sub_inner", "sub_outer", "<module>", *outer])
 
     def test_an_unknown_version_is_native_and_says_so(self):
         target = subprocess.Popen([sampan.TARGETS / "target_unknown_python", "stay"])
@@ -283,6 +299,7 @@ class Attach(interpreters.Case):
                 if frame in python_storm_test.STORM_NATIVES:
                     nearest = [name for name in frames[:i] if name in functions][-1]
                     self.assertEqual(nearest, python_storm_test.STORM_NATIVES[frame], frames)
+        print(f"  {engine}: {len(stacks)} samples, {whole} with Python's functions, none impossible", file=sys.stderr)
         self.assertGreater(whole, 100)
         if engine == "perf":
             self.assertGreater(whole, READ_IN_TIME * len(stacks))
@@ -290,6 +307,30 @@ class Attach(interpreters.Case):
         torn = (1 - run.report["complete_stacks"]) * len(stacks)
         # A sample in a hundred may meet the interpreter while it links a frame.
         self.assertLess(torn, 5 + 0.02 * len(stacks), f"of {len(stacks)}")
+
+    def test_a_subinterpreter_that_begins_later(self):
+        for engine, few in {"ptrace": ("3.9", "3.11", "3.13"), "perf": ("3.11",)}.items():
+            for version, program in interpreters.judged(*few):
+                with self.subTest(version, engine=engine):
+                    self.check_subinterpreter(version, program, engine)
+
+    def check_subinterpreter(self, version, program, engine):
+        """Each stack has the functions of both interpreters, or none, and then it is incomplete."""
+        run, stacks = self.attached(program, engine, TWO_INTERPRETERS, "0.4")
+        outer = [interpreters.name_in(version, name) for name in ("<module>", "outer", "Runner.run")]
+        inner = ["<module>", "sub_outer", "sub_inner"]
+        both = 0
+        for frames, _ in stacks:
+            names = [name for name in frames if name in outer + inner]
+            if "sub_inner" in names:
+                self.assertEqual(names, outer + inner)
+                both += 1
+        native = sum("sub_inner" not in frames for frames, _ in stacks)
+        if version == "3.9":
+            self.assertEqual(both, 0)
+            self.assertLess(run.report["complete_stacks"], 0.5)
+        else:
+            self.assertGreater(both, (READ_IN_TIME if engine == "perf" else 0.7) * len(stacks), (native, len(stacks)))
 
     @measures_time("compares sampled CPU with what the processes have used by their clocks")
     def test_forked_children(self):

@@ -23,7 +23,7 @@ struct Merged {
 
 struct Reader : testing::Test {
   using Made = MadeInterpreter;
-  Made made;
+  Made made = with_eval_loop();
   PythonReader reader{getpid(), std::make_shared<const PythonInterpreter>(made.interpreter)};
   CapturedPython captured;
   NativeWalk native;
@@ -35,6 +35,11 @@ struct Reader : testing::Test {
     native.cfas = {made.at(Made::kLeafCfa), made.at(Made::kInnerCfa), made.at(Made::kMiddleCfa),
                    made.at(Made::kOuterCfa), made.at(Made::kRootCfa)};
     native.result = {5, wire::StopReason::kRoot};
+  }
+  static Made with_eval_loop() {
+    Made made;
+    made.interpreter.eval_loop = {kEval - 1, kOuterEval + 1};
+    return made;
   }
   void capture() {
     const auto tid = static_cast<pid_t>(syscall(SYS_gettid));
@@ -94,6 +99,41 @@ TEST_F(Reader, AThreadThatRunsNoPythonKeepsItsNativeStack) {
   made.put(Made::kThread + 160, 1);
   const Merged merged = capture_and_merge();
   EXPECT_EQ(merged.result.stop, wire::StopReason::kRoot);
+  EXPECT_EQ(merged.frames, std::vector<std::string>(5, "native"));
+}
+
+// A thread that runs a subinterpreter has its inner run there. The states are met in either order.
+struct InTwoInterpreters : Reader {
+  static constexpr size_t kSub = 0x600, kInner = 0xa00;
+
+  InTwoInterpreters() {
+    made.put(kSub + 24, made.at(Made::kMain));
+    made.put(Made::kRuntime + 16, made.at(kSub));
+    frames_of(Made::kThread, Made::kChunk + 0x200);
+    frames_of(kInner, Made::kChunk);
+    made.frame(Made::kInnerShim, Made::kCode, 0);
+  }
+  void frames_of(size_t state, size_t frame) {
+    made.put(state + made.interpreter.layout.thread_frame, made.at(frame));
+  }
+  void enter(size_t state) {
+    made.put(state + 160, static_cast<uint64_t>(syscall(SYS_gettid)));
+    made.put(kSub + 32, made.at(state));
+  }
+};
+
+TEST_F(InTwoInterpreters, AThreadHasTheFunctionsOfBoth) {
+  enter(kInner);
+  EXPECT_EQ(capture_and_merge().frames, kWhole);
+  frames_of(kInner, Made::kChunk + 0x200);  // the other way round
+  made.frame(Made::kOuterShim, Made::kCode, 0);
+  frames_of(Made::kThread, Made::kChunk);
+  EXPECT_EQ(capture_and_merge().frames, kWhole);
+}
+
+TEST_F(InTwoInterpreters, AStackIsNativeIfOneOfThemIsNotKnown) {
+  const Merged merged = capture_and_merge();
+  EXPECT_EQ(merged.result.stop, wire::StopReason::kPythonTorn);
   EXPECT_EQ(merged.frames, std::vector<std::string>(5, "native"));
 }
 

@@ -9,7 +9,6 @@
 #include <ucontext.h>
 
 #include "base/syscall.h"
-#include "preload/python/interpreter.h"
 #include "preload/signals/signal_action.h"
 #include "preload/support/interpose.h"
 #include "preload/threads/threads.h"
@@ -111,8 +110,6 @@ using namespace sampan::preload;
 
 SAMPAN_EXPORT int sigaction(int signo, const struct sigaction* action,
                             struct sigaction* before) noexcept {
-  // An interpreter sets its handlers when it begins, on a thread that has a state by then.
-  bind_interpreter();
   return change_action(signo, action, before);
 }
 SAMPAN_EXPORT int __sigaction(int signo, const struct sigaction* action, struct sigaction* before) {

@@ -130,7 +130,6 @@ SAMPAN_EXPORT void* dlopen(const char* file, int mode) noexcept {
   if (active()) {
     renew_modules();
     if (handle != nullptr) find_interpreter(handle);
-    bind_interpreter();
   }
   return handle;
 }

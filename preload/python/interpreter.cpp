@@ -2,8 +2,11 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <string.h>
 
+#include <algorithm>
 #include <atomic>
+#include <span>
 
 #include "preload/process/process.h"
 #include "preload/python/code_table.h"
@@ -14,14 +17,59 @@ namespace {
 
 using GetThread = void* (*)();
 
+// A call by way of the procedure linkage table.
+struct LazyCall {
+  const uint64_t* slot;  // what is called: the loader, until it has bound the function
+  uint64_t function;
+};
+
 constinit std::atomic<const unwind::PythonLayout*> bound;  // what the handler uses
-const unwind::PythonLayout* found;
+constinit std::atomic<const unwind::PythonLayout*> found;  // becomes `bound` when the calls are
 std::atomic<GetThread> get_thread;
-EvalLoop eval_loop;  // set before `bound`, as are the next four
-uint64_t runtime;    // 0: not known
+LazyCall calls[2];  // that `get_thread` may make; set before `found`, as is the rest
+size_t call_count;
+EvalLoop eval_loop;
+uint64_t runtime;  // 0: not known
 unwind::PythonRuntimeLayout runtime_layout;
 uint64_t float_type;  // the same
 uint64_t finalizing;  // of the word in `runtime` that names who ends the interpreter; 0: not known
+
+uint64_t address_of(void* where, const char* name) {
+  void* const global = dlsym(RTLD_DEFAULT, name);
+  return reinterpret_cast<uint64_t>(global != nullptr ? global : dlsym(where, name));
+}
+
+// The lazy calls of `get_thread`, which is in `module`. A module whose calls are bound when it is loaded may have
+// them, too.
+void find_calls(void* where, const link_map& module) {
+  const ElfW(Rela)* relocations = nullptr;
+  const ElfW(Sym)* symbols = nullptr;
+  const char* names = nullptr;
+  size_t size = 0;
+  for (const ElfW(Dyn)* entry = module.l_ld; entry->d_tag != DT_NULL; ++entry) {
+    const ElfW(Addr) value = entry->d_un.d_ptr;
+    if (entry->d_tag == DT_JMPREL) relocations = reinterpret_cast<const ElfW(Rela)*>(value);
+    if (entry->d_tag == DT_PLTRELSZ) size = value;
+    if (entry->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym)*>(value);
+    if (entry->d_tag == DT_STRTAB) names = reinterpret_cast<const char*>(value);
+  }
+  call_count = 0;
+  for (size_t i = 0; relocations != nullptr && i < size / sizeof *relocations; ++i) {
+    const char* name = names + symbols[ELF64_R_SYM(relocations[i].r_info)].st_name;
+    const bool is_wanted =
+        strcmp(name, "PyThread_tss_get") == 0 || strcmp(name, "pthread_getspecific") == 0;
+    if (!is_wanted || call_count == sizeof calls / sizeof *calls) continue;
+    calls[call_count++] = {
+        reinterpret_cast<const uint64_t*>(module.l_addr + relocations[i].r_offset),
+        address_of(where, name)};
+  }
+}
+
+bool calls_are_bound() {
+  return std::ranges::all_of(std::span(calls, call_count), [](const LazyCall& call) {
+    return __atomic_load_n(call.slot, __ATOMIC_RELAXED) == call.function;
+  });
+}
 
 // Of PY_VERSION_HEX, without the patch level. 3.11 and later have it in a variable; older ones tell
 // themselves by what they were the first to have.
@@ -75,31 +123,34 @@ void find_interpreter(void* handle) {
   }
   const unwind::PythonLayout* layout = known_layout(where);
   dlerror();
+  get_thread.store(function, std::memory_order_relaxed);
+  Dl_info info;
+  void* module = nullptr;
   if (layout == nullptr) {
     count_loss(wire::Loss::kPythonUnknown);
-  } else if (start_code_table()) {
-    found = layout;
+  } else if (start_code_table() &&
+             dladdr1(reinterpret_cast<void*>(function), &info, &module, RTLD_DL_LINKMAP) != 0) {
+    find_calls(where, *static_cast<link_map*>(module));
+    found.store(layout, std::memory_order_release);
   }
-  get_thread.store(function, std::memory_order_release);
 }
 
 void forget_unloaded_interpreter() {
   const GetThread function = get_thread.load(std::memory_order_relaxed);
   Dl_info info;
   if (function == nullptr || dladdr(reinterpret_cast<void*>(function), &info) != 0) return;
+  found.store(nullptr, std::memory_order_relaxed);
   bound.store(nullptr, std::memory_order_relaxed);
   get_thread.store(nullptr, std::memory_order_relaxed);
-  found = nullptr;
-}
-
-void bind_interpreter() {
-  const GetThread function = get_thread.load(std::memory_order_acquire);
-  if (function == nullptr || found == nullptr || interpreter_layout() != nullptr) return;
-  if (function() != nullptr) bound.store(found, std::memory_order_release);
 }
 
 const unwind::PythonLayout* interpreter_layout() {
-  return bound.load(std::memory_order_acquire);
+  const unwind::PythonLayout* layout = bound.load(std::memory_order_acquire);
+  if (layout != nullptr) return layout;
+  layout = found.load(std::memory_order_acquire);
+  if (layout == nullptr || !calls_are_bound()) return nullptr;
+  bound.store(layout, std::memory_order_release);
+  return layout;
 }
 
 const EvalLoop& interpreter_eval_loop() {

@@ -2,8 +2,9 @@
 // thread in it.
 //
 // Nothing is called in the interpreter but PyGILState_GetThisThreadState, which reads a thread's
-// pthread key and takes no lock. The first call may go through the loader (lazy binding), so it is
-// made in ordinary context.
+// pthread key and takes no lock. The loader may have to bind what it calls (lazy binding), which is
+// nothing for a handler. The interpreter itself makes these calls when it gives a thread its state, so
+// before that a thread has none, and the function is not called.
 //
 // Freestanding: linked into the target.
 #pragma once
@@ -20,11 +21,9 @@ namespace sampan::preload {
 void find_interpreter(void* handle);
 // Forgets an interpreter that has been unloaded. No handler may be walking a stack meanwhile.
 void forget_unloaded_interpreter();
-// Cheap once it is done, or where there is no interpreter. Called now and then in ordinary context
-// by threads that may have a state: the interpreter is bound by the first one that has.
-void bind_interpreter();
 
-// For the handler, and pthread_create. Null: no interpreter, not bound yet, or one that sampan does not know (counted).
+// For the handler, and pthread_create. Null: no interpreter, none that has given any thread a state, or one that
+// sampan does not know (counted).
 const unwind::PythonLayout* interpreter_layout();
 // Nothing where it is not known (and where the layout does not need it).
 using unwind::EvalLoop;

@@ -5,6 +5,7 @@
 
 #include "preload/python/interpreter.h"
 #include "preload/python/python_memory.h"
+#include "unwind/python_frame.h"
 #include "unwind/python_text.h"
 
 namespace sampan::preload {
@@ -45,9 +46,9 @@ class Reader {
     const uint64_t frame = layout_.thread_frame != 0
                                ? word(thread + layout_.thread_frame)
                                : word(word(thread + layout_.thread_cframe) + layout_.cframe_frame);
-    const uint64_t code = frame == 0 ? 0 : word(frame + layout_.frame_code);
+    const uint64_t code = frame == 0 ? 0 : word(frame + layout_.frame_code) & ~unwind::kPointerTag;
     if (code == 0 || !is(word(code + layout_.code_qualified_name), "Thread.start")) return 0;
-    return word(frame + layout_.frame_locals);
+    return word(frame + layout_.frame_locals) & ~unwind::kPointerTag;
   }
 
   // The attribute that is a string, of an object whose type says which attributes its objects have;
@@ -122,7 +123,6 @@ void copy(const unwind::PythonBytes& text, std::span<char> out) {
 
 void name_of_new_thread(std::span<char> name) {
   name[0] = '\0';
-  bind_interpreter();
   const unwind::PythonLayout* const layout = interpreter_layout();
   const uint64_t thread = layout != nullptr ? interpreter_thread() : 0;
   if (thread == 0 || layout->frame_locals == 0) return;

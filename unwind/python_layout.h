@@ -261,6 +261,7 @@ inline constexpr PythonLayout kPythonLayouts[] = {
      .frame_code = 0,
      .frame_previous = 8,
      .frame_instruction = 56,
+     .frame_locals = 80,
      .code_constants = 24,
      .code_names = 32,
      .code_first_line = 68,

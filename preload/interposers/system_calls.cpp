@@ -75,7 +75,7 @@ SAMPAN_EXPORT int prctl(int option, ...) noexcept {
   const int result = original(option, a, b, c, d);
   if (option == PR_SET_NAME && result == 0 && active()) {
     if (const ThreadState* thread = current_thread()) {
-      record_thread_name(thread->tid, reinterpret_cast<const char*>(a));
+      rename_thread(*thread, reinterpret_cast<const char*>(a));
     }
   }
   return result;

@@ -9,6 +9,9 @@
 #include <string.h>
 #include <threads.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "base/byte_writer.h"
 #include "base/clock.h"
 #include "base/syscall.h"
@@ -96,6 +99,26 @@ void begin_this_thread(ThreadState& thread, const unwind::StackBounds& stack, ui
   begin_thread(thread, tid, cpu_ns);
 }
 
+constexpr size_t kMostOfName = wire::kThreadNameSize - 1;  // that the kernel keeps
+
+void record_name(int32_t tid, std::string_view name) {
+  char fixed[wire::kLongNameSize] = {};
+  memcpy(fixed, name.data(), std::min(name.size(), sizeof fixed - 1));
+  uint8_t buffer[sizeof tid + sizeof fixed];
+  ByteWriter fields(buffer);
+  fields.fixed(tid);
+  fields.bytes(fixed, sizeof fixed);
+  write_process_record(wire::RecordType::kThreadName, fields.written(), {},
+                       wire::Loss::kNameRecord);
+}
+
+// CPython 3.14 tells the kernel the names of its threads, of which that keeps the beginning. It ends
+// with a whole character.
+bool is_beginning_of(std::string_view name, std::string_view whole) {
+  constexpr size_t kLongestCharacter = 4;
+  return name.size() + kLongestCharacter > kMostOfName && whole.starts_with(name);
+}
+
 void begin_new_thread(ThreadState& thread) {
   if (under_filter()) {
     count_loss(wire::Loss::kThreadSeccomp);
@@ -105,7 +128,7 @@ void begin_new_thread(ThreadState& thread) {
   // The CPU time that the kernel spent on making the thread counts as the thread's.
   begin_this_thread(thread, stack_below(pthread_self(), thread.start.stack_size), 0);
   if (thread.start.name[0] != '\0') {
-    record_thread_name(thread.tid, thread.start.name, sizeof thread.start.name - 1);
+    record_name(thread.tid, thread.start.name);
   }
 }
 
@@ -200,15 +223,9 @@ void end_this_thread(ThreadState& thread) {
   end_thread(thread, thread.tid, cpu_ns);
 }
 
-void record_thread_name(int32_t tid, const char* name, size_t longest) {
-  char fixed[wire::kLongNameSize] = {};
-  memcpy(fixed, name, strnlen(name, longest));
-  uint8_t buffer[sizeof tid + sizeof fixed];
-  ByteWriter fields(buffer);
-  fields.fixed(tid);
-  fields.bytes(fixed, sizeof fixed);
-  write_process_record(wire::RecordType::kThreadName, fields.written(), {},
-                       wire::Loss::kNameRecord);
+void rename_thread(const ThreadState& thread, const char* name) {
+  const std::string_view kept(name, strnlen(name, kMostOfName));
+  if (!is_beginning_of(kept, thread.start.name)) record_name(thread.tid, kept);
 }
 
 }  // namespace sampan::preload
@@ -218,7 +235,7 @@ SAMPAN_EXPORT int pthread_setname_np(pthread_t pthread, const char* name) noexce
   const int result = SAMPAN_NEXT(pthread_setname_np)(pthread, name);
   if (result == 0 && active()) {
     if (const ThreadState* thread = thread_by_pthread(pthread)) {
-      record_thread_name(thread->tid, name);
+      rename_thread(*thread, name);
     }
   }
   return result;

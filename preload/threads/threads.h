@@ -110,8 +110,8 @@ bool start_thread_life();
 // For the main thread, in the shim's constructor: pthread_create did not make it.
 void begin_main_thread();
 
-// Records a new name of the thread `tid`, cut to the kernel's limit, or to another one.
-void record_thread_name(int32_t tid, const char* name, size_t longest = wire::kThreadNameSize - 1);
+// The kernel has a new name for the thread.
+void rename_thread(const ThreadState& thread, const char* name);
 
 // The calling thread has nothing left to do.
 void end_this_thread(ThreadState& thread);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The storms, the steps, the tasks and some shapes with the interpreters of Debian's other suites, in chroots that
-debootstrap makes. Needs root and a network; PYTHON_CHROOTS names a folder that keeps the chroots."""
+"""The storms, the steps, the shares, the GIL, the tasks, some shapes and what is read from outside, with the interpreters of
+Debian's other suites, in chroots that debootstrap makes. Needs root and a network; PYTHON_CHROOTS names a folder that keeps the chroots."""
 import contextlib
 import os
 import pathlib
@@ -22,14 +22,17 @@ SAMPLES = "150000"  # of each interpreter
 TESTS = {
     "python_storm_test.py": ["PythonStorm.test_no_stack_has_a_call_that_the_program_does_not_make"],
     "python_step_test.py": [],
+    "python_test.py": ["Python.test_shares_callers_and_lines"],
+    "gil_test.py": [],
     "tasks_test.py": ["Tasks.test_each_interpreter", "Tasks.test_eager_tasks_are_not_taken_for_those_that_made_them",
                       "Tasks.test_tasks_that_are_written_in_python_are_not_known", "Tasks.test_the_interpreters_own_word"],
     "task_dump_test.py": ["TaskDump.test_each_interpreter", "TaskDump.test_eager_tasks",
                           "TaskDump.test_tasks_that_are_written_in_python", "TaskDump.test_tasks_that_come_and_go"],
     "python_shapes_test.py": ["Shapes.test_subinterpreters", "Shapes.test_subinterpreters_of_subinterpreters",
                               "Shapes.test_children_of_all_kinds", "Shapes.test_threads_that_outlive_the_interpreter"],
-    "python_outside_test.py": ["Dump.test_each_interpreter", "Attach.test_shares", "Attach.test_shares_by_perf",
-                               "Attach.test_waiting_threads"],
+    "python_outside_test.py": ["Dump.test_each_interpreter", "Dump.test_a_thread_in_two_interpreters", "Attach.test_shares",
+                               "Attach.test_shares_by_perf", "Attach.test_a_storm_of_calls", "Attach.test_forked_children",
+                               "Attach.test_a_subinterpreter_that_begins_later", "Attach.test_waiting_threads"],
 }
 
 
@@ -69,8 +72,9 @@ class Chroots(sampan.Case):
         folder = pathlib.Path(os.environ.get("PYTHON_CHROOTS") or self.path)
         root = made(suite, folder)
         build = pathlib.Path(sampan.PROGRAM).resolve().parent
+        markers = pathlib.Path(os.environ.get("SAMPAN_EXAMPLE_SOURCES", "examples")).resolve()
         with tempfile.TemporaryDirectory(prefix="sampan-chroot-", dir="/var/tmp") as shared, \
-                mounted(root, ["/proc", "/dev", build, pathlib.Path(shared)]):
+                mounted(root, ["/proc", "/dev", build, markers, pathlib.Path(shared)]):
             program = pathlib.Path(shared) / "python3"
             program.write_text(f'#!/bin/sh\nexec chroot {root} /usr/bin/python3 "$@"\n')
             program.chmod(0o755)
@@ -80,7 +84,7 @@ class Chroots(sampan.Case):
             shutil.copytree(sampan.TARGETS, pathlib.Path(shared) / "targets", ignore=shutil.ignore_patterns("*.p"))
             env = {**os.environ, "SAMPAN_TEST_PYTHONS": f"{version}={program}", "TMPDIR": shared,
                    "PYTHON_STORM_SAMPLES": SAMPLES, "SAMPAN_TEST_EVERY_PYTHON": "1",
-                   "SAMPAN_PROGRAM": sampan.PROGRAM, "SAMPAN_TARGETS": f"{shared}/targets"}
+                   "SAMPAN_EXAMPLE_SOURCES": str(markers), "SAMPAN_PROGRAM": sampan.PROGRAM, "SAMPAN_TARGETS": f"{shared}/targets"}
             for test, chosen in TESTS.items():
                 done = subprocess.run([sys.executable, HERE / test, *chosen], env=env, capture_output=True, text=True,
                                       timeout=COMMAND_S, check=False)

@@ -76,31 +76,37 @@ class Python(interpreters.Case):
         self.assertIn("spin", names)
 
     def test_trampolines_for_perf(self):
-        """`-X perf` puts code without unwind information between the eval loops."""
-        programs = [program for version, program in interpreters.installed().items() if version in ("3.12", "3.13")]
-        if not programs:
+        """`-X perf` and `-X perf_jit` (3.13) put code without unwind information between the eval loops."""
+        tried = [(version, program, option) for version, program in interpreters.installed().items()
+                 for option, versions in (("perf", ("3.12", "3.13")), ("perf_jit", ("3.13",)))
+                 if version in versions]
+        if not tried:
             self.skipTest("no interpreter with -X perf is installed")
+        for version, program, option in tried:
+            with self.subTest(version, option=option):
+                self.check_trampolines(program, option)
+
+    def check_trampolines(self, program, option):
         path = self.path / "trampolines.py"
         path.write_text(interpreters.SHARES)
-        for program in programs:
-            run = sampan.run([program, "-X", "perf", path, "0.5"], text=True)
-            self.assertEqual(run.returncode, 0, run.stderr)
-            self.assertEqual(run.report["lost"], {})
-            self.assertGreaterEqual(run.report["complete_stacks"], 0.99)
-            functions = {function["name"] for function in run.report["functions"]}
-            self.assertLessEqual({"Service.run", "frequent", "rare", "leaf", "spin", "compress"}, functions)
-            # Without the option these functions call each other in one eval loop, with no C frame in between.
-            stacks, chains = interpreters.exported(run), 0
-            for frames, _ in stacks:
-                known = frames[:frames.index("spin")] if "spin" in frames else []
-                self.assertFalse([frame for frame in known if "py::" in frame or "trampoline" in frame], frames)
-                for outer in ("frequent", "rare"):
-                    if outer in frames and "spin" in frames:
-                        chains += 1
-                        self.assertEqual(frames[frames.index(outer):frames.index("spin") + 1], [outer, "leaf", "spin"])
-            self.assertGreater(chains, 50)
-            native = {frame for frames, _ in interpreters.exported(run, "--python", "native") for frame in frames}
-            self.assertTrue(any("py::spin:" in frame for frame in native), native)
+        run = sampan.run([program, "-X", option, path, "0.5"], text=True)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(run.report["lost"], {})
+        self.assertGreaterEqual(run.report["complete_stacks"], 0.99)
+        functions = {function["name"] for function in run.report["functions"]}
+        self.assertLessEqual({"Service.run", "frequent", "rare", "leaf", "spin", "compress"}, functions)
+        # Without the option these functions call each other in one eval loop, with no C frame in between.
+        stacks, chains = interpreters.exported(run), 0
+        for frames, _ in stacks:
+            known = frames[:frames.index("spin")] if "spin" in frames else []
+            self.assertFalse([frame for frame in known if "py::" in frame or "trampoline" in frame], frames)
+            for outer in ("frequent", "rare"):
+                if outer in frames and "spin" in frames:
+                    chains += 1
+                    self.assertEqual(frames[frames.index(outer):frames.index("spin") + 1], [outer, "leaf", "spin"])
+        self.assertGreater(chains, 50)
+        native = {frame for frames, _ in interpreters.exported(run, "--python", "native") for frame in frames}
+        self.assertTrue(any("py::spin:" in frame for frame in native), native)
 
     def test_off(self):
         _, stacks = self.stacks_of("/usr/bin/python3", "--no-python", seconds="0.2")

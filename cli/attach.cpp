@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/say.h"
@@ -14,6 +15,7 @@
 #include "sampler/inspect/permission.h"
 #include "sampler/process/own_limits.h"
 #include "sampler/process/proc_task.h"
+#include "sampler/process/python_interpreter.h"
 
 namespace sampan::cli {
 namespace {
@@ -24,6 +26,13 @@ void say_what_begins(const sampler::RecordingSession& session, pid_t pid,
   say("sampan: sampling process {} ({}) with the {} engine; Ctrl-C ends it\n", pid, program,
       session.engine());
   if (!note.empty()) say("sampan: {}\n", note);
+  const auto python = session.python() ? sampler::find_python(pid) : std::nullopt;
+  if (!python || !python->is_known) return;
+  say("sampan: {}\n",
+      session.engine() == "perf"
+          ? "Python's functions are read right behind each sample; where that is too late, the "
+            "stack is native and counted. --engine ptrace stops the thread and is never late."
+          : "Python's functions are exact: they are read while the sampled thread is stopped.");
 }
 
 // Samples until the process has ended, the time is over, or somebody stops it.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Adds up the results of `meson test` in build directories: summary.py BUILD_DIRECTORY...
 
-Prints every test that failed, was skipped or was repeated, with
-the reason, then how many were repeated; the last line is "N passed, N failed, N skipped". Fails when a test failed or
+Prints every test that failed, was skipped or was repeated, with the reason, then which interpreters of Python were run
+and how many tests were repeated; the last line is "N passed, N failed, N skipped". Fails when a test failed or
 when nothing passed.
 """
 import json
@@ -41,6 +41,14 @@ def repeated(directory):
                 yield f"repeated: {directory.name}: {short(program['name'])}: {line.removeprefix('repeated: ')}"
 
 
+def interpreters(directory):
+    """Yields the versions of Python that tests judged by (e2e/interpreters.py)."""
+    for program in map(json.loads, (directory / "meson-logs/testlog.json").read_text().splitlines()):
+        for line in program.get("stderr", "").splitlines():
+            if line.startswith("interpreters: "):
+                yield from line.split()[1:]
+
+
 def short(name):
     """Without the project and the suite that meson puts in front: "sampan.sampan / wire.Ring" is "wire.Ring"."""
     return name.split(" / ")[-1]
@@ -61,7 +69,7 @@ def reason(skipped, case, programs):
 
 def main():
     count = {"passed": 0, "failed": 0, "skipped": 0}
-    repetitions = 0
+    repetitions, pythons = 0, set()
     for directory in map(pathlib.Path, sys.argv[1:]):
         if not (directory / "meson-logs/testlog.json").exists():
             print(f"failed: {directory.name} has no test log")
@@ -74,6 +82,9 @@ def main():
         for line in repeated(directory):
             print(line)
             repetitions += 1
+        pythons.update(interpreters(directory))
+    if pythons:
+        print("Python", ", ".join(sorted(pythons, key=lambda version: int(version.split(".")[1]))))
     print(f"{repetitions} repeated")
     print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
     return 1 if count["failed"] or not count["passed"] else 0

@@ -1,4 +1,6 @@
-"""The interpreters of Python that are there, and runs of them, for the tests."""
+"""The interpreters of Python that are there, and runs of them, for the tests. Those that a test judged by are a line for
+tests/summary.py."""
+import atexit
 import csv
 import functools
 import gzip
@@ -119,7 +121,18 @@ def judged(*few):
     version where none of them is there), and all whose functions sampan knows otherwise."""
     known = {version: program for version, program in installed().items() if version in KNOWN}
     chosen = [version for version in few if version in known] or list(known)[:1]
-    return [(version, known[version]) for version in (known if EVERY or not few else chosen)]
+    chosen = known if EVERY or not few else chosen
+    were_judged.update(chosen)
+    return [(version, known[version]) for version in chosen]
+
+
+were_judged = set()
+
+
+@atexit.register
+def say_those():
+    if were_judged:
+        print("interpreters:", *were_judged, file=sys.stderr)
 
 
 def exported(run, *options):

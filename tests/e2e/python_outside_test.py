@@ -407,6 +407,16 @@ while time.thread_time() < end: pass
         self.assertLess(run.report["complete_stacks"], 0.5)
         self.assertLess(sum(row["total_s"] for row in run.report["functions"] if row["name"] == "<module>"), 0.15)
 
+    def test_attach_says_how_python_is_read(self):
+        script = "import time\ntime.sleep(100)\n"
+        for engine, said in (("perf", r"right\s+behind\s+each\s+sample.*--engine\s+ptrace"), ("ptrace", r"exact.*stopped"),
+                             ("poll", r"exact.*stopped")):
+            with interpreters.Script("/usr/bin/python3", self.path / "program.py", AWAITED + script) as target:
+                run = sampan.Attached(target.pid, engine, ["--duration", "0.2"]).finish()
+                self.assertRegex(run.stderr.decode(), rf"(?s)Python's\s+functions\s+are.*{said}")
+                run = sampan.Attached(target.pid, engine, ["--duration", "0.2", "--no-python"]).finish()
+                self.assertNotIn("Python's", run.stderr.decode())
+
     def test_other_programs_hear_nothing_of_python(self):
         target = subprocess.Popen(["sleep", "100"])
         try:

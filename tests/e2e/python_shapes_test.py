@@ -79,7 +79,8 @@ threading.Thread(target=burn, daemon=True).start()
         run, stacks = self.stacks_of(program, seconds="0.4", script=script)
         def of(name):
             return sum(weight for frames, weight in stacks if name in (frame.split(".")[-1] for frame in frames))
-        self.assertAlmostEqual(of("ending"), 0.4, delta=unsampled_s(1))
+        report = {name: run.report[name] for name in ("sampled_cpu_s", "cpu_s", "complete_stacks", "lost", "threads")}
+        self.assertAlmostEqual(of("ending"), 0.4, delta=unsampled_s(1), msg=report)
         native = sum(weight for frames, weight in stacks if "start_thread" in frames)
         self.assertGreater(native, 0.1, "the daemon thread has run meanwhile")
         self.assertLess(of("burn"), 0.3 * native + unsampled_s(1), version)

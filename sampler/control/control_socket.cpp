@@ -1,20 +1,20 @@
 #include "sampler/control/control_socket.h"
 
 #include <fmt/core.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <fstream>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -61,7 +61,6 @@ bool is_trusted(int connection) {
          (who.uid == geteuid() || who.uid == 0);
 }
 
-constexpr timeval kTimeout{.tv_sec = 10, .tv_usec = 0};  // a recorder may be busy
 constexpr std::string_view kDone = "done ";
 constexpr std::string_view kRefused = "refused ";
 
@@ -80,29 +79,62 @@ std::vector<std::string> recorders() {
   return names;
 }
 
-// Nothing when nobody listens, or a user who must not see the token.
-std::optional<std::string> ask(const std::string& name, const std::string& request) {
-  const FileDescriptor connection(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+// The recorders that have a request, and have not answered it yet.
+struct Asked {
+  std::vector<FileDescriptor> connections;
+  size_t refusing = 0;  // so many others wait for the recorder already
+};
+
+// Asks the recorder, unless nobody listens, or a user who must not see the token.
+void ask(const std::string& name, const std::string& request, Asked& asked) {
+  FileDescriptor connection(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_un address{};
-  if (!connection || name.size() + 1 > sizeof address.sun_path) return std::nullopt;
+  if (!connection || name.size() + 1 > sizeof address.sun_path) return;
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path + 1, name.data(), name.size());
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  setsockopt(connection.get(), SOL_SOCKET, SO_RCVTIMEO, &kTimeout, sizeof kTimeout);
-  setsockopt(connection.get(), SOL_SOCKET, SO_SNDTIMEO, &kTimeout, sizeof kTimeout);
+  if (connect(connection.get(), reinterpret_cast<sockaddr*>(&address), size) != 0) {
+    asked.refusing += errno == EAGAIN;
+    return;
+  }
   ucred who{};
   socklen_t who_size = sizeof who;
-  if (connect(connection.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-      getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &who, &who_size) != 0 ||
+  if (getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &who, &who_size) != 0 ||
       (who.uid != geteuid() && who.uid != 0 && geteuid() != 0) ||
       send(connection.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) {
-    return std::nullopt;
+    return;
   }
+  asked.connections.push_back(std::move(connection));
+}
+
+// Empty when the recorder has ended.
+std::string receive(const FileDescriptor& connection) {
   std::string reply(kMaxControlMessage, '\0');
   const ssize_t received = recv(connection.get(), reply.data(), reply.size(), 0);
-  if (received <= 0) return std::nullopt;
-  reply.resize(static_cast<size_t>(received));
+  reply.resize(received > 0 ? static_cast<size_t>(received) : 0);
   return reply;
+}
+
+// The next answers, until `end`; none when no more will come. Those who gave them are not waited for
+// any longer.
+std::vector<std::string> next_answers(Asked& asked, std::chrono::steady_clock::time_point end) {
+  std::vector<pollfd> waiting;
+  for (const FileDescriptor& connection : asked.connections) {
+    waiting.push_back({connection.get(), POLLIN, 0});
+  }
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+  std::vector<std::string> answers;
+  if (waiting.empty() || left.count() <= 0 ||
+      poll(waiting.data(), waiting.size(), static_cast<int>(left.count())) <= 0) {
+    return answers;
+  }
+  for (size_t i = waiting.size(); i-- > 0;) {
+    if (waiting[i].revents == 0) continue;
+    answers.push_back(receive(asked.connections[i]));
+    asked.connections.erase(asked.connections.begin() + static_cast<ptrdiff_t>(i));
+  }
+  return answers;
 }
 
 }  // namespace
@@ -193,16 +225,31 @@ std::string ControlSocket::perform(std::string_view command, std::string_view ar
   return command == "pause" ? "sampling is paused" : "sampling goes on";
 }
 
-std::string control(pid_t pid, std::string_view command, std::string_view token) {
+std::string control(pid_t pid, std::string_view command, std::string_view token,
+                    std::chrono::seconds timeout) {
   const std::string request = fmt::format("{} {} {}", command, pid, token);
-  for (const std::string& name : recorders()) {
-    const std::optional<std::string> reply = ask(name, request);
-    if (reply && reply->starts_with(kDone)) return reply->substr(kDone.size());
-    if (reply && reply->starts_with(kRefused)) {
-      throw Error("process {}: {}", pid, reply->substr(kRefused.size()));
+  const auto end = std::chrono::steady_clock::now() + timeout;
+  // All at once: one that is stopped must not keep the others from answering.
+  Asked asked;
+  for (const std::string& name : recorders()) ask(name, request, asked);
+  while (true) {
+    const std::vector<std::string> answers = next_answers(asked, end);
+    if (answers.empty()) break;
+    for (const std::string& answer : answers) {
+      if (answer.starts_with(kDone)) return answer.substr(kDone.size());
+      if (answer.starts_with(kRefused)) {
+        throw Error("process {}: {}", pid, answer.substr(kRefused.size()));
+      }
     }
   }
   if (kill(pid, 0) != 0 && errno == ESRCH) throw Error("there is no process {}", pid);
+  if (const size_t silent = asked.connections.size() + asked.refusing; silent != 0) {
+    throw Error(
+        "process {} is not being recorded by a sampan that answers. {} of yours did not answer "
+        "within "
+        "{} s and may be stopped: look for them with 'ps -C sampan -o pid,stat,args'",
+        pid, silent, timeout.count());
+  }
   throw Error(
       "process {} is not being recorded by a sampan of yours. One in another network namespace, as "
       "containers have, is reached from there only",

@@ -12,6 +12,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <string>
@@ -56,7 +57,9 @@ class ControlSocket {
 };
 
 // Asks the recorder of the process `pid`, or the recorder that is this process. Returns what it has
-// done, as a sentence. Throws Error when there is no recorder, or when it refuses.
-std::string control(pid_t pid, std::string_view command, std::string_view token);
+// done, as a sentence. Throws Error when there is no recorder, when it refuses, or when it does not
+// answer in time (it may be busy).
+std::string control(pid_t pid, std::string_view command, std::string_view token,
+                    std::chrono::seconds timeout = std::chrono::seconds(10));
 
 }  // namespace sampan::sampler

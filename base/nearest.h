@@ -2,7 +2,8 @@
 // options, formats, threads and commands.
 //
 // Distance: Damerau-Levenshtein, "optimal string alignment" (insert, delete, replace, swap two
-// neighbours). Words that have less than half of their letters in common are not suggested.
+// neighbours). A third of the letters may be wrong, not counting the dashes of options: in "--pid" and
+// "--bind" more is.
 //
 // Hosted only.
 #pragma once
@@ -32,6 +33,10 @@ inline size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+inline size_t letters(std::string_view word) {
+  return word.size() - std::min(word.find_first_not_of('-'), word.size());
+}
+
 // With more candidates than these, the search would take too long.
 inline constexpr size_t kMostCandidates = 10'000;
 
@@ -44,7 +49,8 @@ std::string nearest(std::string_view word, const Range& candidates) {
     const std::string_view candidate = element;
     const bool extends = !word.empty() && candidate.starts_with(word);
     const size_t distance = extends ? 1 : edit_distance(word, candidate);
-    if (distance > std::max(word.size(), candidate.size()) / 2 && !extends) continue;
+    const size_t most = (std::max(letters(word), letters(candidate)) + 1) / 3;
+    if (distance > most && !extends) continue;
     if (distance < best_distance) {
       best_distance = distance;
       best = candidate;

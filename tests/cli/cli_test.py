@@ -64,6 +64,13 @@ class Usage(Case):
                 self.assertEqual(result.stdout, "")
         self.assertEqual(list(self.path.iterdir()), [])
 
+    def test_no_word_is_suggested_that_is_another(self):
+        for words in ["run", "--pid", "5"], ["serve", "--pid", "5"], ["view", "--pid", "5"], ["report", "--pid", "5"], ["top", "--duration", "1"]:
+            with self.subTest(words=words):
+                result = self.sampan(*words)
+                self.assertEqual(result.returncode, 2)
+                self.assertIn(f"{words[0]}: unknown option {words[1]}\n", result.stderr)
+
     def test_values_are_checked(self):
         for words in [["--rate", "0"], ["--rate", "fast"], ["--clock", "moon"], ["--rate"]]:
             with self.subTest(words=words):

@@ -175,7 +175,10 @@ class Secret(sampan.Case):
         for options in ([], ["--token-file", token]):
             with self.subTest(options=options):
                 served = Served(self, *options, self.recorded.directory)
-                said = [served.server.stderr.readline() for _ in range(5)]
+                said = [served.server.stderr.readline()]
+                while not said[-1].startswith("  the terminal"):  # the last one
+                    said.append(served.server.stderr.readline())
+                    self.assertTrue(said[-1], said)
                 commands = {name: command for name, command in re.findall(r"(?m)^  (\w+(?: \w+)*)  +(.*)$", "".join(said))}
                 self.assertEqual(list(commands), ["the page", "pprof", "Prometheus", "the terminal"])
                 self.assertIn("sampan_samples_total", self.pasted(commands["Prometheus"]))

@@ -17,6 +17,9 @@ TEST(Nearest, ForgivesSlipsOfTheFinger) {
 TEST(Nearest, DoesNotGuessWildly) {
   EXPECT_EQ(nearest("callgrind", kFormats), "");
   EXPECT_EQ(nearest("", kFormats), "");
+  const std::vector<std::string> options = {"--bind", "--idle", "--mode", "--port", "--push"};
+  EXPECT_EQ(nearest("--pid", options), "") << "dashes are no letters";
+  EXPECT_EQ(nearest("--prot", options), "--port");
   EXPECT_EQ(nearest("x", std::vector<std::string>()), "");
 }
 

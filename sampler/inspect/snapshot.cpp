@@ -19,6 +19,7 @@
 #include "sampler/process/remote_walker.h"
 #include "sampler/ptrace/stopped_thread.h"
 #include "sampler/recorder/python_reader.h"
+#include "sampler/recorder/python_thread_names.h"
 #include "wire/record.h"
 
 namespace sampan::sampler {
@@ -80,11 +81,14 @@ Snapshot SnapshotTaker::take(const std::function<bool(pid_t, const std::string&)
   python_.look();
   snapshot.has_unknown_python = python_.is_unknown();
   walker_.emplace(modules_);
+  PythonThreadNames python_names(pid_);
+  python_names.use(python_.interpreter());
   for (const pid_t tid : thread_ids(pid_)) {
-    const auto name = thread_name(pid_, tid);
-    if (!name) continue;
-    ThreadSnapshot thread{tid, *name, 'S', {}, {}, wire::StopReason::kNoRule, "", true};
-    thread.wanted = wanted(tid, *name);
+    const auto in_kernel = thread_name(pid_, tid);
+    if (!in_kernel) continue;
+    const std::string name = python_names.name_of(tid, *in_kernel);
+    ThreadSnapshot thread{tid, name, 'S', {}, {}, wire::StopReason::kNoRule, "", true};
+    thread.wanted = wanted(tid, name);
     snapshot.threads.push_back(std::move(thread));
   }
   if (snapshot.threads.empty()) throw Error("process {} has ended", pid_);

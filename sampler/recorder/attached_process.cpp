@@ -37,6 +37,7 @@ AttachedProcess::AttachedProcess(RecordingSession& session, pid_t pid, bool awai
       paused_(session.paused()),
       reads_python_(session.python()),
       python_(pid),
+      python_names_(pid),
       frames_(wire::kMaxFrames) {
   native_.frames.resize(wire::kMaxFrames);
   native_.cfas.resize(wire::kMaxFrames);
@@ -55,7 +56,7 @@ void AttachedProcess::thread_began(pid_t tid, MonotonicNs time_ns, std::optional
   Thread& thread = threads_[tid];
   const std::optional<std::string> name = thread_name(pid(), tid);
   // A thread that has ended already gets the name that threads inherit.
-  thread.name = name ? *name : thread_name(pid(), pid()).value_or("");
+  thread.name = python_names_.name_of(tid, name ? *name : thread_name(pid(), pid()).value_or(""));
   if (!cpu_ns) {
     const std::optional<RunTimes> times = run_times(pid(), tid);
     cpu_ns = times ? times->cpu_ns : CpuNs();
@@ -63,9 +64,11 @@ void AttachedProcess::thread_began(pid_t tid, MonotonicNs time_ns, std::optional
   thread.sampled = begin_thread(tid, time_ns, *cpu_ns, thread.name);
 }
 
-void AttachedProcess::thread_named(pid_t tid, MonotonicNs time_ns, const std::string& name) {
+void AttachedProcess::thread_named(pid_t tid, MonotonicNs time_ns, const std::string& in_kernel) {
   const auto found = threads_.find(tid);
-  if (found == threads_.end() || found->second.name == name) return;
+  if (found == threads_.end()) return;
+  const std::string name = python_names_.name_of(tid, in_kernel);
+  if (found->second.name == name) return;
   found->second.name = name;
   names_interval_ns_ = next_names_ns_ = 0;
   writer().add(recording::ThreadName{found->second.sampled.row, session_time(time_ns), name});
@@ -89,6 +92,7 @@ void AttachedProcess::thread_ended(pid_t tid, MonotonicNs time_ns, std::optional
   if (paused_ && cpu_ns) thread.leave_out({time_ns, *cpu_ns, 0, {}}, 0);
   end_thread(thread, time_ns, cpu_ns);
   threads_.erase(found);
+  python_names_.forget(tid);
 }
 
 void AttachedProcess::add_sample(const OnCpu& sample, RemoteMemory& memory) {
@@ -161,6 +165,7 @@ void AttachedProcess::tick(MonotonicNs now_ns) {
 void AttachedProcess::executed(MonotonicNs time_ns) {
   end(time_ns, {}, true, false);
   python_.forget();
+  python_names_.use(nullptr);
   begin(time_ns);
 }
 
@@ -227,7 +232,10 @@ void AttachedProcess::refresh_modules(MonotonicNs time_ns) {
   next_modules_ns_ = time_ns + modules_interval_ns_;
   for (const ModuleUnloadRecord& record : changes.unloaded) stacks().unload(record);
   for (const ModuleLoadRecord& record : changes.loaded) stacks().load(record);
-  if (reads_python_ && !changes.empty()) python_.look();
+  if (reads_python_ && !changes.empty()) {
+    python_.look();
+    python_names_.use(python_.interpreter());
+  }
   hidden_.insert(hidden_.end(), changes.hidden.begin(), changes.hidden.end());
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "sampler/recorder/python_thread_names.h"
 #include "sampler/recorder/recorded_process.h"
 #include "sampler/recorder/recording_session.h"
 #include "unwind/registers.h"
@@ -25,10 +26,10 @@ class AttachedProcess : public RecordedProcess {
   // it is not recorded before.
   AttachedProcess(RecordingSession& session, pid_t pid, bool awaits_exec);
 
-  // A thread, new or known. Its name is read from /proc, and its CPU clock too, unless the engine
+  // A thread, new or known. Its name is read from /proc, or from Python, and its CPU clock too, unless the engine
   // knows where it stood when sampling of the thread began (0 for one that was made just now).
   void thread_began(pid_t tid, MonotonicNs time_ns, std::optional<CpuNs> cpu_ns = std::nullopt);
-  void thread_named(pid_t tid, MonotonicNs time_ns, const std::string& name);
+  void thread_named(pid_t tid, MonotonicNs time_ns, const std::string& in_kernel);
   // `cpu_ns`: its CPU clock at its end, where it could be read.
   void thread_ended(pid_t tid, MonotonicNs time_ns, std::optional<CpuNs> cpu_ns);
 
@@ -104,6 +105,7 @@ class AttachedProcess : public RecordedProcess {
   MonotonicNs next_names_ns_ = 0;
   const bool reads_python_;
   PythonReader python_;
+  PythonThreadNames python_names_;
   bool has_counted_python_ = false;
   NativeWalk native_;             // the walk under way
   std::vector<uint64_t> frames_;  // what comes of it

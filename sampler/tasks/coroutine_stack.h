@@ -11,7 +11,7 @@
 
 #include "sampler/process/python_threads.h"
 #include "sampler/recorder/python_code.h"
-#include "sampler/tasks/python_objects.h"
+#include "sampler/recorder/python_objects.h"
 #include "unwind/asyncio_layout.h"
 
 namespace sampan::sampler {

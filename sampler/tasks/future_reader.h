@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sampler/tasks/python_objects.h"
+#include "sampler/recorder/python_objects.h"
 #include "unwind/asyncio_layout.h"
 
 namespace sampan::sampler {

@@ -9,7 +9,6 @@
 namespace sampan::sampler {
 namespace {
 
-constexpr uint64_t kModuleDict = 16;    // PyModuleObject
 constexpr uint64_t kReferent = 16;      // PyWeakReference
 constexpr uint64_t kLoopOfHolder = 16;  // PyRunningLoopHolder, until 3.11
 constexpr uint64_t kDictBeforeId = 24;  // of a thread: before its thread_id
@@ -35,7 +34,7 @@ class Finder {
   void add_interpreter(Avma interpreter) {
     if (section_) add_list(interpreter + section_->interpreter_tasks);
     const uint64_t modules = objects_.word(interpreter + interpreter_.runtime_layout.modules);
-    const uint64_t names = names_of(objects_.item(modules, "asyncio.tasks"));
+    const uint64_t names = objects_.names_of_module(modules, "asyncio.tasks");
     if (names == 0) return;
     found_.has_asyncio = true;
     add_sets(names);
@@ -43,11 +42,7 @@ class Finder {
       found_.current.insert(task);
     }
     // Where there are lists, it has sets of its own.
-    if (section_) add_sets(names_of(objects_.item(modules, "_asyncio")));
-  }
-
-  uint64_t names_of(uint64_t module) {
-    return module == 0 ? 0 : objects_.word(module + kModuleDict);
+    if (section_) add_sets(objects_.names_of_module(modules, "_asyncio"));
   }
 
   void add_sets(uint64_t names) {

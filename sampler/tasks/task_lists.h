@@ -16,8 +16,8 @@
 
 #include "sampler/process/python_interpreter.h"
 #include "sampler/process/python_threads.h"
+#include "sampler/recorder/python_objects.h"
 #include "sampler/tasks/asyncio_section.h"
-#include "sampler/tasks/python_objects.h"
 
 namespace sampan::sampler {
 

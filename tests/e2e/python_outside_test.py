@@ -2,6 +2,7 @@
 """Python programs read from outside: dump, and attach by each engine; by every interpreter that is there."""
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import time
@@ -148,6 +149,35 @@ class Runner:
 def outer(): Runner().run()
 outer()
 """
+# Prints the names of its threads, by tid, as JSON. They use some CPU now and then.
+NAMED = """
+import ctypes, json, sys, threading, time
+tids = {}
+def nap():
+    while True:
+        for _ in range(20000): pass
+        time.sleep(0.01)
+def enter(name):
+    tids[threading.get_native_id()] = name
+    nap()
+def rename():
+    ctypes.CDLL(None).prctl(15, b"renamed")
+    enter("renamed")
+class Worker(threading.Thread):
+    def __init__(self):
+        super().__init__(name="worker 7", daemon=True)
+    def run(self): enter("worker 7")
+for name in ("wörker-π", "x" * 40):
+    threading.Thread(target=enter, args=(name,), name=name, daemon=True).start()
+Worker().start()
+threading.Thread(target=rename, name="before", daemon=True).start()
+looked_at = threading.Thread(target=enter, args=("looked at",), name="looked at", daemon=True)
+vars(looked_at)  # its attributes move into a dictionary
+looked_at.start()
+while len(tids) < 5: time.sleep(0.01)
+print(json.dumps(tids), flush=True)
+sys.stdin.read()
+"""
 # Waits for a line, so that sampling has begun.
 AWAITED = "import sys\nsys.stdin.readline()\n"
 # C functions that use nothing of Python while they run, by the Python function that calls them.
@@ -189,6 +219,16 @@ class Dump(interpreters.Case):
         for version, program in interpreters.judged():
             with self.subTest(version):
                 self.check(program)
+
+    def test_threads_have_the_names_that_python_gives_them(self):
+        for version, program in interpreters.judged("3.9", "3.11", "3.13"):
+            with self.subTest(version), interpreters.Script(program, self.path / "names.py", NAMED) as named:
+                tids = json.loads(named.line())
+                names = {str(thread["tid"]): thread["name"] for thread in dump(named.pid)["threads"]}
+                self.assertEqual({tid: names[tid] for tid in tids}, tids)
+                # Others have the kernel's.
+                for tid in names.keys() - tids.keys():
+                    self.assertEqual(names[tid], pathlib.Path(f"/proc/{named.pid}/task/{tid}/comm").read_text().rstrip("\n"))
 
     def test_native_mixed_and_text(self):
         with interpreters.Script("/usr/bin/python3", self.path / "still.py", STILL) as still:
@@ -357,6 +397,16 @@ for child in children:
                     seconds = sum(weight for frames, weight in stacks if name in frames)
                     # A child is known to have an interpreter when its first stop has been looked at.
                     self.assertAlmostEqual(seconds, expected, delta=unsampled_s(4) + run.delayed_s + 0.1 * expected)
+
+    def test_threads_have_the_names_that_python_gives_them(self):
+        for engine, few in {"ptrace": ("3.10", "3.12"), "perf": ("3.11",)}.items():
+            for version, program in interpreters.judged(*few):
+                with self.subTest(version, engine=engine), \
+                        interpreters.Script(program, self.path / "names.py", NAMED) as named:
+                    tids = json.loads(named.line())
+                    run = sampan.Attached(named.pid, engine, ["--duration", "2.5"]).finish()
+                    names = {str(thread["tid"]): thread["name"] for thread in run.report["threads"]}
+                    self.assertEqual({tid: names.get(tid) for tid in tids}, tids)
 
     def test_waiting_threads(self):
         script = """

@@ -42,6 +42,8 @@ class PythonObjects {
   std::optional<std::string> text(uint64_t object);
   bool is_text(uint64_t object, std::string_view text);
 
+  // The dictionary of a module that is imported, by that of all modules; 0: none.
+  uint64_t names_of_module(uint64_t modules, std::string_view module);
   // The value of a dictionary for a text; 0: none.
   uint64_t item(uint64_t dictionary, std::string_view key);
   // The dictionary has keys of its own, unlike those of instances.

@@ -1,4 +1,4 @@
-#include "sampler/tasks/python_objects.h"
+#include "sampler/recorder/python_objects.h"
 
 #include <algorithm>
 #include <utility>
@@ -22,6 +22,7 @@ constexpr uint64_t kManagedDict = 1 << 4;   // 3.11 and later
 constexpr uint64_t kDictKeys = 32, kDictValues = 40;
 constexpr uint64_t kSetUsed = 24, kSetMask = 32, kSetTable = 40, kSetEntry = 16;
 constexpr uint64_t kListItems = 24;
+constexpr uint64_t kModuleDict = 16;  // PyModuleObject
 
 constexpr uint32_t kVersion11 = 0x030b, kVersion13 = 0x030d, kVersion14 = 0x030e;
 
@@ -109,6 +110,11 @@ uint64_t PythonObjects::find(uint64_t at, uint64_t values, std::string_view name
     if (is_text(key, name)) return word(values != 0 ? values + 8 * i : entry + 8);
   }
   return 0;
+}
+
+uint64_t PythonObjects::names_of_module(uint64_t modules, std::string_view module) {
+  const uint64_t object = item(modules, module);
+  return object == 0 ? 0 : word(object + kModuleDict);
 }
 
 uint64_t PythonObjects::item(uint64_t dictionary, std::string_view key) {

@@ -54,7 +54,8 @@ void find_calls(void* where, const link_map& module) {
     if (entry->d_tag == DT_STRTAB) names = reinterpret_cast<const char*>(value);
   }
   call_count = 0;
-  for (size_t i = 0; relocations != nullptr && i < size / sizeof *relocations; ++i) {
+  if (relocations == nullptr || symbols == nullptr || names == nullptr) return;
+  for (size_t i = 0; i < size / sizeof *relocations; ++i) {
     const char* name = names + symbols[ELF64_R_SYM(relocations[i].r_info)].st_name;
     const bool is_wanted =
         strcmp(name, "PyThread_tss_get") == 0 || strcmp(name, "pthread_getspecific") == 0;

@@ -29,8 +29,14 @@ export function carry(shown, from, to) {
   const {selection} = shown;
   const threads = selection.threads &&
     new Set([...selection.threads].map((thread) => threadPlaces.get(old.threads[thread])).filter((place) => place !== undefined));
+  const transforms = shown.transforms.flatMap((each) => {
+    if (each.of === undefined) return [each];
+    const of = each.kind === "library" ? to.modules.findIndex(({path}) => path === from.modules[each.of].path) : func(each.of) ?? -1;
+    return of < 0 ? [] : [{...each, of}];
+  });
   return {
     ...shown,
+    transforms,
     selection: {...selection, threads: threads?.size ? threads : null},
     focus: shown.focus === null ? null : func(shown.focus) ?? null,
     frame: path(shown.frame),

@@ -8,19 +8,27 @@ import {matchingMarkers} from "./data/markers.js";
 import {partOfTree, stackParts} from "./data/parts.js";
 import {compile, matchingFunctions, weightWith} from "./data/search.js";
 import {weightsByStack} from "./data/selection.js";
+import {transformed} from "./data/transforms.js";
 import {callersOf, calleesOf, callTree} from "./data/tree.js";
 
 const kTellingSamples = 16;  // with fewer, no change is shown
 
 /**
- * @param {import("./data/profile.js").Profile} profile
+ * @param {import("./data/profile.js").Profile} whole
  * @param {ReturnType<import("./state.js").createState>} state
  */
-export function createDerived(profile, state) {
+export function createDerived(whole, state) {
   let selection = null;
+  let transforms = null;
+  let profile = whole;  // with the transforms
   let kept = new Map();
   // For the current selection.
   const once = (key, make) => {
+    if (transforms !== state.get().transforms) {
+      transforms = state.get().transforms;
+      profile = transformed(whole, transforms);
+      selection = null;
+    }
     if (selection !== state.get().selection) {
       selection = state.get().selection;
       kept = new Map();
@@ -28,7 +36,7 @@ export function createDerived(profile, state) {
     if (!kept.has(key)) kept.set(key, make());
     return kept.get(key);
   };
-  const hasWaits = profile.samples.waiting.includes(1);
+  const hasWaits = whole.samples.waiting.includes(1);
   // Samples on CPU: only they have a sampling error.
   const onCpu = () => once("on CPU", () => {
     if (!hasWaits) return derived.weights();
@@ -42,6 +50,8 @@ export function createDerived(profile, state) {
   let found = {expression: null, error: "", functions: null, markers: null};
 
   const derived = {
+    /** The profile after what was done to its stacks. */
+    profile: () => once("profile", () => profile),
     weights: () => once("weights", () => weightsByStack(profile, selection)),
     /** Of all samples of the selection. */
     all: () => once("all", () => {
@@ -89,8 +99,8 @@ export function createDerived(profile, state) {
         pattern = state.get().search;
         const {expression, error} = compile(pattern);
         found = {expression, error,
-          functions: expression && matchingFunctions(profile, expression),
-          markers: expression && matchingMarkers(profile.markers, expression)};
+          functions: expression && matchingFunctions(whole, expression),
+          markers: expression && matchingMarkers(whole.markers, expression)};
       }
       return found;
     },

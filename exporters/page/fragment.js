@@ -2,10 +2,13 @@
 // only what differs from the initial state. Fragments are untrusted: what does not fit the profile is
 // ignored.
 
+import {recall, remember} from "./prefs.js";
 import {initially} from "./state.js";
+import {transformsOf, transformText} from "./transforms.js";
 
-const kViews = ["flame", "icicle", "leftheavy", "timeorder", "sunburst", "sandwich", "table"];
-const kChoices = {view: kViews, colorBy: ["module", "thread", "diff"], theme: ["auto", "light", "dark"]};
+const kViews = ["flame", "icicle", "leftheavy", "timeorder", "sunburst", "sandwich", "tree", "table", "markers"];
+const kChoices = {view: kViews, colorBy: ["module", "thread", "diff"], theme: ["auto", "light", "dark"],
+  trackBy: ["state", "module"]};
 const kSorts = /^-?(name|self|total|samples|module|file|change)$/;
 const kWrittenAfterMs = 120;  // browsers refuse hundreds of changes at once
 
@@ -38,7 +41,7 @@ function numbersOf(ranges, limit) {
 export function fragmentOf(shown, profile) {
   const first = initially(profile);
   const fields = new URLSearchParams();
-  for (const key of ["view", "colorBy", "theme", "sort", "search"]) {
+  for (const key of ["view", "colorBy", "theme", "trackBy", "sort", "search"]) {
     if (shown[key] !== first[key]) fields.set(key, shown[key]);
   }
   const {threads, fromNs, toNs, state} = shown.selection;
@@ -46,11 +49,14 @@ export function fragmentOf(shown, profile) {
   if (fromNs > 0) fields.set("from", fromNs);
   if (toNs < Infinity) fields.set("to", toNs);
   if (state !== first.selection.state) fields.set("state", state);
+  if (shown.transforms.length) fields.set("do", transformText(shown.transforms));
+  if (!shown.fold) fields.set("fold", "0");
   if (shown.inverted) fields.set("inverted", "1");
   if (shown.focus !== null) fields.set("focus", shown.focus);
   if (shown.frame.length) fields.set("frame", shown.frame.join("."));
   if (shown.zoom.length) fields.set("zoom", shown.zoom.join("."));
   if (shown.span[0] > 0 || shown.span[1] < 1) fields.set("span", shown.span.join("_"));
+  if (shown.seen[0] > 0 || shown.seen[1] < Infinity) fields.set("seen", shown.seen.map((ns) => ns < Infinity ? Math.round(ns) : "").join("_"));
   return fields.toString();
 }
 
@@ -68,6 +74,8 @@ export function shownBy(fragment, profile) {
   if (shown.colorBy === "diff" && !profile.meta.diff) shown.colorBy = "module";
   if (kSorts.test(fields.get("sort") ?? "")) shown.sort = fields.get("sort");
   shown.search = fields.get("search") ?? "";
+  shown.transforms = transformsOf(fields.get("do") ?? "", profile);
+  shown.fold = fields.get("fold") !== "0";
   shown.inverted = fields.get("inverted") === "1";
 
   const number = (key, otherwise) => {
@@ -94,12 +102,22 @@ export function shownBy(fragment, profile) {
   if (focus !== null && isFunction(focus)) shown.focus = focus;
   const [from, to] = (fields.get("span") ?? "").split("_").map(Number);
   if (from >= 0 && to <= 1 && from < to) shown.span = [from, to];
+  const [begin, end] = (fields.get("seen") ?? "_").split("_").map((text) => text === "" ? null : Number(text));
+  if ((begin ?? 0) >= 0 && (end ?? Infinity) > (begin ?? 0)) shown.seen = [begin ?? 0, end ?? Infinity];
   return shown;
 }
 
 // Back undoes a step; other changes belong to the step before them.
 function isStep(current, previous) {
-  return ["view", "inverted", "zoom", "focus"].some((key) => current[key] !== previous[key]);
+  return ["view", "inverted", "zoom", "focus", "transforms"].some((key) => current[key] !== previous[key]);
+}
+
+// What a person chose before; an address says itself what is shown.
+const kLiked = {view: kViews, theme: kChoices.theme, fold: ["true", "false"]};
+
+function liked() {
+  const found = Object.entries(kLiked).map(([key, allowed]) => [key, recall(key)]).filter(([key, value]) => kLiked[key].includes(value));
+  return Object.fromEntries(found.map(([key, value]) => [key, key === "fold" ? value === "true" : value]));
 }
 
 /** Keeps the address up to date, and the state when the address is changed, until `signal`. */
@@ -128,8 +146,12 @@ export function followAddress(state, profile, {location, history, addEventListen
     reading = false;
   };
   read();
+  if (location.hash.length < 2) state.set(liked());
   state.subscribe((current, previous) => {
     if (reading) return;
+    for (const key of Object.keys(kLiked)) {
+      if (current[key] !== previous[key]) remember(key, current[key]);
+    }
     if (isStep(current, previous)) {
       write(previous);  // belongs to the step before
       step = true;

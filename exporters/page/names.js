@@ -1,7 +1,9 @@
 // Names for the handles of a profile.
 
-import {count, counted, duration, fileName, margin, percent} from "./format.js";
+import {count, counted, duration, fileName, margin, percent, shortName} from "./format.js";
 import {isNoise} from "./data/noise.js";
+
+const kMostListed = 24;
 
 /** @param {import("./data/profile.js").Profile} profile */
 export function createNames(profile) {
@@ -34,6 +36,14 @@ export function createNames(profile) {
         [names.module(func), names.place(func)].filter((text) => text !== "").join(" · "),
         isNoise(error, ns) ? "so few samples that it could be chance" : "",
       ].filter((line) => line !== "");
+    },
+    /** Of a folded chain. */
+    chain: (tree, {node, last, folded}) => `⋯ ${folded} frames: ${shortName(names.of(tree.func[node]))} → ${shortName(names.of(tree.func[last]))}`,
+    folded(tree, {node, last, folded}) {
+      const chain = [];
+      for (let at = last; at !== tree.parent[node]; at = tree.parent[at]) chain.push(names.of(tree.func[at]));
+      const listed = chain.reverse().slice(0, kMostListed);
+      return [`${folded} frames that call one function each`, ...listed, ...(folded > kMostListed ? ["…"] : []), "Click: unfold them"];
     },
     merged: (box) => [`${count(box.merged)} frames, each narrower than a pixel`, "zoom in to tell them apart"],
   };

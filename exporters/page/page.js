@@ -6,10 +6,13 @@ import {beforeNextFrame, h} from "./dom.js";
 import {followAddress} from "./fragment.js";
 import {listenToKeys} from "./keyboard.js";
 import {createNames} from "./names.js";
+import {addTransform} from "./transforms.js";
 import {createState, initially} from "./state.js";
+import {create as createCallTree} from "./views/call_tree.js";
 import {create as createDetails} from "./views/details.js";
 import {create as createHeader} from "./views/header.js";
 import {createHelp} from "./views/help.js";
+import {create as createMarkersView} from "./views/markers_view.js";
 import {createPainter, isDark} from "./views/painter.js";
 import {create as createSandwich} from "./views/sandwich.js";
 import {create as createStatus} from "./views/status.js";
@@ -17,15 +20,16 @@ import {create as createSunburst} from "./views/sunburst.js";
 import {create as createTable} from "./views/table.js";
 import {create as createTimeOrder} from "./views/time_order.js";
 import {create as createToolbar, invert, kViews, nextTheme, showView} from "./views/toolbar.js";
-import {create as createThreads} from "./views/threads.js";
+import {createSplit} from "./views/split.js";
 import {create as createTimeline} from "./views/timeline.js";
 import {createTooltip} from "./views/tooltip.js";
 import {create as createTreeChart} from "./views/tree_chart.js";
 
 const kViewModules = {flame: createTreeChart, icicle: createTreeChart, leftheavy: createTreeChart,
-  timeorder: createTimeOrder, sunburst: createSunburst, sandwich: createSandwich, table: createTable};
+  timeorder: createTimeOrder, sunburst: createSunburst, sandwich: createSandwich,
+  tree: createCallTree, table: createTable, markers: createMarkersView};
 const kSaidMs = 4000;
-const kParts = ["header", "toolbar", "threads", "timeline", "view", "status", "details"];
+const kParts = ["header", "toolbar", "timeline", "split-tracks", "view", "status", "split-details", "details"];
 
 // A line that says what was done, and disappears.
 function createSay() {
@@ -44,7 +48,7 @@ function createActions({profile, state, address, say, help}) {
   return {
     back: () => address.back() || say("this is where it began"),
     reset: () => state.set({...initially(profile), view: state.get().view, theme: state.get().theme,
-      colorBy: state.get().colorBy, sort: state.get().sort}),
+      colorBy: state.get().colorBy, sort: state.get().sort, trackBy: state.get().trackBy, fold: state.get().fold}),
     copyLink: async () => say(await copyText(address.link()) ?
       "copied a link to what is shown" : "could not copy the link"),
     help: help.toggle,
@@ -88,12 +92,20 @@ export function startPage(profile) {
   const actions = createActions({profile, state, address, say, help: createHelp()});
   const context = {derived, names, say, actions, painter: createPainter(profile, derived, state),
     tooltip: createTooltip(), signal};
+  const timeline = createTimeline(part("timeline"), profile, state, context);
+  context.hidden = timeline.hidden;
   context.status = createStatus(part("status"), profile, state, context);
   const toolbar = createToolbar(part("toolbar"), profile, state, context);
   const details = createDetails(part("details"), profile, state, context);
   const parts = [createHeader(part("header"), profile), toolbar,
-    createThreads(part("threads"), profile, state), createTimeline(part("timeline"), profile, state, context),
+    timeline,
     createViews(part("view"), profile, state, context), context.status, details];
+
+  const isWide = () => getComputedStyle(part("below")).flexDirection === "row";
+  createSplit(part("split-tracks"), {name: "tracks", label: "Height of the tracks", target: part("timeline"), towards: 1,
+    isUpright: () => false}, signal);
+  createSplit(part("split-details"), {name: "details", label: "Size of the details", target: part("details"), towards: -1,
+    isUpright: isWide}, signal);
 
   const redraw = () => {
     document.documentElement.dataset.theme = isDark(state.get()) ? "dark" : "light";
@@ -108,6 +120,12 @@ export function startPage(profile) {
     ...Object.fromEntries(kViews.map(([view], i) => [String(i + 1), () => showView(state, view)])),
     "/": toolbar.focusSearch,
     "?": actions.help,
+    ...Object.fromEntries([["f", "focus"], ["m", "merge"], ["x", "drop"]].map(([key, kind]) => [key, () => {
+      const {focus} = state.get();
+      if (focus === null || focus < 0) say("choose a function first");
+      else addTransform(state, {kind, of: focus});
+    }])),
+    z: () => state.set({fold: !state.get().fold}),
     i: () => invert(state),
     t: () => nextTheme(state),
     l: actions.copyLink,

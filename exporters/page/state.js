@@ -8,12 +8,16 @@ import {everything} from "./data/selection.js";
 /**
  * @typedef {object} Shown
  * @property {import("./data/selection.js").Selection} selection
- * @property {"flame"|"icicle"|"leftheavy"|"timeorder"|"sunburst"|"sandwich"|"table"} view
+ * @property {"flame"|"icicle"|"leftheavy"|"timeorder"|"sunburst"|"sandwich"|"tree"|"table"|"markers"} view
  * @property {boolean} inverted
  * @property {number|null} focus the function that the details and the sandwich are about
  * @property {number[]} frame path of the frame that is chosen; empty: none
  * @property {number[]} zoom path of the frame that is as wide as the view; empty: all
  * @property {[number, number]} span the part of its width that is seen
+ * @property {[number, number]} seen the time that the tracks show, ns
+ * @property {"state"|"module"} trackBy what the tracks are coloured by
+ * @property {import("./data/transforms.js").Transform[]} transforms what is done to the stacks
+ * @property {boolean} fold chains of frames that call one function each are one box
  * @property {string} search
  * @property {"module"|"thread"|"diff"} colorBy
  * @property {"auto"|"light"|"dark"} theme
@@ -34,6 +38,10 @@ export function initially(profile) {
     frame: [],
     zoom: [],
     span: [0, 1],
+    seen: [0, Infinity],
+    trackBy: "state",
+    transforms: [],
+    fold: true,
     search: "",
     colorBy: compares ? "diff" : "module",
     theme: "auto",

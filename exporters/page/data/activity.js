@@ -1,41 +1,47 @@
-// What threads did over time: CPU used and time waited, in slices of equal length.
+// What threads did over time, in slices of equal length: how many CPUs they used, how many of them
+// waited, by what it is of (see kinds.js).
 
-import {everything, forEachRange, forEachSample} from "./selection.js";
+import {forEachSample, lowerBound} from "./selection.js";
 
-/**
- * @typedef {object} Activity
- * @property {Float64Array} cpu by slice: CPUs in use, 1 is one thread without pause
- * @property {Float64Array} waiting by slice: threads that waited
- */
+/** @typedef {import("./profile.js").Profile} Profile */
+/** @typedef {{count: number, of: (sample: number) => number}} Kinds */
 
 const kLeastShare = 1 / 4;  // of a CPU: a thread that had less was not on it all the time
+const kBaseSlices = 16384;  // that coarser pictures of many samples are made of
+const kManySamples = 20000;
+const kWaitsBehind = 2;     // samples after a range that may begin in it
 
 // Adds `rate` times the interval to the slices that it meets.
 function spread(column, sliceNs, begin, end, rate) {
   const slices = column.length;
-  const first = Math.min(slices - 1, Math.floor(begin / sliceNs));
+  const first = Math.floor(Math.max(0, begin / sliceNs));
   const last = Math.min(slices - 1, Math.floor(end / sliceNs));
+  if (first > last) return;
+  const from = Math.max(0, begin);
+  const to = Math.min(end, slices * sliceNs);
   if (first === last) {
-    column[first] += rate * (end - begin);
+    column[first] += rate * (to - from);
     return;
   }
-  column[first] += rate * ((first + 1) * sliceNs - begin);
+  column[first] += rate * ((first + 1) * sliceNs - from);
   for (let slice = first + 1; slice < last; ++slice) column[slice] += rate * sliceNs;
-  column[last] += rate * (end - last * sliceNs);
+  column[last] += rate * (to - last * sliceNs);
 }
 
 /**
  * A sample stands for the time that ends with it and is as long as it weighs; or longer, since the sample before, where
  * the thread had to share its CPU. So there are never more CPUs in use than the machine has.
- * @param {import("./profile.js").Profile} profile
+ * @param {Profile} profile
  * @param {Iterable<number>|null} threads null: all
  * @param {number} slices
- * @returns {Activity}
+ * @param {Kinds} kinds
+ * @param {[number, number]} [range] ns; all of the time without it
+ * @returns {Float64Array[]} by kind and slice: 1 is one thread without pause
  */
-export function activity(profile, threads, slices) {
-  const {timeNs, weightNs, waiting, taken} = profile.samples;
-  const sliceNs = profile.meta.durationNs / slices || 1;
-  const ns = [new Float64Array(slices), new Float64Array(slices)];
+export function activityBy(profile, threads, slices, kinds, [fromNs, toNs] = [0, profile.meta.durationNs]) {
+  const {ofThread, timeNs, weightNs, waiting, taken} = profile.samples;
+  const sliceNs = (toNs - fromNs) / slices || 1;
+  const ns = Array.from({length: kinds.count}, () => new Float64Array(slices));
   const beginOf = (sample) => Math.max(0, timeNs[sample] - weightNs[sample] / taken[sample]);
   const endOf = (sample) => beginOf(sample) + weightNs[sample];
   // The share of a CPU that the thread had since the sample before.
@@ -43,22 +49,71 @@ export function activity(profile, threads, slices) {
     const share = weightNs[sample] / (endOf(sample) - endOf(sample - 1));
     return share >= kLeastShare && share < 1 ? share : 1;
   };
-  forEachRange(profile, {...everything(), threads}, (first, end) => {
-    for (let sample = first; sample < end; ++sample) {
+  for (const thread of threads ?? profile.threads.keys()) {
+    const [all, none] = [ofThread[thread], ofThread[thread + 1]];
+    const first = fromNs <= 0 ? all : lowerBound(timeNs, fromNs, all, none);
+    const end = Math.min(none, lowerBound(timeNs, toNs, first, none) + kWaitsBehind);
+    // One more before: a sample of several reaches beyond its time.
+    for (let sample = Math.max(all, first - 1); sample < end; ++sample) {
       // What was before the first sample is not known: it had what the second has.
-      const share = waiting[sample] || end - first < 2 ? 1 : shareOf(Math.max(sample, first + 1));
+      const share = waiting[sample] || none - all < 2 ? 1 : shareOf(Math.max(sample, all + 1));
       const until = endOf(sample);
       const begin = Math.max(0, until - weightNs[sample] / share);
-      spread(ns[waiting[sample]], sliceNs, begin, until, weightNs[sample] / (until - begin || 1));
+      spread(ns[kinds.of(sample)], sliceNs, begin - fromNs, until - fromNs, weightNs[sample] / (until - begin || 1));
     }
-  });
-  const [cpu, waited] = ns.map((column) => column.map((value) => value / sliceNs));
-  return {cpu, waiting: waited};
+  }
+  return ns.map((column) => column.map((value) => value / sliceNs));
+}
+
+// Slices of a range, from those of all of the time.
+function resampled(base, durationNs, slices, [fromNs, toNs]) {
+  const perBase = durationNs / base[0].length;
+  const sliceNs = (toNs - fromNs) / slices;
+  return base.map((column) => Float64Array.from({length: slices}, (_, i) => {
+    const from = Math.floor((fromNs + i * sliceNs) / perBase);
+    const to = Math.min(column.length, Math.max(from + 1, Math.floor((fromNs + (i + 1) * sliceNs) / perBase)));
+    let sum = 0;
+    for (let slice = from; slice < to; ++slice) sum += column[slice];
+    return sum / Math.max(1, to - from);
+  }));
+}
+
+/**
+ * Activity as it is drawn while somebody zooms: many samples are looked at once, and again only
+ * where little of the time is seen.
+ * @param {Profile} profile
+ */
+export function createActivities(profile) {
+  const {durationNs} = profile.meta;
+  const {ofThread, count} = profile.samples;
+  let kinds = null;
+  let of = "";
+  let bases = new Map();
+  let made = new Map();
+  return {
+    /** @param {string} key of these threads @param {Iterable<number>|null} threads */
+    get(key, threads, slices, nextKinds, range) {
+      if (kinds !== nextKinds) [kinds, bases] = [nextKinds, new Map()];
+      const next = `${slices} ${range} ${kinds.name}`;
+      if (next !== of) [of, made] = [next, new Map()];
+      if (made.has(key)) return made.get(key);
+      const samples = threads === null ? count :
+        [...threads].reduce((sum, thread) => sum + ofThread[thread + 1] - ofThread[thread], 0);
+      const isCoarse = (range[1] - range[0]) / slices >= durationNs / kBaseSlices;
+      if (samples > kManySamples && isCoarse) {
+        if (!bases.has(key)) bases.set(key, activityBy(profile, threads, kBaseSlices, kinds));
+        made.set(key, resampled(bases.get(key), durationNs, slices, range));
+      } else {
+        made.set(key, activityBy(profile, threads, slices, kinds, range));
+      }
+      return made.get(key);
+    },
+  };
 }
 
 /**
  * What each thread used and waited in a range of time, whether it is selected or not.
- * @param {import("./profile.js").Profile} profile
+ * @param {Profile} profile
  * @param {{fromNs: number, toNs: number}} range
  * @returns {{cpu: Float64Array, waiting: Float64Array}} ns, by thread
  */

@@ -1,4 +1,4 @@
-// Colours: one hue per module, yellow for Python, grey for waits; by thread; red and blue for what grew and shrank.
+// Colours: one hue per module, the same in every recording; yellow for Python, grey for waits; by thread; red and blue for what grew and shrank.
 //
 // Chosen in OKLCH (B. Ottosson, "A perceptual color space for image processing", 2020), where equal
 // lightness looks equally light: so every hue carries the same text, in either theme.
@@ -6,10 +6,13 @@
 /** @typedef {import("./profile.js").Profile} Profile */
 
 const kHues = [55, 250, 150, 330, 200, 290, 20, 175, 125];  // far from each other, in this order
+// Of libraries, none of which is the program's or Python's; those that nearly every program has differ.
+const kLibraryHues = [250, 150, 330, 200, 290, 20, 175, 125, 225, 310];
+const kKnownHues = {libc: 250, libsampan_preload: 150, "libstdc++": 330, libm: 200, "ld-linux-x86-64": 290, libpthread: 225};
 const kGoldenAngle = 137.508;
 const kPythonHue = 98, kPythonChroma = 1.4;  // yellow, and stronger than modules are
 
-/** Of the nth busiest module or thread. @param {number} rank */
+/** Of the nth busiest thread. @param {number} rank */
 export function hueOf(rank) {
   return kHues[rank] ?? (rank * kGoldenAngle) % 360;
 }
@@ -65,6 +68,27 @@ export function moduleRanks(profile) {
   return ranks;
 }
 
+// 32 bits of a name, by FNV-1a.
+function hashOf(name) {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < name.length; ++i) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193);
+  return hash >>> 0;
+}
+
+/**
+ * The hue of each module, degrees: from its name without version, so that a library has the same in
+ * every recording. The program's own has the first.
+ * @param {Profile} profile
+ */
+export function moduleHues({modules, meta}) {
+  const program = (meta.program ?? "").replace(/.*\//, "");
+  return modules.map(({name}) => {
+    if (name === program) return kHues[0];
+    const library = name.replace(/[-.]\d[\d.]*(?=\.so|$)|\.so.*$/g, "");
+    return kKnownHues[library] ?? kLibraryHues[hashOf(library) % kLibraryHues.length];
+  });
+}
+
 /**
  * Of functions, by module, and one for Python; neighbours in one module differ a little in lightness.
  * @param {Profile} profile
@@ -74,14 +98,14 @@ export function moduleRanks(profile) {
 export function functionColors(profile, dark) {
   const {functions} = profile;
   const {box: [lightness, chroma], wait} = theme(dark);
-  const ranks = moduleRanks(profile);
+  const hues = moduleHues(profile);
   const colors = new Array(functions.count);
   return (func) => {
     if (func < 0) return oklch(wait, 0.005, 80);  // all of it, or unknown
     return colors[func] ??= functions.wait[func] ? oklch(wait, 0.005, 80) :
       functions.python[func] ? pythonColor(dark, func) :
       functions.module[func] < 0 ? oklch(lightness, 0.02, 80) :
-      oklch(lightness + shadeOf(func), chroma, hueOf(ranks[functions.module[func]]));
+      oklch(lightness + shadeOf(func), chroma, hues[functions.module[func]]);
   };
 }
 
@@ -94,9 +118,9 @@ export function pythonColor(dark, func = 0) {
   return oklch(lightness + shadeOf(func), kPythonChroma * chroma, kPythonHue);
 }
 
-/** Of the module with this rank, for a legend. */
-export function moduleColor(rank, dark) {
-  return oklch(...theme(dark).box, hueOf(rank));
+/** Of a module with this hue, for a legend. */
+export function moduleColor(hue, dark) {
+  return oklch(...theme(dark).box, hue);
 }
 
 /** Of a thread by its place among the busiest; -1: none of these. */

@@ -19,7 +19,7 @@ export function everything() {
 }
 
 // The first index in [from, to) whose value is not below `value`; `values` ascend there.
-function lowerBound(values, value, from, to) {
+export function lowerBound(values, value, from, to) {
   while (from < to) {
     const middle = (from + to) >>> 1;
     if (values[middle] < value) from = middle + 1;

@@ -3,6 +3,8 @@
 //
 // Neighbours that are narrower than a pixel are one box together, which says how many they are; what
 // is below them is not looked at. So a layout costs what can be seen of it.
+//
+// Where frames only call one function each, a long chain of them can be one box.
 
 /** @typedef {import("./growing_tree.js").Tree} Tree */
 
@@ -14,7 +16,18 @@
  * @property {number} node of the tree; of merged boxes their parent's
  * @property {number} func -1: none
  * @property {number} merged frames that it stands for; 0: it is one
+ * @property {number} [folded] frames of a chain that it stands for, `node` is the first, `last` the last
+ * @property {number} [last]
  */
+
+/**
+ * Which chains are folded.
+ * @typedef {object} Folds
+ * @property {Set<number>} kept nodes that are boxes of their own
+ * @property {Set<number>} opened nodes that begin a chain which is not folded
+ */
+
+const kShortestChain = 4;  // shorter ones are as they are
 
 /** The place of each function when all are sorted by name. @param {import("./profile.js").Profile} profile */
 export function nameRanks(profile) {
@@ -43,14 +56,29 @@ export function treeLayout(tree, ranks) {
     return sorted.get(node);
   };
 
+  // The first frames of the chain that begins with a node: those that are one box. The last one of a
+  // chain, where its time is spent or divided, is none of them.
+  function chainFrom(node, {kept, opened}) {
+    const chain = [];
+    let at = node;
+    while (!kept.has(at)) {
+      const children = tree.children(at);
+      if (children.length !== 1 || tree.samples[children[0]] !== tree.samples[at]) break;
+      chain.push(at);
+      at = children[0];
+    }
+    return chain.length < kShortestChain || opened.has(node) ? [] : chain;
+  }
+
   return {
     /**
      * @param {number} from share, the left edge of what is seen
      * @param {number} to
      * @param {number} width pixels of what is seen
+     * @param {Folds|null} folds
      * @returns {Box[]} callers before those they call, from left to right
      */
-    boxes(from, to, width) {
+    boxes(from, to, width, folds = null) {
       const pixels = width / (to - from);
       const narrow = whole / pixels;  // weight of one pixel
       // Less of a frame than this is not seen: what only rounding brings in stays out.
@@ -65,6 +93,13 @@ export function treeLayout(tree, ranks) {
       const pending = [[0, 0, 0]];
       while (pending.length !== 0) {
         const [node, begin, row] = pending.pop();
+        const chain = folds && node !== 0 ? chainFrom(node, folds) : [];
+        if (chain.length !== 0) {
+          emit(begin, begin + tree.total[node], row, node, tree.func[node], 0);
+          Object.assign(found.at(-1), {folded: chain.length, last: chain.at(-1)});
+          pending.push([tree.children(chain.at(-1))[0], begin, row + 1]);
+          continue;
+        }
         emit(begin, begin + tree.total[node], row, node, tree.func[node], 0);
         let place = begin;
         let run = 0;  // narrow ones, up to here

@@ -5,9 +5,12 @@ import {isNoise} from "../data/noise.js";
 import {treeLayout} from "../data/tree_layout.js";
 import {copyText} from "../clipboard.js";
 import {h} from "../dom.js";
+import {addTransform} from "../transforms.js";
 import {count, counted, duration, margin, percent} from "../format.js";
 
 const kInlining = {never: "not inlined", always: "inlined into its callers", sometimes: "inlined into some of its callers"};
+
+const kTransforms = {focus: "Only callees", callers: "Only callers", merge: "Merge", drop: "Drop"};
 
 function fact(name, ...value) {
   return h("div", {class: "fact"}, h("dt", {}, name), h("dd", {}, ...value));
@@ -66,10 +69,10 @@ export function create(element, profile, state, {derived, names, say}) {
     const row = derived.flatRow(func);
     const frame = frameOf(shown);
     const stack = frame ? frame.tree.stack[frame.node] : -1;
-    const line = stack >= 0 ? profile.stacks.line[stack] : 0;
+    const line = stack >= 0 ? derived.profile().stacks.line[stack] : 0;
     const here = stack >= 0 && !shown.inverted;
-    const inlined = !here ? kInlining[inlining(profile, func)] :
-      profile.stacks.inlined[stack] ? kInlining.always : "not inlined here";
+    const inlined = !here ? kInlining[inlining(derived.profile(), func)] :
+      derived.profile().stacks.inlined[stack] ? kInlining.always : "not inlined here";
     const noModule = profile.functions.wait[func] ? "none: it stands for a wait" :
       profile.functions.python[func] ? "none: it is Python" : "unknown";
     const error = derived.errorOf(func);
@@ -82,7 +85,7 @@ export function create(element, profile, state, {derived, names, say}) {
         `${count(flat.totalSamples[row])} with it on the stack`),
       frame ? fact("this frame", `self ${duration(frame.tree.self[frame.node])}, total ` +
         weight(frame.tree.total[frame.node], frame.error, all)) : null,
-      fact("module", names.modulePath(func) || noModule),
+      fact("library", names.modulePath(func) || noModule),
       fact("defined", names.place(func, {whole: true}) || "no source known"),
       line !== 0 ? fact("line here", `${line}`) : null,
       profile.functions.wait[func] ? null : fact("inlined", inlined),
@@ -106,6 +109,9 @@ export function create(element, profile, state, {derived, names, say}) {
       ["copy-stack", "Copy stack", () => copy(stackText(path.length ? path : [func], names), "the stack")],
       ["copy-name", "Copy name", () => copy(name, "the name")],
       ["sandwich", "Callers and callees", () => state.set({view: "sandwich"})],
+      ...["focus", "callers", "merge", "drop"].map((kind) => [kind, kTransforms[kind], () => addTransform(state, {kind, of: func})]),
+      ...(profile.functions.module[func] < 0 || profile.functions.python[func] ? [] : [["library", `Merge ${names.module(func)}`,
+        () => addTransform(state, {kind: "library", of: profile.functions.module[func]})]]),
       ["search-name", "Highlight", () => state.set({search: `^${quoted}$`})],
     ];
   }
@@ -114,18 +120,18 @@ export function create(element, profile, state, {derived, names, say}) {
     redraw() {
       const shown = state.get();
       const func = shown.focus;
-      if (func === null || func < 0) {
-        element.replaceChildren(h("p", {class: "hint"}, "Choose a frame or a function to see where it is " +
-          "defined, what it took of each thread, and the stack that leads to it. Press ? for help."));
-        return;
-      }
+      const isOpen = func !== null && func >= 0;
+      for (const each of [element, element.previousElementSibling]) each.hidden = !isOpen;
+      if (!isOpen) return element.replaceChildren();
       const path = shown.frame.at(-1) === func ? shown.frame : [];
       // From the root, also where the tree was inverted.
       const rootFirst = shown.inverted && shown.view !== "timeorder" ? path.toReversed() : path;
       const threads = derived.byThread(func);
       element.replaceChildren(
         h("div", {class: "about"},
-          h("h2", {class: "function-title"}, names.of(func)),
+          h("div", {class: "line"}, h("h2", {class: "function-title"}, names.of(func)),
+            h("button", {"data-action": "close-details", class: "sign", "aria-label": "Close the details", title: "close",
+              onclick: () => state.set({focus: null, frame: []})}, "✕")),
           h("div", {class: "actions"}, ...actionsFor(func, rootFirst).map(([action, text, onclick]) =>
             h("button", {"data-action": action, onclick}, text))),
           functionFacts(func, shown)),

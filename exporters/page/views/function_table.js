@@ -14,6 +14,7 @@ let tables = 0;
  * @property {string} title
  * @property {string} [hint]
  * @property {boolean} [number] aligned right
+ * @property {boolean} [wide] it has the room that the others leave
  * @property {(row: import("../data/rows.js").Row) => Node|string} cell
  */
 
@@ -36,6 +37,7 @@ export function createFunctionTable(parent, columns, {label, onSort, onChoose, o
   parent.append(scroller);
   let rows = [];
   let chosen = null;
+  let followed = null;  // it was chosen by keys
 
   function draw() {
     const first = Math.max(0, Math.floor(scroller.scrollTop / kRowPixels) - kBeyond);
@@ -45,7 +47,7 @@ export function createFunctionTable(parent, columns, {label, onSort, onChoose, o
     body.replaceChildren(above, ...rows.slice(first, end).map((row, i) => h("tr", {
       id: `${id}-${row.func}`, "aria-rowindex": first + i + 2, "data-func": row.func,
       class: row.noise ? "noise" : "", "aria-selected": row.func === chosen ? "true" : "false"},
-      ...columns.map(({cell, number}) => h("td", {class: number ? "number" : ""}, cell(row))))), below);
+      ...columns.map(({cell, number, wide}) => h("td", {class: number ? "number" : wide ? "wide" : ""}, cell(row))))), below);
     if (chosen === null) scroller.removeAttribute("aria-activedescendant");
     else scroller.setAttribute("aria-activedescendant", `${id}-${chosen}`);
   }
@@ -66,14 +68,22 @@ export function createFunctionTable(parent, columns, {label, onSort, onChoose, o
     event.preventDefault();
     const at = rows.findIndex((row) => row.func === chosen);
     const next = Math.min(rows.length - 1, Math.max(0, at + steps[event.key]));
-    const y = next * kRowPixels;
-    const room = scroller.clientHeight - 2 * kRowPixels;
-    if (y < scroller.scrollTop || y > scroller.scrollTop + room) scroller.scrollTop = Math.max(0, y - room / 2);
+    followed = rows[next].func;
+    reveal(next);
     onChoose(rows[next].func);
   });
+  function reveal(index) {
+    const y = index * kRowPixels;
+    const room = scroller.clientHeight - 2 * kRowPixels;
+    if (y < scroller.scrollTop || y > scroller.scrollTop + room) scroller.scrollTop = Math.max(0, y - room / 2);
+  }
   const redraw = beforeNextFrame(draw);
   scroller.addEventListener("scroll", redraw);
-  new ResizeObserver(redraw).observe(scroller);
+  // The details of what is chosen take room, which must not hide it.
+  new ResizeObserver(() => {
+    if (chosen !== null && chosen === followed) reveal(rows.findIndex((row) => row.func === chosen));
+    redraw();
+  }).observe(scroller);
 
   return {
     /** @param {import("../data/rows.js").Row[]} next sorted @param {string} sort @param {number|null} func chosen */

@@ -5,9 +5,10 @@ import {count, counted, duration, percent} from "../format.js";
 
 const kGoodCoverage = 0.9;
 const kGoodStacks = 0.98;
+const kMain = ["ran", "CPU", "samples"];  // where there is little room, besides what warns
 
 function figure(name, value, {hint = "", warn = false} = {}) {
-  return h("div", {class: warn ? "figure warn" : "figure", title: hint, "data-figure": name},
+  return h("div", {class: `figure${warn ? " warn" : ""}${kMain.includes(name) ? " main" : ""}`, title: hint, "data-figure": name},
     h("dt", {}, name), h("dd", {}, value));
 }
 

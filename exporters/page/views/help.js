@@ -3,13 +3,17 @@
 import {h} from "../dom.js";
 
 const kKeys = [
-  ["1 … 7", "the views, from flame graph to table"],
+  ["1 … 9", "the views, from flame graph to markers"],
   ["/", "search; a regular expression, capitals count when there are some; Esc leaves it"],
   ["i", "inverted: from where the time was spent, up to the callers"],
   ["click", "choose a frame, and zoom to it; in time order and sandwich, a double click zooms or follows"],
   ["Ctrl + wheel", "zoom at the pointer; the wheel alone where nothing scrolls"],
   ["drag, Shift + wheel", "move sideways"],
-  ["click a span", "in the timeline: look at its time; the name of a thread: at that thread"],
+  ["in the tracks", "drag chooses a time, a click on a span its time and thread, a double click all; wheel and + − a d zoom and move"],
+  ["f  m  x", "of the chosen function: only what it calls, merge it into its callers, drop its samples"],
+  ["z", "fold chains of frames that call one function each, or unfold them"],
+  ["in the tree", "→ ← unfold and fold, * all below, y copies the rows as text"],
+  ["drop a file", "another profile.html: compares this one (A) with it (B)"],
   ["← → ↑ ↓", "from frame to frame; Enter zooms to the one that is chosen"],
   ["+ −  or  w s", "zoom; a and d move sideways"],
   ["Backspace", "back to what was shown before"],

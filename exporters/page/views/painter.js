@@ -29,9 +29,9 @@ function bySide(parts, trees, node) {
   });
 }
 
-function byChange(profile, derived, tree, options, dark) {
+function byChange(derived, tree, options, dark) {
   const parts = derived.parts("diff");
-  const trees = parts.map((part) => partOfTree(profile, tree, part, options));
+  const trees = parts.map((part) => partOfTree(derived.profile(), tree, part, options));
   return (node) => {
     const [before, after] = bySide(parts, trees, node);
     const sure = Math.abs(after.share - before.share) > differenceError(before, after, derived.bound());
@@ -40,9 +40,9 @@ function byChange(profile, derived, tree, options, dark) {
 }
 
 // By the thread that most of the node is of.
-function byThread(profile, derived, tree, options, dark) {
+function byThread(derived, tree, options, dark) {
   const parts = derived.parts("thread");
-  const trees = parts.map((part) => partOfTree(profile, tree, part, options));
+  const trees = parts.map((part) => partOfTree(derived.profile(), tree, part, options));
   return (node) => {
     let most = 0;
     let rank = -1;
@@ -82,8 +82,8 @@ export function createPainter(profile, derived, state) {
       const ofFunction = byModule(dark);
       const ofNode = {
         module: () => null,
-        thread: () => byThread(profile, derived, tree, options, dark),
-        diff: () => byChange(profile, derived, tree, options, dark),
+        thread: () => byThread(derived, tree, options, dark),
+        diff: () => byChange(derived, tree, options, dark),
       }[shown.colorBy]();
       const matches = derived.found().functions;
       const [match, faint] = [oklch(...theme(dark).match), oklch(...theme(dark).faint, 80)];

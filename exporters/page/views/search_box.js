@@ -8,7 +8,7 @@ const kTypingMs = 120;
 export function create(element, profile, state, {derived}) {
   const result = h("output", {class: "search-result", for: "search", "aria-live": "polite"});
   let timer = null;
-  const input = h("input", {id: "search", type: "search", placeholder: "Search (regular expression)",
+  const input = h("input", {id: "search", type: "search", placeholder: "Search", title: "a regular expression (/)",
     "aria-label": "Search functions with a regular expression", spellcheck: "false", autocomplete: "off",
     oninput() {
       clearTimeout(timer);

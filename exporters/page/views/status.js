@@ -1,9 +1,10 @@
 // Below a view: what is selected, what the colours mean, what the picture leaves out.
 
-import {changeColor, moduleColor, moduleRanks, pythonColor, threadColor} from "../data/color.js";
+import {changeColor, moduleColor, moduleHues, moduleRanks, pythonColor, threadColor} from "../data/color.js";
 import {everything} from "../data/selection.js";
 import {h} from "../dom.js";
 import {count, counted, duration} from "../format.js";
+import {removeTransform, transformSaid} from "../transforms.js";
 import {isDark} from "./painter.js";
 
 const kMostLegend = 6;
@@ -25,20 +26,22 @@ function swatch(color, text) {
 }
 
 /** @param {HTMLElement} element */
-export function create(element, profile, state, {derived, names}) {
+export function create(element, profile, state, {derived, names, hidden}) {
   const selected = h("span", {class: "selected"});
   const clear = h("button", {"data-action": "select-all", class: "link",
-    onclick: () => state.set({selection: everything(), span: [0, 1], zoom: []})}, "Show all");
+    onclick: () => state.set({selection: everything(), span: [0, 1], zoom: [], seen: [0, Infinity]})}, "Show all");
   const legend = h("span", {class: "legend"});
   const message = h("span", {class: "message", role: "status"});
-  element.append(selected, clear, message, legend);
+  const chips = h("span", {class: "chips"});
+  element.append(chips, selected, clear, message, h("span", {}, hidden), legend);
+  const hues = moduleHues(profile);
   const ranks = moduleRanks(profile);
   const byRank = [...profile.modules.keys()].sort((a, b) => ranks[a] - ranks[b]);
 
   const legends = {
     module(dark) {
       const items = byRank.slice(0, kMostLegend)
-        .map((module, rank) => swatch(moduleColor(rank, dark), profile.modules[module].name));
+        .map((module) => swatch(moduleColor(hues[module], dark), profile.modules[module].name));
       if (profile.functions.python.includes(1)) items.unshift(swatch(pythonColor(dark), "Python"));
       if (byRank.length > kMostLegend) items.push(h("span", {}, `and ${count(byRank.length - kMostLegend)} more`));
       return items;
@@ -58,6 +61,11 @@ export function create(element, profile, state, {derived, names}) {
       const {text, isPart} = selectionText(shown, derived.all(), profile);
       selected.textContent = text;
       clear.hidden = !isPart;
+      chips.replaceChildren(...shown.transforms.map((each, i) => {
+        const said = transformSaid(each, names, profile.modules);
+        return h("button", {class: "chip", "data-action": "undo", title: `${said}: undo`, "aria-label": `Undo: ${said}`,
+          onclick: () => removeTransform(state, i)}, h("span", {}, said), " ✕");
+      }));
       legend.replaceChildren(...(["sandwich", "flame", "icicle", "leftheavy", "sunburst"].includes(shown.view) ?
         legends[shown.colorBy] : legends.module)(isDark(shown)));
     },

@@ -1,4 +1,5 @@
-// Sunburst: the call tree around a centre, a ring per depth.
+// Sunburst: the call tree around a centre, a ring per depth. It begins where the time first divides:
+// frames that all of it goes through would be whole rings.
 
 import {beforeNextFrame, h} from "../dom.js";
 import {duration, percent} from "../format.js";
@@ -9,6 +10,7 @@ import {chartColors, isDark} from "./painter.js";
 const kMostRings = 11;
 const kRoomForNames = 24;  // pixels of a radius
 const kTurn = 2 * Math.PI;
+const kNearlyAll = 0.995;  // the rest would be too narrow to be seen
 const kUnits = 4096;  // of a turn: narrower frames are merged
 
 export function create(element, profile, state, {derived, names, painter, tooltip, status}) {
@@ -40,16 +42,21 @@ export function create(element, profile, state, {derived, names, painter, toolti
     pen.closePath();
   }
 
-  // Along the ray through the middle of the arc, the right way up.
+  // Along the arc, or where there is more room so, along the ray through its middle; the right way up.
   function writeName(arc) {
     const angle = (arc.x + arc.width / 2) / kUnits * kTurn - kTurn / 4;
     const middle = (radius(arc.row) + radius(arc.row + 1)) / 2;
-    if (arc.width / kUnits * kTurn * middle < 13) return;
-    const text = labels.fit(names.of(arc.func), centre.ring - 8);
-    const turned = Math.cos(angle) < 0;
+    const turn = arc.width / kUnits * kTurn;
+    // A straight line bulges out of a bent ring: only as long as it does not.
+    const bulge = Math.max(0, centre.ring / 2 - 7);
+    const straight = Math.min(2 * middle * Math.sin(Math.min(Math.PI / 2, turn / 2)), 2 * Math.sqrt(2 * middle * bulge)) - 6;
+    const isAlong = centre.ring > 13 && straight > centre.ring;
+    if (!isAlong && turn * middle < 13) return;
+    const text = labels.fit(names.of(arc.func), isAlong ? straight : centre.ring - 8);
+    const direction = isAlong ? angle + Math.PI / 2 : angle;
     pen.save();
     pen.translate(centre.x + middle * Math.cos(angle), centre.y + middle * Math.sin(angle));
-    pen.rotate(turned ? angle + Math.PI : angle);
+    pen.rotate(Math.cos(direction) < 0 ? direction + Math.PI : direction);
     pen.fillText(text, 0, 4);
     pen.restore();
   }
@@ -91,6 +98,15 @@ export function create(element, profile, state, {derived, names, painter, toolti
     }
   }
 
+  const mainChild = (node) => {
+    const [first] = tree.children(node);
+    return first !== undefined && tree.total[first] >= kNearlyAll * tree.total[node] ? first : null;
+  };
+  function firstBranch(node) {
+    for (let next = mainChild(node); next !== null; next = mainChild(node)) node = next;
+    return node;
+  }
+
   function layOut() {
     const [width, height] = [frame.clientWidth, frame.clientHeight];
     if (tree === null || Math.min(width, height) < 40) return;
@@ -99,7 +115,7 @@ export function create(element, profile, state, {derived, names, painter, toolti
     canvas.height = height * ratio;
     canvas.style.width = `${width}px`;
     canvas.style.height = `${height}px`;
-    const root = layout.nodeAt(state.get().zoom);
+    const root = firstBranch(layout.nodeAt(state.get().zoom));
     const [from, to] = layout.extentOf(root);
     const above = layout.pathOf(root).length;
     const boxes = layout.boxes(from, to, kUnits).filter((box) => box.row >= above)
@@ -109,7 +125,9 @@ export function create(element, profile, state, {derived, names, painter, toolti
     arcs = boxes.filter((box) => box.row <= rings);
     centre = {x: width / 2, y: height / 2, root,
       ring: (Math.min(width, height) / 2 - 8) / (rings + 1.6)};
-    status.show(deepest > rings ? `the ${rings} frames next to the centre; choose one to see further` : "");
+    const skipped = above - state.get().zoom.length;
+    status.show([skipped > 0 ? `begins ${skipped} frames from the root, where the time first divides` : "",
+      deepest > rings ? `the ${rings} frames next to the centre; choose one to see further` : ""].filter(Boolean).join(" · "));
     canvas.arcs = {all: arcs, placeOf};  // for tests, and the curious at the console
     hovered = null;
     draw();
@@ -130,11 +148,11 @@ export function create(element, profile, state, {derived, names, painter, toolti
       (arc.row === 0 || (distance >= radius(arc.row) && unit >= arc.x && unit < arc.x + arc.width))) ?? null;
   }
 
-  // The centre leads back out.
+  // The centre leads back out, to where the time divides.
   function open(arc) {
-    const path = layout.pathOf(arc.node);
-    state.set({frame: path, focus: arc.func < 0 ? null : arc.func, span: [0, 1],
-      zoom: arc.row === 0 ? path.slice(0, -1) : path});
+    let out = arc.node;
+    if (arc.row === 0) do out = Math.max(0, tree.parent[out]); while (out !== 0 && mainChild(out) !== null);
+    state.set({frame: layout.pathOf(arc.node), focus: arc.func < 0 ? null : arc.func, span: [0, 1], zoom: layout.pathOf(out)});
   }
   canvas.addEventListener("click", (event) => {
     const arc = arcAt(event);

@@ -6,11 +6,12 @@ import {count, margin, percent, seconds} from "../format.js";
 import {h} from "../dom.js";
 import {createFunctionTable, nextSort} from "./function_table.js";
 
-/** A share as a number and as a bar. */
+/** A share as a number, and as a bar beside it. */
 function share(value, error) {
   return h("span", {class: "share", title: error > 0 ? `95 % confidence:${margin(error)}` : ""},
-    h("span", {class: "share-bar", style: `width:${(Math.min(1, value) * 100).toFixed(2)}%`}),
-    h("span", {class: "value"}, percent(value)), h("span", {class: "error"}, margin(error).trim()));
+    h("span", {class: "value"}, percent(value)), h("span", {class: "error"}, margin(error).trim()),
+    h("span", {class: "share-room", "aria-hidden": "true"},
+      h("span", {class: "share-bar", style: `width:${(Math.min(1, value) * 100).toFixed(2)}%`})));
 }
 
 /** Name with the colour of its module. */
@@ -49,8 +50,8 @@ function columnsOf(profile, {names, painter, derived}) {
       cell: (row) => seconds(row.total)},
     ...shares[1],
     {sort: "samples", title: "Samples", hint: "taken in it", number: true, cell: (row) => count(row.samples)},
-    {sort: "name", title: "Function", cell: (row) => named(row.func, names, painter)},
-    {sort: "module", title: "Module", cell: (row) =>
+    {sort: "name", title: "Function", wide: true, cell: (row) => named(row.func, names, painter)},
+    {sort: "module", title: "Library", cell: (row) =>
       h("span", {title: names.modulePath(row.func)}, names.module(row.func))},
     {sort: "file", title: "File:line", cell: (row) =>
       h("span", {title: names.place(row.func, {whole: true})}, names.place(row.func))},
@@ -60,7 +61,7 @@ function columnsOf(profile, {names, painter, derived}) {
 /** The rows of the selection that the search leaves, sorted. */
 export function shownRows(profile, state, derived, names) {
   const sides = profile.meta.diff && derived.parts("diff").map((part) =>
-    ({flat: flatTable(profile, part.weights), all: part}));
+    ({flat: flatTable(derived.profile(), part.weights), all: part}));
   const matches = derived.found().functions;
   const rows = tableRows(derived.flat(), derived.errorOf, sides, sides ? derived.bound() : 0)
     .filter(({func}) => matches === null || (func >= 0 && matches[func]));
@@ -91,7 +92,7 @@ export function createChooser(element, profile, state, {derived, names, painter}
   const columns = [
     {sort: "self", title: "Self %", number: true, cell: (row) => percent(row.self / all())},
     {sort: "total", title: "Total %", number: true, cell: (row) => percent(row.total / all())},
-    {sort: "name", title: "Function", cell: (row) => named(row.func, names, painter)},
+    {sort: "name", title: "Function", wide: true, cell: (row) => named(row.func, names, painter)},
   ];
   const table = createFunctionTable(element, columns, {
     label: "functions to choose from",

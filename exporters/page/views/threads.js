@@ -1,20 +1,12 @@
-// The list of threads at the left: name, tid, what each used and waited in the range of time that
-// is shown. A click takes one, a pool or a process; with Ctrl or Shift several.
+// The names of the rows at the left of the tracks: threads with the CPU that each used in the range of
+// time that is shown. A click takes a thread, a pool or a process; with Ctrl or Shift several.
 
 import {weightsByThread} from "../data/activity.js";
-import {threadRows} from "../data/thread_rows.js";
 import {h} from "../dom.js";
 import {counted, duration} from "../format.js";
-import {createRowWindow} from "./row_window.js";
+import {rowIndexAt} from "./timeline_rows.js";
 
-const kRowHeight = 38;
-const kFoldedAbove = 30;  // a pool of more threads begins folded
-
-function bar(cpuNs, waitingNs, mostNs) {
-  const width = (ns) => `width: ${mostNs > 0 ? (100 * ns / mostNs).toFixed(2) : 0}%`;
-  return h("div", {class: "bar", "aria-hidden": "true"},
-    h("span", {class: "cpu", style: width(cpuNs)}), h("span", {class: "wait", style: width(waitingNs)}));
-}
+const kFoldedAbove = 8;  // a pool of more threads begins folded
 
 // Those that are chosen after a click on a row.
 function choose(selected, threads, several, all) {
@@ -29,38 +21,48 @@ function choose(selected, threads, several, all) {
  * @param {HTMLElement} element
  * @param {import("../data/profile.js").Profile} profile
  * @param {ReturnType<import("../state.js").createState>} state
+ * @param {object} pane
+ * @param {ReturnType<import("./timeline_rows.js").createRows>} pane.rows
+ * @param {HTMLElement} pane.scroller of the rows
+ * @param {number} pane.head pixels above the first row
+ * @param {HTMLElement} pane.tool beside "All"
+ * @param {(placed: {rows: object[], height: number}) => void} pane.onRows when there are others
  */
-export function create(element, profile, state) {
-  const everyone = threadRows(profile);
+export function createThreadList(element, profile, state, {rows: allRows, scroller, head, tool, onRows}) {
+  const everyone = allRows.of({}).rows;
   const folded = new Set(everyone.filter((row) => row.kind === "pool" && row.threads.length > kFoldedAbove)
     .map((row) => row.key));
+  const names = new Map();
+  for (const {name} of everyone) names.set(name, (names.get(name) ?? 0) + 1);
   let rows = [];
   let drawn = null;  // the selection
   let range = null;  // that `weights` are of
   let weights = null;
-  let sums = [];     // of the rows: {cpu, waiting}
-  let most = {};     // by kind of row: the longest bar
   let anchor = 0;    // the row of the last click
+  let current = 0;   // for the keyboard
 
-  const said = h("span", {class: "hint", role: "status"});
   const all = h("button", {type: "button", "data-action": "all-threads", onclick: () => take(null)}, "All");
-  const search = h("input", {type: "search", placeholder: "Name or tid", "aria-label": "Find threads",
-    oninput: () => list()});
-  const scroller = h("div", {class: "thread-list", role: "listbox", "aria-label": "Threads",
-    "aria-multiselectable": "true", tabindex: 0});
-  element.append(h("div", {class: "thread-head"}, h("h2", {}, "Threads"), said, all), search, scroller);
+  const search = h("input", {type: "search", placeholder: `Find in ${counted(profile.threads.length, "thread")}`,
+    "aria-label": "Find threads and tracks", oninput: () => list()});
+  const floor = h("div", {class: "thread-floor", role: "presentation"});
+  const list_ = h("div", {class: "thread-list", role: "listbox", "aria-label": "Threads and tracks",
+    "aria-multiselectable": "true", tabindex: 0}, floor);
+  element.append(h("div", {class: "thread-head", style: `height: ${head}px`},
+    h("div", {class: "line"}, tool, all), search), list_);
 
   const take = (threads) => state.set({selection: {...state.get().selection, threads}});
 
   function takeRow(index, event) {
+    const row = rows[index];
+    if (!row || row.threads.length === 0) return;
     const {threads} = state.get().selection;
+    moveTo(index);
     if (event.shiftKey) {
       const between = rows.slice(Math.min(anchor, index), Math.max(anchor, index) + 1);
-      return take(new Set(between.flatMap((row) => row.threads)));
+      return take(new Set(between.flatMap((each) => each.threads)));
     }
     anchor = index;
-    window.moveTo(index);
-    take(choose(threads, rows[index].threads, event.ctrlKey || event.metaKey, profile.threads.length));
+    take(choose(threads, row.threads, event.ctrlKey || event.metaKey, profile.threads.length));
   }
 
   function fold(row) {
@@ -70,61 +72,88 @@ export function create(element, profile, state) {
 
   function makeRow(row, index) {
     const {threads} = state.get().selection;
-    const {cpu, waiting} = sums[index];
-    const twist = row.kind === "thread" ? null : h("button", {type: "button", class: "link twist",
+    const sum = (column) => row.threads.reduce((total, thread) => total + column[thread], 0);
+    const [cpu, waiting] = [sum(weights.cpu), sum(weights.waiting)];
+    const isTrack = row.threads.length === 0;
+    const twist = row.kind !== "process" && row.kind !== "pool" ? null : h("button", {type: "button", class: "link twist",
       tabindex: -1, "aria-label": folded.has(row.key) ? "Unfold" : "Fold",
       onclick: (event) => { event.stopPropagation(); fold(row); }}, folded.has(row.key) ? "▸" : "▾");
-    return h("div", {class: `thread ${row.kind}`, role: "option", "data-key": row.key, id: `thread-row-${index}`,
-      "aria-selected": String(threads === null || row.threads.every((thread) => threads.has(thread))),
-      style: `padding-left: ${10 + 14 * row.depth}px`,
-      title: `${row.name} (${row.detail}): ${duration(cpu)} of CPU, waited ${duration(waiting)}`,
+    const element = h("div", {class: `thread ${row.kind}${names.get(row.name) > 1 ? " alike" : ""}`,
+      role: "option", "data-key": row.key, id: `thread-row-${index}`, "aria-setsize": rows.length, "aria-posinset": index + 1,
+      "aria-selected": String(!isTrack && (threads === null || row.threads.every((thread) => threads.has(thread)))),
+      style: `top: ${row.top}px; height: ${row.height}px; padding-left: ${8 + 12 * row.depth}px`,
+      title: isTrack ? row.label : `${row.name} (${row.detail}): ${duration(cpu)} of CPU, waited ${duration(waiting)}`,
       onclick: (event) => takeRow(index, event)},
     h("div", {class: "line"}, twist, h("span", {class: "name"}, row.name || "(no name)"),
-      h("span", {class: "hint"}, row.detail), h("span", {class: "number"}, duration(cpu))),
-    bar(cpu, waiting, most[row.kind]));
+      isTrack ? null : h("span", {class: "number"}, duration(cpu)), isTrack ? null : h("span", {class: "hint"}, row.detail)));
+    if (index === current) {
+      element.classList.add("current");
+      list_.setAttribute("aria-activedescendant", element.id);
+    }
+    return element;
   }
 
-  const window = createRowWindow(scroller, kRowHeight, makeRow);
+  function draw() {
+    if (weights === null) return;
+    const top = scroller.scrollTop;
+    const elements = [];
+    for (let i = rowIndexAt(rows, top); i < rows.length && rows[i].top < top + scroller.clientHeight; ++i) {
+      elements.push(makeRow(rows[i], i));
+    }
+    floor.style.transform = `translateY(${-top}px)`;
+    floor.replaceChildren(...elements);
+  }
+
+  function moveTo(index) {
+    current = Math.max(0, Math.min(index, rows.length - 1));
+    const {top, height} = rows[current] ?? {top: 0, height: 0};
+    const room = scroller.clientHeight - head;
+    if (top + height > scroller.scrollTop + room) scroller.scrollTop = top + height - room;
+    if (top < scroller.scrollTop) scroller.scrollTop = top;
+    draw();
+  }
 
   function list() {
-    rows = threadRows(profile, {search: search.value, folded});
-    sums = rows.map((row) => ({
-      cpu: row.threads.reduce((sum, thread) => sum + weights.cpu[thread], 0),
-      waiting: row.threads.reduce((sum, thread) => sum + weights.waiting[thread], 0),
-    }));
-    most = {process: 0, pool: 0, thread: 0};
-    rows.forEach(({kind}, i) => { most[kind] = Math.max(most[kind], sums[i].cpu + sums[i].waiting); });
-    window.show(rows);
+    const placed = allRows.of({search: search.value, folded});
+    rows = placed.rows;
+    current = Math.max(0, Math.min(current, rows.length - 1));
+    onRows(placed);
+    draw();
   }
 
-  scroller.addEventListener("keydown", (event) => {
+  list_.addEventListener("keydown", (event) => {
     const move = {ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10}[event.key];
-    if (move !== undefined) window.moveTo(window.current() + move);
-    else if (event.key === "Home") window.moveTo(0);
-    else if (event.key === "End") window.moveTo(rows.length - 1);
-    else if (event.key === "Enter") takeRow(window.current(), event);
-    else if (event.key === " ") takeRow(window.current(), {ctrlKey: true});
+    if (move !== undefined) moveTo(current + move);
+    else if (event.key === "Home") moveTo(0);
+    else if (event.key === "End") moveTo(rows.length - 1);
+    else if (event.key === "Enter") takeRow(current, event);
+    else if (event.key === " ") takeRow(current, {ctrlKey: true});
     else if (event.key === "ArrowRight" || event.key === "ArrowLeft") {
-      const row = rows[window.current()];
-      if (row && row.kind !== "thread" && folded.has(row.key) === (event.key === "ArrowRight")) fold(row);
+      const row = rows[current];
+      if (row && ["process", "pool"].includes(row.kind) && folded.has(row.key) === (event.key === "ArrowRight")) fold(row);
     } else return;
     event.preventDefault();
   });
 
   return {
+    draw,
+    takeRow,
     redraw() {
       const {selection} = state.get();
       if (selection === drawn) return;
+      const isFirst = drawn === null;
       drawn = selection;
       if (range?.fromNs !== selection.fromNs || range.toNs !== selection.toNs) {
         range = selection;
         weights = weightsByThread(profile, selection);
       }
       const chosen = selection.threads?.size;
-      said.textContent = chosen === undefined ? counted(profile.threads.length, "thread")
-        : `${chosen} of ${profile.threads.length}`;
+      all.textContent = chosen === undefined ? "All" : `${chosen} of ${profile.threads.length}`;
+      all.title = "all threads";
+      all.setAttribute("aria-label", chosen === undefined ? "All threads" : `All threads; ${all.textContent} are chosen`);
       all.disabled = chosen === undefined;
-      list();
+      if (isFirst) list();
+      else draw();
     },
   };
 }

@@ -23,15 +23,16 @@ function lanesOf(profile, selection) {
   return {lanes: kept.sort((a, b) => a.thread - b.thread), leftOut: all.length - kept.length};
 }
 
-export function create(element, profile, state, {names, painter, tooltip, status}) {
+export function create(element, profile, state, {derived, names, painter, tooltip, status}) {
   let selection = null;
+  let current = null;  // the profile that `lanes` are of
   let lanes = {lanes: [], leftOut: 0};
   let picture = null;
   let chosen = null;  // which of the boxes that have the chosen path
   const wholeNs = () => [selection.fromNs, Math.min(selection.toNs, profile.meta.durationNs)];
   const pathOf = (box) => {
     const path = [];
-    for (let row = box.stack; row >= 0; row = profile.stacks.prefix[row]) path.push(profile.stacks.func[row]);
+    for (let row = box.stack; row >= 0; row = derived.profile().stacks.prefix[row]) path.push(derived.profile().stacks.func[row]);
     return path.reverse();
   };
 
@@ -62,9 +63,10 @@ export function create(element, profile, state, {names, painter, tooltip, status
   return {
     redraw() {
       const shown = state.get();
-      if (selection !== shown.selection) {
+      if (selection !== shown.selection || current !== derived.profile()) {
         selection = shown.selection;
-        lanes = lanesOf(profile, selection);
+        current = derived.profile();
+        lanes = lanesOf(current, selection);
       }
       const look = painter.ofFunctions();
       picture = {
@@ -73,7 +75,7 @@ export function create(element, profile, state, {names, painter, tooltip, status
           const [beginNs, endNs] = wholeNs();
           const at = (share) => beginNs + share * (endNs - beginNs);
           const {boxes, headings} =
-            timeBoxes(profile, lanes.lanes, kLeftOut[selection.state], at(from), at(to), width);
+            timeBoxes(current, lanes.lanes, kLeftOut[selection.state], at(from), at(to), width);
           picture.headings = headings.map(({row, thread}) => ({row, text: names.thread(thread)}));
           return boxes;
         },

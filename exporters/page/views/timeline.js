@@ -1,21 +1,24 @@
-// What threads did over time, above the views: CPU use of all that are shown, then sections and counters,
-// and a row per thread, with its spans and events. Dragging over it, a click on a span, or the keyboard
-// chooses a range of time.
+// Threads and tracks, above the views: one list, names at the left, what each did over time beside
+// them. At the top, the CPUs that all chosen threads used. Dragging, a click on a span, or the keyboard
+// chooses a range of time; the wheel zooms into it.
 
-import {activity} from "../data/activity.js";
+import {createActivities} from "../data/activity.js";
+import {trackKinds} from "../data/kinds.js";
 import {beforeNextFrame, h} from "../dom.js";
-import {count, duration} from "../format.js";
-import {listenToRange} from "./range_input.js";
+import {count} from "../format.js";
+import {moved, zoomed} from "./box_input.js";
 import {isDark} from "./painter.js";
+import {listenToRange} from "./range_input.js";
+import {createThreadList} from "./threads.js";
 import {createMarkers} from "./timeline_markers.js";
-import {drawActivity, drawAxis, drawRange, timelineColors} from "./timeline_paint.js";
-import {createRows, kRowHeight, rowAt} from "./timeline_rows.js";
+import {drawActivity, drawAxis, drawCpus, drawRange, timelineColors} from "./timeline_paint.js";
+import {createRows, kRowHeight, rowIndexAt} from "./timeline_rows.js";
 
-const kLabelWidth = 120;
 const kAxisHeight = 18;
-const kOverviewHeight = 40;
+const kOverviewHeight = 44;
 const kSlicePixels = 2;
 const kHeadHeight = kAxisHeight + kOverviewHeight;
+const kPale = 0.35;  // threads that are not chosen
 
 /**
  * @param {HTMLElement} element
@@ -25,27 +28,37 @@ const kHeadHeight = kAxisHeight + kOverviewHeight;
 export function create(element, profile, state, {derived, tooltip, signal}) {
   const {durationNs} = profile.meta;
   const allRows = createRows(profile);
-  const canvas = h("canvas", {tabindex: 0, role: "application", "aria-roledescription": "timeline",
-    "aria-keyshortcuts": "ArrowLeft ArrowRight Shift+ArrowLeft Shift+ArrowRight Home End Escape"});
-  const floor = h("div", {class: "timeline-floor"}, canvas);
-  const scroller = h("div", {class: `timeline-rows${allRows.hasMarkers ? " tall" : ""}`}, floor);
-  const said = h("span", {role: "status"});
-  const clear = h("button", {type: "button", class: "link", "data-action": "all-time",
-    onclick: () => setRange(null)}, "All time");
-  element.append(scroller, h("div", {class: "timeline-said"}, said, clear));
+  const canvas = h("canvas", {tabindex: 0, role: "application", "aria-roledescription": "timeline", "aria-label": "Timeline",
+    "aria-keyshortcuts": "ArrowLeft ArrowRight Shift+ArrowLeft Shift+ArrowRight Home End Escape + - a d"});
+  const list = h("aside", {id: "threads", "aria-label": "Threads"});
+  const sticky = h("div", {class: "tracks"}, list, h("div", {class: "tracks-time"}, canvas));
+  const floor = h("div", {class: "timeline-floor"}, sticky);
+  const scroller = h("div", {class: "timeline-rows"}, floor);
+  const by = h("select", {"aria-label": "Colour tracks by", onchange: () => state.set({trackBy: by.value})},
+    h("option", {value: "state"}, "by state"), h("option", {value: "module"}, "by library"));
+  element.append(scroller);
   const context = canvas.getContext("2d");
   const markers = createMarkers(context, profile);
+  const activities = createActivities(profile);
 
   let width = 0;
   let height = 0;
   let rows = [];
-  let shownThreads;         // the selection's, that `overview` is of
-  let overview = null;
-  let ofThread = new Map(); // activity, of the width that is drawn
+  let kinds = null;
+  let colorsOf = {dark: null, list: []};
+  let chosenKey = "";       // of the selected threads
+  let chosenThreads = null;
 
-  const slices = () => Math.max(1, Math.floor((width - kLabelWidth) / kSlicePixels));
-  const xOf = (ns) => kLabelWidth + (width - kLabelWidth) * ns / (durationNs || 1);
-  const timeAt = (x) => Math.max(0, Math.min(1, (x - kLabelWidth) / (width - kLabelWidth))) * durationNs;
+  const slices = () => Math.max(1, Math.floor(width / kSlicePixels));
+  const seen = () => {
+    const [from, to] = state.get().seen;
+    return [from, Math.min(to, durationNs || 1)];
+  };
+  const xOf = (ns) => width * (ns - seen()[0]) / (seen()[1] - seen()[0]);
+  const timeAt = (x) => {
+    const [from, to] = seen();
+    return from + Math.max(0, Math.min(1, x / width)) * (to - from);
+  };
 
   function range() {
     const {fromNs, toNs} = state.get().selection;
@@ -59,95 +72,127 @@ export function create(element, profile, state, {derived, tooltip, signal}) {
       toNs: whole || toNs >= durationNs ? Infinity : Math.round(toNs)}});
   }
 
-  function threadActivity(thread) {
-    if (!ofThread.has(thread)) ofThread.set(thread, activity(profile, [thread], slices()));
-    return ofThread.get(thread);
+  // What is seen, as shares of all of the time.
+  function setSeen([from, to]) {
+    state.set({seen: [from <= 0 ? 0 : from * durationNs, to >= 1 ? Infinity : to * durationNs]});
   }
+  const seenShares = () => seen().map((ns) => ns / (durationNs || 1));
+
+  const activityOf = (key, threads) => activities.get(key, threads, slices(), kinds, seen());
 
   function drawRow(row, top, how) {
-    context.fillStyle = how.colors.text;
-    context.save();
-    context.beginPath();
-    context.rect(0, top, kLabelWidth - 6, row.height);
-    context.clip();
-    context.fillText(row.label, 6, top + 15);
-    context.restore();
+    const {threads} = state.get().selection;
+    const isPale = threads !== null && row.threads.length > 0 && !row.threads.some((thread) => threads.has(thread));
+    context.globalAlpha = isPale ? kPale : 1;
     markers.draw(row, top, how);
-    if (row.kind !== "thread") return;
-    drawActivity(context, how.colors, threadActivity(row.thread), 1, {left: kLabelWidth,
-      top: top + row.height - kRowHeight, height: kRowHeight - 2, step: (width - kLabelWidth) / slices()});
+    if (row.threads.length !== 0) {
+      const place = {left: 0, top: top + row.height - kRowHeight, height: kRowHeight - 2, step: width / slices()};
+      const parts = activityOf(row.key, row.threads);
+      drawActivity(context, how.fills, parts, Math.max(1, row.threads.length), place);
+      context.fillStyle = how.colors.line;
+      context.fillRect(0, place.top + place.height, width, 1);
+    }
+    context.globalAlpha = 1;
+  }
+
+  function drawHead(how) {
+    const {colors} = how;
+    context.fillStyle = colors.background;
+    context.fillRect(0, 0, width, kHeadHeight);
+    drawAxis(context, colors, seen(), {width, height: kAxisHeight});
+    const parts = activityOf(chosenKey, chosenThreads).slice(0, kinds.onCpu);
+    let most = 0;
+    for (let i = 0; i < slices(); ++i) most = Math.max(most, parts.reduce((sum, part) => sum + part[i], 0));
+    const cpus = Math.max(1, Math.ceil(most - 0.05));
+    const place = {left: 0, top: kAxisHeight, height: kOverviewHeight - 4, step: width / slices()};
+    drawActivity(context, how.fills, parts, cpus, place);
+    drawCpus(context, colors, cpus, {...place, width});
   }
 
   function draw() {
-    if (width === 0) return;
+    if (width === 0 || kinds === null) return;
     const ratio = devicePixelRatio || 1;
     const dark = isDark(state.get());
+    if (colorsOf.dark !== dark || colorsOf.kinds !== kinds) colorsOf = {dark, kinds, list: kinds.colors(dark)};
     const colors = timelineColors(dark);
     const offset = scroller.scrollTop;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
     context.font = "12px system-ui, sans-serif";
-    const how = {colors, dark, xOf, right: width, matches: derived.found().markers?.matches ?? null};
-    for (let i = rows.indexOf(rowAt(rows, offset)); i >= 0 && i < rows.length; ++i) {
+    const how = {colors, fills: colorsOf.list, dark, xOf, right: width, seen: seen(),
+      matches: derived.found().markers?.matches ?? null};
+    for (let i = rowIndexAt(rows, offset); i < rows.length; ++i) {
       const top = kHeadHeight + rows[i].top - offset;
       if (top > height) break;
       drawRow(rows[i], top, how);
     }
-    context.fillStyle = colors.background;
-    context.fillRect(0, 0, width, kHeadHeight);
-    drawAxis(context, colors, durationNs, {left: kLabelWidth, width, height: kAxisHeight});
-    let most = 1;
-    for (let i = 0; i < overview.cpu.length; ++i) most = Math.max(most, overview.cpu[i]);
-    context.fillStyle = colors.muted;
-    context.fillText(`${most.toFixed(1)} CPUs`, 6, kAxisHeight + 14);
-    drawActivity(context, colors, {cpu: overview.cpu, waiting: null}, most,
-      {left: kLabelWidth, top: kAxisHeight, height: kOverviewHeight - 4, step: (width - kLabelWidth) / slices()});
+    drawHead(how);
     const chosen = range();
-    if (chosen) drawRange(context, colors, xOf(chosen[0]), xOf(chosen[1]), {left: kLabelWidth, width, height});
+    if (chosen) drawRange(context, colors, xOf(chosen[0]), xOf(chosen[1]), {width, height});
   }
 
   function layOut() {
-    width = scroller.clientWidth;
+    width = canvas.parentElement.clientWidth;
     height = scroller.clientHeight;
     if (width === 0) return;
+    sticky.style.height = `${height}px`;
     const ratio = devicePixelRatio || 1;
-    canvas.width = Math.round(width * ratio);
-    canvas.height = Math.round(height * ratio);
-    canvas.style.width = `${width}px`;
-    canvas.style.height = `${height}px`;
-    if (overview?.cpu.length !== slices()) {
-      overview = activity(profile, shownThreads, slices());
-      ofThread = new Map();
+    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+      canvas.width = Math.round(width * ratio);
+      canvas.height = Math.round(height * ratio);
+      canvas.style.width = `${width}px`;
+      canvas.style.height = `${height}px`;
     }
     draw();
+    threadList.draw();
   }
 
   // The row there, and its marker if there is one.
   function under(x, y) {
     const below = y - kHeadHeight + scroller.scrollTop;
-    const row = y < kHeadHeight ? undefined : rowAt(rows, below);
-    if (row === undefined || x < kLabelWidth) return {row, marker: null};
-    return {row, marker: markers.at(row, below - row.top, timeAt(x), durationNs / (width - kLabelWidth))};
+    const index = y < kHeadHeight ? -1 : rowIndexAt(rows, below);
+    const row = rows[index];
+    return {index, row, marker: row ? markers.at(row, below - row.top, timeAt(x), (seen()[1] - seen()[0]) / width) : null};
+  }
+  function linesUnder(x, y) {
+    const {row, marker} = under(x, y);
+    if (marker) return marker.lines;
+    if (!row || row.threads.length === 0) return null;
+    const parts = activityOf(row.key, row.threads);
+    const slice = Math.min(slices() - 1, Math.floor(x / kSlicePixels));
+    const there = parts.map((part, kind) => [part[slice], kinds.labels[kind]]).filter(([value]) => value > 0.005)
+      .sort((a, b) => b[0] - a[0]).slice(0, 4);
+    const most = row.threads.length;
+    return there.length === 0 ? null : [row.label, ...there.map(([value, label]) =>
+      `${label}: ${most === 1 ? `${Math.round(100 * Math.min(1, value))} %` : `${value.toFixed(1)} of ${most} threads`}`)];
   }
   canvas.addEventListener("pointermove", (event) => {
-    const marker = event.buttons === 0 ? under(event.offsetX, event.offsetY).marker : null;
-    tooltip.show(marker?.lines ?? null, event);
+    tooltip.show(event.buttons === 0 ? linesUnder(event.offsetX, event.offsetY) : null, event);
   });
   canvas.addEventListener("pointerleave", () => tooltip.show(null));
 
-  const redraw = beforeNextFrame(draw);
+  const redraw = beforeNextFrame(() => {
+    draw();
+    threadList.draw();
+  });
   scroller.addEventListener("scroll", redraw);
   new ResizeObserver(beforeNextFrame(layOut)).observe(scroller);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw, {signal});
 
   const timeline = {
     canvas, range, setRange, durationNs, timeAt, xOf,
-    isInRows: (x) => x >= kLabelWidth,
-    /** A click that drags nothing: the time of the marker there is chosen, or the thread. */
-    choose(x, y) {
-      const {row, marker} = under(x, y);
-      if (marker?.range) setRange(marker.range);
-      else if (row?.thread !== undefined) state.set({selection: {...state.get().selection, threads: new Set([row.thread])}});
+    scrolls: (y) => y >= kHeadHeight && scroller.scrollHeight > scroller.clientHeight + 1,
+    width: () => width,
+    zoom: (factor, at) => setSeen(zoomed(seenShares(), factor, at)),
+    move: (by) => setSeen(moved(seenShares(), by)),
+    /** A click that drags nothing: the marker's time and thread are chosen, or the thread. */
+    choose(x, y, event) {
+      const {index, row, marker} = under(x, y);
+      if (marker?.range) {
+        setRange(marker.range);
+        if (row.thread !== undefined) state.set({selection: {...state.get().selection, threads: new Set([row.thread])}});
+      } else if (row) {
+        threadList.takeRow(index, event);
+      }
     },
     /** Where a row and its markers are: for tests. */
     rows: () => rows.map((row) => ({...row, y: kHeadHeight + row.top - scroller.scrollTop})),
@@ -155,23 +200,25 @@ export function create(element, profile, state, {derived, tooltip, signal}) {
   canvas.timeline = timeline;  // for tests, and the curious at the console
   listenToRange(timeline);
 
+  const threadList = createThreadList(list, profile, state, {rows: allRows, scroller, head: kHeadHeight, tool: by,
+    onRows(placed) {
+      rows = placed.rows;
+      floor.style.height = `${kHeadHeight + placed.height + 2}px`;
+      element.style.setProperty("--content", `${kHeadHeight + placed.height + 2}px`);
+      layOut();
+    }});
+
   return {
+    hidden: allRows.hidden === 0 ? "" : `${count(allRows.hidden)} spans or sections overlap too many others to be drawn`,
     redraw() {
-      const {selection} = state.get();
-      if (overview === null || selection.threads !== shownThreads) {
-        shownThreads = selection.threads;
-        const placed = allRows.of([...(shownThreads ?? profile.threads.keys())].sort((a, b) => a - b));
-        rows = placed.rows;
-        floor.style.height = `${kHeadHeight + placed.height + 2}px`;
-        overview = null;
+      const {selection, trackBy} = state.get();
+      by.value = trackBy;
+      if (kinds?.name !== trackBy) kinds = trackKinds(profile, trackBy);
+      if (chosenKey === "" || selection.threads !== chosenThreads) {
+        chosenThreads = selection.threads;
+        chosenKey = chosenThreads === null ? "all" : `chosen ${[...chosenThreads].join(" ")}`;
       }
-      const chosen = range();
-      said.textContent = chosen
-        ? `${duration(chosen[0])} to ${duration(chosen[1])}: ${duration(chosen[1] - chosen[0])}`
-        : `${duration(durationNs)}. Drag to look at a part`;
-      if (allRows.hidden > 0) said.textContent += `. ${count(allRows.hidden)} spans or sections overlap too many others to be drawn`;
-      clear.hidden = chosen === null;
-      canvas.setAttribute("aria-label", `Timeline. ${said.textContent}`);
+      threadList.redraw();
       layOut();
     },
   };

@@ -27,16 +27,16 @@ export function createMarkers(context, profile) {
       : oklch(...(matches[name] || matches[text]) ? match : [...faint, 80]);
   }
 
-  function drawIntervals(row, top, {xOf, dark, matches}) {
+  function drawIntervals(row, top, {xOf, dark, matches, right: edge, seen: [fromNs, toNs]}) {
     const {beginNs, durationNs, name, text} = tableOf(row);
     const fill = fillOf(dark, matches);
     const drawnTo = new Float64Array(row.lanes.count).fill(-1);
     labels ??= createLabels(context);
     row.lanes.rows.forEach((interval, i) => {
       const lane = row.lanes.lane[i];
-      if (lane < 0) return;
-      const left = xOf(beginNs[interval]);
-      const right = Math.max(left + 1, xOf(beginNs[interval] + durationNs[interval]));
+      if (lane < 0 || beginNs[interval] > toNs || beginNs[interval] + durationNs[interval] < fromNs) return;
+      const left = Math.max(0, xOf(beginNs[interval]));
+      const right = Math.min(edge, Math.max(left + 1, xOf(beginNs[interval] + durationNs[interval])));
       const found = matches && (matches[name[interval]] || matches[text?.[interval]]);
       if (right <= drawnTo[lane] + 0.5 && !found) return;  // would be in a pixel that has one
       drawnTo[lane] = right;
@@ -68,18 +68,19 @@ export function createMarkers(context, profile) {
     const yOf = (value) => top + height - 2 - (value - least) * scale;
     context.fillStyle = colors.counter;
     for (let i = 0; i < rows.length; ++i) {
-      const from = xOf(counters.timeNs[rows[i]]);
-      const to = i + 1 < rows.length ? xOf(counters.timeNs[rows[i + 1]]) : right;
+      const from = Math.max(0, xOf(counters.timeNs[rows[i]]));
+      const to = Math.min(right, i + 1 < rows.length ? xOf(counters.timeNs[rows[i + 1]]) : right);
+      if (to < 0 || from > right) continue;
       const [y, zero] = [yOf(counters.value[rows[i]]), yOf(0)];
       context.fillRect(from, Math.min(y, zero), Math.max(to - from, 0.5), Math.max(1, Math.abs(zero - y)));
     }
     context.fillStyle = colors.line;
-    context.fillRect(xOf(0), top + height - 1, right - xOf(0), 1);
+    context.fillRect(0, top + height - 1, right, 1);
   }
 
   const linesOfInterval = (table, row, more) => [nameOf(table.name[row]),
     `${duration(table.durationNs[row])}, from ${duration(table.beginNs[row])}`, ...more,
-    kClosed[table.closed[row]], "Click: look at its time"].filter((line) => line !== "");
+    kClosed[table.closed[row]], "Click: look at its time and thread"].filter((line) => line !== "");
 
   return {
     /** Of a row, above what its thread did. */

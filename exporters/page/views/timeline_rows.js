@@ -1,7 +1,8 @@
-// The rows of the timeline, one below the other: sections and counters of processes, then threads,
-// each with its spans and events above what it did.
+// The rows of threads and tracks, one below the other: processes with their sections and counters,
+// pools, and threads, each with its spans and events above what it did.
 
 import {arrangeMarkers} from "../data/markers.js";
+import {threadRows} from "../data/thread_rows.js";
 
 export const kRowHeight = 22;
 export const kLaneHeight = 13;
@@ -9,11 +10,12 @@ export const kEventHeight = 9;
 export const kNoName = "[no name]";
 
 /**
- * @typedef {object} Row
- * @property {"sections"|"counter"|"thread"} kind
+ * @typedef {object} Row a ThreadRow, or a track of a process, with what is drawn
+ * @property {"sections"|"counter"|"process"|"pool"|"thread"} kind
  * @property {string} label
  * @property {number} top
  * @property {number} height
+ * @property {number[]} threads none of a track
  * @property {number} [thread]
  * @property {import("../data/markers.js").Lanes|null} lanes of spans, or sections
  * @property {number[]} events rows
@@ -22,44 +24,50 @@ export const kNoName = "[no name]";
 
 /** @param {import("../data/profile.js").Profile} profile */
 export function createRows(profile) {
-  const {threads, processes, markers: {texts}} = profile;
+  const {processes, markers: {texts}} = profile;
   const arranged = arrangeMarkers(profile);
-  const named = (text, process) => processes.length > 1 ? `${text} (${processes[process].name})` : text;
-  const ofProcesses = processes.flatMap((_, process) => {
+  const track = (kind, label, key, more) => ({kind, label, name: label, detail: "", key, threads: [], lanes: null, events: [], ...more});
+  const tracksOf = (process, depth) => {
     const lanes = arranged.sections.get(process);
     return [
-      ...(lanes ? [{kind: "sections", label: named("sections", process), lanes, events: [],
-        height: lanes.count * kLaneHeight + 4}] : []),
+      ...(lanes ? [track("sections", "sections", `s${process}`, {depth, lanes, height: lanes.count * kLaneHeight + 4})] : []),
       ...arranged.counters.filter((counter) => counter.process === process).map((counter) =>
-        ({kind: "counter", label: named(texts[counter.name] || kNoName, process), counter, lanes: null, events: [],
-          height: kRowHeight})),
+        track("counter", texts[counter.name] || kNoName, `c${process} ${counter.name}`, {depth, counter, height: kRowHeight})),
     ];
-  });
-  const ofThread = (thread) => {
+  };
+  const drawn = (row) => {
+    const label = row.name || row.detail;
+    if (row.kind !== "thread") return {...row, label, lanes: null, events: [], height: kRowHeight};
+    const [thread] = row.threads;
     const lanes = arranged.spans.get(thread) ?? null;
     const events = arranged.events.get(thread) ?? [];
     const above = (lanes?.count ?? 0) * kLaneHeight + (events.length > 0 ? kEventHeight : 0);
-    return {kind: "thread", thread, label: threads[thread].name || `tid ${threads[thread].tid}`, lanes,
-      events, height: above + kRowHeight};
+    return {...row, thread, label, lanes, events, height: above + kRowHeight};
   };
   return {
     hidden: arranged.hidden,
-    hasMarkers: ofProcesses.length + arranged.spans.size + arranged.events.size > 0,
-    /** @param {Iterable<number>} shown threads @returns {{rows: Row[], height: number}} */
-    of(shown) {
+    /** @param {object} options of threadRows @returns {{rows: Row[], height: number}} */
+    of(options) {
+      const wanted = (options.search ?? "").toLowerCase();
+      const listed = threadRows(profile, options);
+      const tracks = (process, depth) => tracksOf(process, depth).filter(({label}) => label.toLowerCase().includes(wanted));
+      const rows = [
+        ...(processes.length > 1 ? [] : tracks(0, 0)),
+        ...listed.flatMap((row) => row.kind === "process" && !options.folded?.has(row.key) ?
+          [drawn(row), ...tracks(row.process, 1)] : [drawn(row)]),
+      ];
       let height = 0;
-      const rows = [...ofProcesses, ...[...shown].map(ofThread)].map((row) => {
-        const placed = {...row, top: height};
+      for (const row of rows) {
+        row.top = height;
         height += row.height;
-        return placed;
-      });
+      }
       return {rows, height};
     },
   };
 }
 
-/** The row at a height; undefined below the last. @param {Row[]} rows */
-export function rowAt(rows, y) {
+/** The index of the row at a height; rows.length below the last. @param {Row[]} rows */
+export function rowIndexAt(rows, y) {
   let from = 0;
   let to = rows.length;
   while (from < to) {
@@ -67,5 +75,5 @@ export function rowAt(rows, y) {
     if (rows[middle].top + rows[middle].height <= y) from = middle + 1;
     else to = middle;
   }
-  return y < 0 ? undefined : rows[from];
+  return from;
 }

@@ -1,18 +1,22 @@
 // The controls: which view, which way round, coloured by what, and the search.
 
+import {kSwitches} from "../data/transforms.js";
 import {h} from "../dom.js";
+import {switchTransform} from "../transforms.js";
 import {create as createSearchBox} from "./search_box.js";
 
 export const kViews = [
-  ["flame", "Flame graph", "callers below, by name"],
+  ["flame", "Flame", "callers below, by name"],
   ["icicle", "Icicle", "callers above, by name"],
   ["leftheavy", "Left heavy", "heaviest first"],
   ["timeorder", "Time order", "samples side by side in time"],
   ["sunburst", "Sunburst", "callers in the middle"],
   ["sandwich", "Sandwich", "callers and callees of one function"],
+  ["tree", "Tree", "rows that unfold, with self, total and when"],
   ["table", "Table", "all functions, sortable"],
+  ["markers", "Markers", "spans, sections, events, counters and waits, with percentiles"],
 ];
-const kInvertible = ["flame", "icicle", "leftheavy", "sunburst"];
+const kInvertible = ["flame", "icicle", "leftheavy", "sunburst", "tree"];
 const kThemes = {auto: "light", light: "dark", dark: "auto"};  // what comes after each
 const kThemeSigns = {auto: ["◐", "as the system"], light: ["☀", "light"], dark: ["☾", "dark"]};
 
@@ -54,7 +58,32 @@ function viewTabs(state) {
       const chosen = tab.dataset.view === view;
       tab.setAttribute("aria-selected", chosen);
       tab.tabIndex = chosen ? 0 : -1;
+      if (chosen) tab.scrollIntoView({block: "nearest", inline: "nearest"});
     }
+  }};
+}
+
+// What is left out of the stacks, as check boxes.
+function hideMenu(state) {
+  const check = (kind, text, isOn, change) => ({isOn,
+    box: h("input", {type: "checkbox", "data-switch": kind, "aria-label": text, onchange: change}), text});
+  const items = [
+    check("fold", "fold chains of one call each (z)", (shown) => shown.fold, () => state.set({fold: !state.get().fold})),
+    ...Object.entries(kSwitches).map(([kind, text]) => check(kind, `hide ${text}`,
+      (shown) => shown.transforms.some((each) => each.kind === kind), () => switchTransform(state, kind))),
+  ];
+  const menu = h("details", {class: "menu", onkeydown(event) {
+    if (event.key !== "Escape" || !menu.open) return;
+    menu.open = false;
+    menu.firstChild.focus();
+    event.preventDefault();
+  }, onfocusout(event) {
+    if (event.relatedTarget && !menu.contains(event.relatedTarget)) menu.open = false;
+  }}, h("summary", {"data-action": "hide"}, "Hide"),
+  h("div", {class: "menu-items"}, ...items.map(({box, text}) => h("label", {}, box, text))));
+  return {menu, redraw(shown) {
+    for (const {box, isOn} of items) box.checked = isOn(shown);
+    menu.toggleAttribute("data-active", shown.transforms.some(({kind}) => kind in kSwitches));
   }};
 }
 
@@ -70,15 +99,16 @@ export function create(element, profile, state, context) {
     class: text === label ? "" : "sign", "aria-label": label, onclick: () => actions[action]()}, text);
   const inverted = h("button", {"data-action": "invert", class: "toggle", title: "from where the time was spent (i)",
     onclick: () => invert(state)}, "Inverted");
-  const color = select("Colour by", [["module", "By module"], ["thread", "By thread"],
+  const color = select("Colour by", [["module", "By library"], ["thread", "By thread"],
     ...(profile.meta.diff ? [["diff", "By change"]] : [])], (colorBy) => state.set({colorBy}));
   const hasWaits = profile.samples.waiting.includes(1);
   const states = hasWaits ? select("Samples", [["all", "CPU and waits"], ["cpu", "On CPU"], ["waiting", "Waiting"]],
     (value) => state.set({selection: {...state.get().selection, state: value}})) : null;
+  const hide = hideMenu(state);
   const theme = h("button", {"data-action": "theme", class: "sign", onclick: () => nextTheme(state)});
   const search = h("div", {class: "search"});
   element.append(tabs.list,
-    h("div", {class: "tools"}, ...[inverted, color, states].filter(Boolean)), search,
+    h("div", {class: "tools"}, ...[inverted, hide.menu, color, states].filter(Boolean)), search,
     h("div", {class: "tools"}, button("back", "←", "Back", "back to what was shown before (Backspace)"),
       button("reset", "Reset", "Reset", "zoom, threads, time and search"),
       button("copyLink", "Link", "Copy link", "copy a link to what is shown now (l)"), theme,
@@ -90,10 +120,11 @@ export function create(element, profile, state, context) {
     redraw() {
       const shown = state.get();
       tabs.redraw(shown.view);
+      hide.redraw(shown);
       inverted.setAttribute("aria-pressed", shown.inverted);
       inverted.disabled = !kInvertible.includes(shown.view);
       color.value = shown.colorBy;
-      color.disabled = ["table", "timeorder"].includes(shown.view);
+      color.disabled = ["table", "timeorder", "tree", "markers"].includes(shown.view);
       if (states) states.value = shown.selection.state;
       const [sign, words] = kThemeSigns[shown.theme];
       theme.textContent = sign;

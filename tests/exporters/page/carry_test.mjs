@@ -32,6 +32,12 @@ test("threads are found again by process and tid", () => {
   assert.deepEqual([...selection.threads].map((place) => later.threads[place].name), ["worker"]);
 });
 
+test("what was done to the stacks is done again, where there is the function", () => {
+  const transforms = [{kind: "focus", of: func(before, "work")}, {kind: "system"}];
+  assert.deepEqual(carry(shownBefore({transforms}), before, later).transforms, [{kind: "focus", of: func(later, "work")}, {kind: "system"}]);
+  assert.deepEqual(carry(shownBefore({transforms}), before, byHand([["main", [[1, 10, "main"]]]])).transforms, [{kind: "system"}]);
+});
+
 test("what is not there any more is not shown", () => {
   const gone = byHand([["main", [[1, 10, "main"]]]]);
   gone.threads[0].tid = 77;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {changeColor, hueOf, moduleRanks, oklch, pythonColor, theme} from "../../../exporters/page/data/color.js";
+import {changeColor, hueOf, moduleHues, moduleRanks, oklch, pythonColor, theme} from "../../../exporters/page/data/color.js";
 import {functionColors} from "../../../exporters/page/data/color.js";
 import {byHand} from "./by_hand.mjs";
 
@@ -37,7 +37,7 @@ test("names can be read on every colour, in both themes", () => {
   }
 });
 
-test("one hue per module, the busiest first; grey for waits", () => {
+test("one hue per module; grey for waits", () => {
   const profile = byHand([["main", [[1, 10, "main;small"], [2, 90, "main;big"], [3, 5, "main;[read]"]]]]);
   profile.modules = [{name: "a"}, {name: "b"}];
   const handle = (name) => profile.strings.indexOf(name);
@@ -49,6 +49,13 @@ test("one hue per module, the busiest first; grey for waits", () => {
   const wait = colorOf(handle("[read]"));
   const [r, g, b] = [1, 3, 5].map((at) => parseInt(wait.slice(at, at + 2), 16));
   assert.ok(Math.max(r, g, b) - Math.min(r, g, b) < 8, wait);
+});
+
+test("a library has the same hue in every recording, whatever its version and whoever uses it", () => {
+  const hues = (program, ...names) => moduleHues({modules: names.map((name) => ({name})), meta: {program}});
+  const [own, libc, z] = hues("app", "app", "libc.so.6", "libz.so.1");
+  assert.deepEqual(hues("/usr/bin/other", "libz.so.1.2.13", "other", "libc-2.31.so", "libc.so.6"), [z, own, libc, libc]);
+  assert.equal(new Set([own, ...hues("x", "libc.so.6", "libstdc++.so.6", "libm.so.6", "ld-linux-x86-64.so.2")]).size, 5);
 });
 
 test("Python has a colour of its own, whatever modules there are", () => {

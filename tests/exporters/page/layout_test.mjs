@@ -94,3 +94,17 @@ test("time order: a wait lies around the moment on CPU that was seen before it",
   assert.deepEqual(drawn(noticed, boxes),
     ["", "read 0-400 run 400-500 read 500-1000", "[read] 0-400 [read] 500-1000"]);
 });
+
+test("a chain of frames that call one function each is one box; what is chosen, or opened, is not in it", () => {
+  const deep = byHand([["main", [[1, 60, "a;b;c;d;e;f;g"], [2, 40, "a;b;c;d;e;h"]]]]);
+  const {layout} = layoutOf(deep, true);
+  const folds = (kept = [], opened = []) => ({kept: new Set(kept), opened: new Set(opened)});
+  const boxes = layout.boxes(0, 1, 100, folds());
+  assert.deepEqual(drawn(deep, boxes), ["all 0-100", "a 0-100", "e 0-100", "f 0-60 h 60-100", "g 0-60"]);
+  const [chain] = boxes.filter((box) => box.folded);
+  assert.equal(chain.folded, 4);
+  assert.equal(layout.pathOf(chain.last).length, 4);
+  assert.equal(drawn(deep, layout.boxes(0, 1, 100, folds([], [chain.node]))).length, 8, "opened");
+  assert.equal(drawn(deep, layout.boxes(0, 1, 100, folds([chain.last]))).length, 8, "three are too few to be folded");
+  assert.deepEqual(drawn(deep, layout.boxes(0, 1, 100)), drawn(deep, layout.boxes(0, 1, 100, folds([], [chain.node]))));
+});

@@ -1,12 +1,18 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {activity, weightsByThread} from "../../../exporters/page/data/activity.js";
+import {activityBy, createActivities, weightsByThread} from "../../../exporters/page/data/activity.js";
 import {threadRows} from "../../../exporters/page/data/thread_rows.js";
 import {byHand} from "./by_hand.mjs";
 import {synthetic} from "./synthetic.mjs";
 
 // Of 100 ns: main is on CPU from 10 to 30, waits to 60; the other is on CPU from 55 to 65.
+const waitOrNot = ({samples}) => ({name: "state", count: 2, of: (sample) => samples.waiting[sample]});
+function activity(profile, threads, slices, range) {
+  const [cpu, waiting] = activityBy(profile, threads, slices, waitOrNot(profile), range);
+  return {cpu, waiting};
+}
+
 const profile = byHand([
   ["main", [[30, 20, "main;work"], [60, 30, "main;[read]"]]],
   ["other", [[65, 10, "work"]]],
@@ -42,6 +48,28 @@ test("activity has the weight of its samples, however it is sliced", () => {
   }
 });
 
+test("a part of the time is what it is in all of it", () => {
+  const large = synthetic({threads: 3, samples: 3000, seconds: 1});
+  const whole = activity(large, null, 1000);
+  const part = activity(large, null, 100, [0.4e9, 0.5e9]);
+  for (const column of ["cpu", "waiting"]) {
+    part[column].forEach((value, i) => assert.ok(Math.abs(value - whole[column][400 + i]) < 1e-6, `${column} ${i}`));
+  }
+  assert.deepEqual([...activity(profile, [0], 3, [28, 61]).waiting], [9 / 11, 1, 10 / 11], "a wait that begins before and ends within");
+  assert.deepEqual([...activity(profile, [0], 1, [35, 45]).waiting], [1], "a wait that ends after it");
+});
+
+test("many samples are looked at once, and say the same", () => {
+  const large = synthetic({threads: 2, samples: 60000});
+  const kinds = waitOrNot(large);
+  const activities = createActivities(large);
+  const whole = [0, large.meta.durationNs];
+  const [cpu] = activities.get("all", null, 256, kinds, whole);
+  const [exact] = activityBy(large, null, 256, kinds, whole);
+  cpu.forEach((value, i) => assert.ok(Math.abs(value - exact[i]) < 1e-9, `${i}: ${value} where ${exact[i]} is right`));
+  assert.equal(activities.get("all", null, 256, kinds, whole)[0], cpu, "kept while nothing changes");
+});
+
 test("threads weigh what their samples in the range weigh", () => {
   const {cpu, waiting} = weightsByThread(profile, {fromNs: 31, toNs: Infinity});
   assert.deepEqual([[...cpu], [...waiting]], [[0, 10], [30, 0]]);
@@ -55,7 +83,7 @@ const shown = (rows) => rows.map((row) => `${" ".repeat(row.depth)}${row.name}: 
 
 test("rows are processes, pools of several, and threads", () => {
   assert.deepEqual(shown(threadRows({threads, processes})),
-    ["server: 0,1,2,3", " server: 0", " io: 1,3", "  io-1: 1", "  io-2: 3", " gc: 2", "child: 4", " child: 4"]);
+    ["server: 0,1,2,3", " server: 0", " io: 1,3", "  io-1: 1", "  io-2: 3", " gc: 2", "child: 4"]);
   assert.deepEqual(shown(threadRows({threads: threads.slice(0, 3), processes: [processes[0]]})),
     ["server: 0", "io-1: 1", "gc: 2"]);
 });
@@ -67,4 +95,13 @@ test("rows can be folded and found by name and tid", () => {
   assert.deepEqual(shown(threadRows({threads, processes}, {search: "IO-"})),
     ["server: 1,3", " io: 1,3", "  io-1: 1", "  io-2: 3"]);
   assert.deepEqual(shown(threadRows({threads, processes}, {search: "71"})), ["server: 2", " gc: 2"]);
+});
+
+test("many processes that did next to nothing are one row", () => {
+  const process = (pid) => ({...thread(pid, pid, "sh", "sh", true), sampledCpuNs: 1, waitNs: 0});
+  const many = {threads: [{...process(0), name: "work", sampledCpuNs: 1e6}, ...[1, 2, 3, 4, 5].map(process)],
+    processes: [{pid: 0, name: "work"}, ...[1, 2, 3, 4, 5].map((pid) => ({pid, name: "sh"}))]};
+  assert.deepEqual(shown(threadRows(many)).slice(0, 2), ["work: 0", "short processes: 1,2,3,4,5"]);
+  assert.deepEqual(shown(threadRows(many, {folded: new Set(["short"])})).length, 2);
+  assert.equal(threadRows({...many, threads: many.threads.slice(0, 4)}).length, 4, "few are rows of their own");
 });

@@ -4,6 +4,7 @@ import test from "node:test";
 import {flatTable} from "../../../exporters/page/data/flat.js";
 import {everything, weightsByStack} from "../../../exporters/page/data/selection.js";
 import {calleesOf, callersOf, callTree} from "../../../exporters/page/data/tree.js";
+import {overTime} from "../../../exporters/page/data/over_time.js";
 import {asObject, byHand} from "./by_hand.mjs";
 import {synthetic} from "./synthetic.mjs";
 
@@ -82,5 +83,20 @@ test("a large profile's trees have the totals of its table, whatever way they go
       assert.ok(Math.abs(tree.total[0] - table.total[i]) < 1);
       assert.equal(tree.samples[0], table.totalSamples[i]);
     }
+  }
+});
+
+test("rows of a call tree over time: what is not a row of its own counts for its caller", () => {
+  const timed = byHand([["main", [[10, 10, "main;a;x"], [35, 20, "main;b"], [60, 5, "main;a"], [95, 5, ""]]]]);
+  for (const inverted of [false, true]) {
+    const tree = callTree(timed, weightsByStack(timed, everything()), {inverted});
+    const func = (node) => tree.func[node] < 0 ? "all" : timed.strings[tree.func[node]];
+    const nodes = [...tree.children(0)];
+    if (!inverted) nodes.push(...tree.children(nodes[0]));
+    const rows = overTime(timed, everything(), tree, nodes, {inverted, slices: 4});
+    const said = Object.fromEntries([...rows].map(([node, values]) => [func(node), [...values]]));
+    assert.deepEqual(said, inverted ?
+      {all: [10, 20, 5, 5], x: [10, 0, 0, 0], b: [0, 20, 0, 0], a: [0, 0, 5, 0]} :
+      {all: [10, 20, 5, 5], main: [10, 20, 5, 0], a: [10, 0, 5, 0], b: [0, 20, 0, 0]});
   }
 });

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/page_sources.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
 #include "cli/table_options.h"
@@ -25,20 +26,8 @@ struct AnnotateOptions {
   bool json = false;
 };
 
-// FROM=TO.
-symbolizer::SourceMapping source_mapping(const std::string& word) {
-  const size_t equals = word.find('=');
-  if (equals == std::string::npos) {
-    throw UsageError("--source-path takes FROM=TO, not '{}'", word);
-  }
-  return {word.substr(0, equals), word.substr(equals + 1)};
-}
-
 int annotate(const AnnotateOptions& options) {
-  std::vector<symbolizer::SourceMapping> mappings;
-  for (const std::string& word : options.source_paths) {
-    mappings.push_back(source_mapping(word));
-  }
+  const std::vector<symbolizer::SourceMapping> mappings = source_mappings(options.source_paths);
   profile::Profile profile = load_profile(options.recording);
   const profile::View view = profile::select(profile, options.recording.selection);
   find_names(profile);
@@ -68,11 +57,7 @@ void add_annotate(CLI::App& app, Commands& commands) {
                    "The function's name, with or without parameters and namespace, or a part of it")
       ->required();
   add_recording_options(*command, options->recording);
-  command
-      ->add_option("--source-path", options->source_paths,
-                   "Sources that were in FROM during the build are now in TO (repeatable)")
-      ->type_name("FROM=TO")
-      ->allow_extra_args(false);
+  add_source_path_option(*command, options->source_paths);
   command->add_flag("--asm", options->assembly, "Show instructions instead of the source");
   add_table_options(*command, options->table);
   command->add_flag("--json", options->json, "Print JSON, see docs/annotate-json.md");

@@ -16,16 +16,19 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/say.h"
 #include "base/token_file.h"
 #include "cli/command.h"
+#include "cli/page_sources.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
 #include "cli/signals.h"
 #include "cli/values.h"
 #include "exporters/exporter.h"
+#include "exporters/page_data.h"
 #include "profile/view.h"
 #include "remote/http/client.h"
 #include "remote/http/server.h"
@@ -36,6 +39,8 @@ namespace {
 struct ViewOptions {
   RecordingOptions input;
   std::string output;
+  bool with_source = false;
+  std::vector<std::string> source_paths;
   bool no_open = false;
   bool serve = false;
   uint16_t port = 0;
@@ -110,13 +115,24 @@ std::string write_page(const ViewOptions& options) {
   std::string path =
       options.output.empty() ? options.input.directory() + "/profile.html" : options.output;
   const exporters::Format& format = exporters::format("html");
+  const std::vector<symbolizer::SourceMapping> mappings = source_mappings(options.source_paths);
   std::vector<std::string> problems;
   exporters::Outcome outcome;
+  EmbeddedSources sources;
   {
     Progress progress;
     problems = find_names(profile, progress);
+    if (options.with_source) {
+      progress.show("Reading sources and instructions");
+      sources = hot_sources(view, mappings);
+    }
     progress.show("Writing the page");
-    outcome = format.write(view, path, format.max_size);
+    outcome = exporters::write_page(view, path, format.max_size, {.sources = sources.text});
+  }
+  if (options.with_source) {
+    for (const std::string& note : sources.notes) say("sampan: {}\n", note);
+    say("sampan: {}: with the source or the instructions of {} functions, {} kB of it\n", path,
+        sources.functions, exporters::page_text(sources.text).size() / 1000);
   }
   print_without_symbols(problems);
   for (const std::string& note : outcome.notes) say("sampan: {}: {}\n", path, note);
@@ -187,6 +203,10 @@ void add_view(CLI::App& app, Commands& commands) {
       ->add_option("-o,--output", options->output,
                    "File of the page (default: profile.html beside the recording)")
       ->type_name("FILE");
+  command->add_flag("--with-source", options->with_source,
+                    "Embed the sources and instructions of hot functions: whoever has the page can "
+                    "read them");
+  add_source_path_option(*command, options->source_paths);
   command->add_flag("--no-open", options->no_open, "Only print the path of the page");
   CLI::Option* const serving = command->add_flag(
       "--serve", options->serve, "Serve the page on 127.0.0.1 until Ctrl-C, and print its address");
@@ -194,7 +214,7 @@ void add_view(CLI::App& app, Commands& commands) {
       ->type_name("PORT")
       ->needs(serving);
   set_examples(*command,
-               {"sampan view", "sampan view --serve --port 8080", "sampan view 127.0.0.1:8912"});
+               {"sampan view", "sampan view --serve --with-source", "sampan view 127.0.0.1:8912"});
   commands.actions[command] = [options] {
     const std::string url = served_url(options->input.recording);
     return url.empty() ? view_recording(*options) : view_served(url, *options);

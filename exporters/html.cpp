@@ -22,12 +22,15 @@ void write_data(std::string_view id, std::string_view base64, OutputFile& file) 
 Outcome write_page(const profile::View& view, const std::string& path, uint64_t max_size,
                    const PageOptions& options) {
   const uint64_t page_size = kPageBeforeData.size() + kPageAfterData.size();
-  const PageData data = page_data(view, max_size > page_size ? max_size - page_size : max_size);
+  const std::string sources = options.sources.empty() ? "" : page_text(options.sources);
+  const uint64_t taken = page_size + sources.size();
+  const PageData data = page_data(view, max_size > taken ? max_size - taken : max_size);
   OutputFile file(path);
   file.write(kPageBeforeData);
   if (options.is_live) file.write("<script type=\"application/json\" id=\"live\">true</script>\n");
   write_data("profile-header", data.header, file);
   write_data("profile-columns", data.columns, file);
+  if (!sources.empty()) write_data("profile-sources", sources, file);
   file.write(kPageAfterData);
   file.commit();
   return {.notes = data.notes};

@@ -92,7 +92,7 @@ class PageEncoder {
     for (const PageColumn& column : table_columns_) bytes += column.bytes();
     for (const PageColumn& column : sample_columns_) bytes += column.bytes();
     for (const PageColumn& column : markers_.columns) bytes += column.bytes();
-    data->columns = base64(compressed(bytes));
+    data->columns = page_text(bytes);
   }
 
   void encode_header(PageData* data) const {
@@ -101,7 +101,7 @@ class PageEncoder {
     for (const PageColumn& column : sample_columns_) columns.push_back(&column);
     for (const PageColumn& column : markers_.columns) columns.push_back(&column);
     data->header =
-        base64(compressed(page_header(view_, *tables_, markers_.texts, columns, data->notes)));
+        page_text(page_header(view_, *tables_, markers_.texts, columns, data->notes));
   }
 
   void encode_samples() {
@@ -134,6 +134,8 @@ class PageEncoder {
 };
 
 }  // namespace
+
+std::string page_text(std::string_view bytes) { return base64(compressed(bytes)); }
 
 PageData page_data(const profile::View& view, uint64_t max_size) {
   return PageEncoder(view, max_size).encode(max_size);

@@ -1,8 +1,10 @@
-// The data of a view in profile.html, see exporters/page/data/profile.js: two texts for two
-// elements of the page, each a zlib stream (RFC 1950) in base64.
+// The data of a view in profile.html, see exporters/page/data/profile.js: texts for elements
+// of the page, each a zlib stream (RFC 1950) in base64.
 //
 //   header   JSON: figures, strings, modules, processes, threads, and which columns there are
 //   columns  functions, stacks, samples, markers, one after the other (page_parts.h)
+//
+// and, with --with-source, sources: page_sources.h.
 //
 // The page has only what the view has, with handles of its own.
 #pragma once
@@ -26,8 +28,12 @@ struct PageData {
 // `max_size`: bytes of both texts; 0: any number.
 PageData page_data(const profile::View& view, uint64_t max_size);
 
+// A text of the page: a zlib stream in base64.
+std::string page_text(std::string_view bytes);
+
 struct PageOptions {
   bool is_live = false;  // it is served, and fetches newer data (exporters/page/live.js)
+  std::string sources = {};  // of page_sources(); "": none
 };
 
 // Writes `path`: complete or absent. Throws Error. `max_size`: bytes; 0: any number.

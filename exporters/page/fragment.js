@@ -6,7 +6,7 @@ import {recall, remember} from "./prefs.js";
 import {initially} from "./state.js";
 import {transformsOf, transformText} from "./transforms.js";
 
-const kViews = ["flame", "icicle", "leftheavy", "timeorder", "sunburst", "sandwich", "tree", "table", "markers"];
+const kViews = ["flame", "icicle", "leftheavy", "timeorder", "sunburst", "sandwich", "tree", "table", "markers", "source"];
 const kChoices = {view: kViews, colorBy: ["module", "thread", "diff"], theme: ["auto", "light", "dark"],
   trackBy: ["state", "module"]};
 const kSorts = /^-?(name|self|total|samples|module|file|change)$/;
@@ -146,7 +146,6 @@ export function followAddress(state, profile, {location, history, addEventListen
     reading = false;
   };
   read();
-  if (location.hash.length < 2) state.set(liked());
   state.subscribe((current, previous) => {
     if (reading) return;
     for (const key of Object.keys(kLiked)) {
@@ -159,6 +158,8 @@ export function followAddress(state, profile, {location, history, addEventListen
     clearTimeout(timer);
     timer = setTimeout(write, kWrittenAfterMs);
   });
+  if (location.hash.length < 2) state.set(liked());
+  step = false;
   addEventListener("popstate", read, {signal});
   signal?.addEventListener("abort", () => clearTimeout(timer));
   return {

@@ -1,6 +1,7 @@
 // The page: its parts, what they share, and when they are drawn.
 
 import {copyText} from "./clipboard.js";
+import {compareWith, listenToDrops} from "./comparison.js";
 import {createDerived} from "./derived.js";
 import {beforeNextFrame, h} from "./dom.js";
 import {followAddress} from "./fragment.js";
@@ -15,6 +16,7 @@ import {createHelp} from "./views/help.js";
 import {create as createMarkersView} from "./views/markers_view.js";
 import {createPainter, isDark} from "./views/painter.js";
 import {create as createSandwich} from "./views/sandwich.js";
+import {create as createSource} from "./views/source.js";
 import {create as createStatus} from "./views/status.js";
 import {create as createSunburst} from "./views/sunburst.js";
 import {create as createTable} from "./views/table.js";
@@ -27,7 +29,7 @@ import {create as createTreeChart} from "./views/tree_chart.js";
 
 const kViewModules = {flame: createTreeChart, icicle: createTreeChart, leftheavy: createTreeChart,
   timeorder: createTimeOrder, sunburst: createSunburst, sandwich: createSandwich,
-  tree: createCallTree, table: createTable, markers: createMarkersView};
+  tree: createCallTree, source: createSource, table: createTable, markers: createMarkersView};
 const kSaidMs = 4000;
 const kParts = ["header", "toolbar", "timeline", "split-tracks", "view", "status", "split-details", "details"];
 
@@ -61,6 +63,7 @@ function createViews(element, profile, state, context) {
   const made = new Map();
   return {
     redraw() {
+      if (state.get().view === "source" && context.sources === null) return state.set({view: "table"});
       const create = kViewModules[state.get().view];
       element.setAttribute("aria-labelledby", `tab-${state.get().view}`);
       if (!made.has(create)) {
@@ -78,8 +81,11 @@ function createViews(element, profile, state, context) {
 /**
  * Shows a profile in the document (index.html).
  * @param {import("./data/profile.js").Profile} profile
+ * @param {object} [more]
+ * @param {import("./data/profile.js").Profile|null} [more.alone] what was shown before it was compared with another
+ * @param {import("./data/sources.js").Sources|null} [more.sources]
  */
-export function startPage(profile) {
+export function startPage(profile, {alone = null, sources = null} = {}) {
   const part = (id) => document.getElementById(id);
   const state = createState(profile);
   const ended = new AbortController();
@@ -90,7 +96,23 @@ export function startPage(profile) {
   const derived = createDerived(profile, state);
   const names = createNames(profile);
   const actions = createActions({profile, state, address, say, help: createHelp()});
-  const context = {derived, names, say, actions, painter: createPainter(profile, derived, state),
+  const show = (next, before) => {
+    const {view, theme} = state.get();
+    page.stop();
+    history.replaceState(history.state, "", "#");
+    startPage(next, {alone: before, sources}).state.set({view, theme});
+  };
+  actions.compare = async (file) => {
+    try {
+      const comparison = await compareWith(alone ?? profile, file);
+      if (!signal.aborted) show(comparison, alone ?? profile);
+    } catch (error) {
+      say(`${file.name}: ${error.message}`);
+    }
+  };
+  actions.endComparison = alone && (() => show(alone, null));
+  listenToDrops(actions.compare, signal);
+  const context = {sources, derived, names, say, actions, painter: createPainter(profile, derived, state),
     tooltip: createTooltip(), signal};
   const timeline = createTimeline(part("timeline"), profile, state, context);
   context.hidden = timeline.hidden;
@@ -134,7 +156,7 @@ export function startPage(profile) {
     Escape: actions.unzoom,
     Backspace: actions.back,
   }, {signal});
-  return {
+  const page = {
     state,
     derived,
     /** Leaves the document as it was, for another profile. */
@@ -146,4 +168,5 @@ export function startPage(profile) {
       for (const id of kParts) part(id).replaceChildren();
     },
   };
+  return page;
 }

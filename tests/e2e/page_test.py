@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""profile.html of real recordings, opened in Chromium: the tests use every view and control, and compare what is shown
-with `sampan report --json` of the same recording (tests/exporters/page/page_test.js)."""
+"""profile.html of real recordings, opened in Chromium: the tests use every view and control, compare what is shown
+with `sampan report --json` of the same recording, and let axe look at it (tests/exporters/page/*_test.js)."""
 import json
 import os
 import pathlib
@@ -22,10 +22,13 @@ class PageTest(sampan.Case):
         subprocess.run([sampan.PROGRAM, "export", "--format", "html", "--output", str(page), str(run.recording)],
                        check=True, stdout=subprocess.PIPE)
         report.write_text(json.dumps(run.report))
+        for script in ("page", "features", "axe"):
+            self.run_script(script, PAGE=str(page), REPORT=str(report))
+
+    def run_script(self, script, **variables):
         done = subprocess.run(
-            ["node", str(TESTS / "exporters/page/page_test.js")], text=True,
-            env={**npm_packages.environment(), "PAGE": str(page), "REPORT": str(report)},
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            ["node", str(TESTS / f"exporters/page/{script}_test.js")], text=True,
+            env={**npm_packages.environment(), **variables}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if done.returncode == npm_packages.SKIPPED:
             self.skipTest(done.stdout)
         self.assertEqual(done.returncode, 0, done.stdout)

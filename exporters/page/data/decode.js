@@ -52,6 +52,8 @@ async function inflate(base64) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
+export const inflatedText = async (base64) => new TextDecoder().decode(await inflate(base64));
+
 /**
  * @param {{header: string, columns: string}} data base64, each
  * @returns {Promise<import("./profile.js").Profile>}

@@ -8,7 +8,7 @@ const kMostOverlapping = 4;    // lanes of what overlaps freely: sections, spans
 
 /** @returns {Markers} */
 export function noMarkers() {
-  const none = () => [];
+  const none = () => new Float64Array(0);
   return {
     texts: [""],
     spans: {count: 0, thread: none(), endThread: none(), beginNs: none(), durationNs: none(), name: none(),

@@ -53,6 +53,23 @@ export function threadRows({threads, processes}, {search = "", folded = new Set(
     const own = threads[thread].name;
     add("thread", depth, own === name || own === "" ? name : `${name} ${own}`, `pid ${pid}`, [thread], `t${thread}`, process);
   };
+  // The threads of a comparison, by name: those of both sides are one row.
+  if (threads.some(({side}) => side === 1)) {
+    const several = new Set(processes.map(({name}) => name)).size > 1;
+    const nameOf = (thread) => [...(several ? [processes[threads[thread].process].name] : []), threads[thread].name || "(no name)"];
+    for (const [key, members] of groupBy(found, (thread) => [...new Set(nameOf(thread))].join(" "))) {
+      const sides = ["A", "B"].map((label, side) => [label, members.filter((thread) => threads[thread].side === side).length])
+        .filter(([, count]) => count > 0);
+      const detail = sides.length === 1 ? `only ${sides[0][0]}` : sides.every(([, count]) => count === 1) ? "A and B" :
+        sides.map(([label, count]) => `${label}: ${count}`).join(", ");
+      if (!add("pool", 0, key, detail, members, `b${key}`, threads[members[0]].process)) continue;
+      for (const thread of members) {
+        add("thread", 1, `${"AB"[threads[thread].side]} ${threads[thread].name}`, `tid ${threads[thread].tid}`, [thread], `t${thread}`,
+          threads[thread].process);
+      }
+    }
+    return rows;
+  }
   const sizes = groupBy(threads, ({process}) => process);
   const isAlone = (process) => sizes.get(process).length === 1;
   const weight = ({sampledCpuNs, waitNs}) => (sampledCpuNs ?? 0) + (waitNs ?? 0);

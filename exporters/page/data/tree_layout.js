@@ -58,7 +58,8 @@ export function treeLayout(tree, ranks) {
 
   // The first frames of the chain that begins with a node: those that are one box. The last one of a
   // chain, where its time is spent or divided, is none of them.
-  function chainFrom(node, {kept, opened}) {
+  function chainFrom(node, {kept, opened}, unfolded) {
+    if (unfolded.has(node)) return [];
     const chain = [];
     let at = node;
     while (!kept.has(at)) {
@@ -67,6 +68,7 @@ export function treeLayout(tree, ranks) {
       chain.push(at);
       at = children[0];
     }
+    if (opened.has(node)) for (const each of chain) unfolded.add(each);
     return chain.length < kShortestChain || opened.has(node) ? [] : chain;
   }
 
@@ -91,9 +93,10 @@ export function treeLayout(tree, ranks) {
         found.push({x, width: Math.min(width, end / narrow - from * pixels) - x, row, node, func, merged});
       };
       const pending = [[0, 0, 0]];
+      const unfolded = new Set();
       while (pending.length !== 0) {
         const [node, begin, row] = pending.pop();
-        const chain = folds && node !== 0 ? chainFrom(node, folds) : [];
+        const chain = folds && node !== 0 ? chainFrom(node, folds, unfolded) : [];
         if (chain.length !== 0) {
           emit(begin, begin + tree.total[node], row, node, tree.func[node], 0);
           Object.assign(found.at(-1), {folded: chain.length, last: chain.at(-1)});

@@ -49,6 +49,7 @@ function first(boxes) {
 export function listenToBoxes(chart, {onChoose, onZoom, onRange, onHover, clickZooms = true}) {
   const {canvas, scroller} = chart;
   let press = null;
+  let firstHit = null;  // the box of a click that another may follow
   const under = (event) => chart.boxAt(event.offsetX, event.offsetY);
 
   canvas.addEventListener("pointerdown", (event) => {
@@ -79,12 +80,13 @@ export function listenToBoxes(chart, {onChoose, onZoom, onRange, onHover, clickZ
     const box = under(event);
     if (!clicked || box === null || box.merged) return;
     onHover?.(null, event);
-    if (clickZooms) onZoom?.(box);
-    else onChoose?.(box);
+    if (clickZooms) return onZoom?.(box);
+    if (event.detail < 2) firstHit = box;
+    onChoose?.(box);
   });
-  canvas.addEventListener("dblclick", (event) => {
-    const box = under(event);
-    if (!clickZooms && box !== null && !box.merged) onZoom?.(box);
+  // The box of its first click: what that opened may have moved the boxes.
+  canvas.addEventListener("dblclick", () => {
+    if (!clickZooms && firstHit !== null) onZoom?.(firstHit);
   });
   canvas.addEventListener("pointerleave", (event) => {
     chart.hover(null);

@@ -23,7 +23,7 @@ export function create(element, profile, state, {derived, names, painter, say, s
   const heads = ["Total", "Total %", "Self", "Over time", "Function", "Library", "File:line"];
   const table = h("table", {class: "functions call-tree", role: "treegrid", "aria-label": "call tree"},
     h("thead", {}, h("tr", {}, ...heads.map((text, i) => h("th", {scope: "col", class: i < 3 ? "number" : ""}, text)))), body);
-  const scroller = h("div", {class: "table-scroller", tabindex: 0, "aria-label": "call tree", role: "region"}, table);
+  const scroller = h("div", {class: "table-scroller", tabindex: 0, "aria-label": "call tree", role: "group"}, table);
   element.append(scroller);
   const opened = new Map();  // by tree: nodes whose children are rows
   let tree = null;

@@ -128,17 +128,17 @@ export function create(element, profile, state, {derived, names, say}) {
       const rootFirst = shown.inverted && shown.view !== "timeorder" ? path.toReversed() : path;
       const threads = derived.byThread(func);
       element.replaceChildren(
-        h("div", {class: "about"},
+        h("div", {class: "about", tabindex: 0, role: "group", "aria-label": "chosen function"},
           h("div", {class: "line"}, h("h2", {class: "function-title"}, names.of(func)),
             h("button", {"data-action": "close-details", class: "sign", "aria-label": "Close the details", title: "close",
               onclick: () => state.set({focus: null, frame: []})}, "✕")),
           h("div", {class: "actions"}, ...actionsFor(func, rootFirst).map(([action, text, onclick]) =>
             h("button", {"data-action": action, onclick}, text))),
           functionFacts(func, shown)),
-        h("div", {class: "threads-of"}, threadTable(threads.slice(0, kMostThreads), profile, derived.all()),
+        h("div", {class: "threads-of", tabindex: 0, role: "group", "aria-label": "by thread"}, threadTable(threads.slice(0, kMostThreads), profile, derived.all()),
           threads.length > kMostThreads ?
             h("p", {class: "hint"}, `and ${counted(threads.length - kMostThreads, "thread")} with less`) : null),
-        h("div", {class: "stack-of"}, stackList(path, func, shown)));
+        h("div", {class: "stack-of", tabindex: 0, role: "group", "aria-label": "stack"}, stackList(path, func, shown)));
     },
   };
 }

@@ -33,7 +33,7 @@ export function createFunctionTable(parent, columns, {label, onSort, onChoose, o
   const body = h("tbody");
   const table = h("table", {class: "functions", role: "grid", "aria-label": label},
     h("thead", {}, h("tr", {}, ...headings)), body);
-  const scroller = h("div", {class: "table-scroller", tabindex: 0, "aria-label": label}, table);
+  const scroller = h("div", {class: "table-scroller", tabindex: 0, role: "group", "aria-label": label}, table);
   parent.append(scroller);
   let rows = [];
   let chosen = null;

@@ -47,8 +47,8 @@ function table(label, heads, rows, {numbers = 0} = {}) {
 
 /** @param {HTMLElement} element */
 export function create(element, profile, state, {derived, names, status}) {
-  const list = h("div", {class: "marker-names"});
-  const chosenPane = h("div", {class: "marker-chosen"});
+  const list = h("div", {class: "marker-names", tabindex: 0, role: "group", "aria-label": "names"});
+  const chosenPane = h("div", {class: "marker-chosen", tabindex: 0, role: "group", "aria-label": "chosen"});
   element.append(h("div", {class: "markers"}, list, chosenPane));
   let selection = null;
   let rows = [];

@@ -1,11 +1,13 @@
 // Below a view: what is selected, what the colours mean, what the picture leaves out.
 
 import {changeColor, moduleColor, moduleHues, moduleRanks, pythonColor, threadColor} from "../data/color.js";
+import {isSure} from "../data/rows.js";
 import {everything} from "../data/selection.js";
 import {h} from "../dom.js";
 import {count, counted, duration} from "../format.js";
 import {removeTransform, transformSaid} from "../transforms.js";
 import {isDark} from "./painter.js";
+import {comparedRows} from "./table.js";
 
 const kMostLegend = 6;
 
@@ -26,7 +28,7 @@ function swatch(color, text) {
 }
 
 /** @param {HTMLElement} element */
-export function create(element, profile, state, {derived, names, hidden}) {
+export function create(element, profile, state, {derived, names, hidden, actions}) {
   const selected = h("span", {class: "selected"});
   const clear = h("button", {"data-action": "select-all", class: "link",
     onclick: () => state.set({selection: everything(), span: [0, 1], zoom: [], seen: [0, Infinity]})}, "Show all");
@@ -53,6 +55,17 @@ export function create(element, profile, state, {derived, names, hidden}) {
       swatch(changeColor(0, 1, dark), "more in B"),
       swatch(changeColor(1, 1, dark), "no sure change")],
   };
+  // Of a comparison: whether anything changed, beyond chance.
+  const verdict = h("strong", {class: "verdict"});
+  const end = h("button", {class: "link", "data-action": "end-comparison", onclick: () => actions.endComparison()}, "End the comparison");
+  if (profile.meta.diff) element.prepend(verdict, actions.endComparison ? end : "");
+  function sayVerdict() {
+    const rows = comparedRows(derived);
+    const changed = rows.filter(({change}) => isSure(change)).length;
+    verdict.textContent = changed === 0 ? `Nothing changed beyond chance, in ${counted(rows.length, "function")}` :
+      `${count(changed)} of ${counted(rows.length, "function")} changed beyond chance`;
+  }
+
   return {
     /** Of the view: what it leaves out. @param {string} text */
     show: (text) => { message.textContent = text; },
@@ -61,6 +74,7 @@ export function create(element, profile, state, {derived, names, hidden}) {
       const {text, isPart} = selectionText(shown, derived.all(), profile);
       selected.textContent = text;
       clear.hidden = !isPart;
+      if (profile.meta.diff) sayVerdict();
       chips.replaceChildren(...shown.transforms.map((each, i) => {
         const said = transformSaid(each, names, profile.modules);
         return h("button", {class: "chip", "data-action": "undo", title: `${said}: undo`, "aria-label": `Undo: ${said}`,

@@ -58,12 +58,16 @@ function columnsOf(profile, {names, painter, derived}) {
   ];
 }
 
+/** The functions of a comparison. */
+export function comparedRows(derived) {
+  const sides = derived.parts("diff").map((part) => ({flat: flatTable(derived.profile(), part.weights), all: part}));
+  return tableRows(derived.flat(), derived.errorOf, sides, derived.bound());
+}
+
 /** The rows of the selection that the search leaves, sorted. */
 export function shownRows(profile, state, derived, names) {
-  const sides = profile.meta.diff && derived.parts("diff").map((part) =>
-    ({flat: flatTable(derived.profile(), part.weights), all: part}));
   const matches = derived.found().functions;
-  const rows = tableRows(derived.flat(), derived.errorOf, sides, sides ? derived.bound() : 0)
+  const rows = (profile.meta.diff ? comparedRows(derived) : tableRows(derived.flat(), derived.errorOf))
     .filter(({func}) => matches === null || (func >= 0 && matches[func]));
   return sortRows(rows, state.get().sort, names);
 }

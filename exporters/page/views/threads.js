@@ -30,7 +30,8 @@ function choose(selected, threads, several, all) {
  */
 export function createThreadList(element, profile, state, {rows: allRows, scroller, head, tool, onRows}) {
   const everyone = allRows.of({}).rows;
-  const folded = new Set(everyone.filter((row) => row.kind === "pool" && row.threads.length > kFoldedAbove)
+  const compares = profile.threads.some(({side}) => side === 1);
+  const folded = new Set(everyone.filter((row) => row.kind === "pool" && (compares || row.threads.length > kFoldedAbove))
     .map((row) => row.key));
   const names = new Map();
   for (const {name} of everyone) names.set(name, (names.get(name) ?? 0) + 1);
@@ -70,13 +71,16 @@ export function createThreadList(element, profile, state, {rows: allRows, scroll
     list();
   }
 
+  // "1.20 s → 1.50 s", from A to B.
+  const bySide = (row) => [0, 1].map((side) => duration(row.threads.reduce((sum, thread) =>
+    sum + (profile.threads[thread].side === side ? weights.cpu[thread] : 0), 0))).join(" → ");
+
   function makeRow(row, index) {
     const {threads} = state.get().selection;
     const sum = (column) => row.threads.reduce((total, thread) => total + column[thread], 0);
     const [cpu, waiting] = [sum(weights.cpu), sum(weights.waiting)];
     const isTrack = row.threads.length === 0;
-    const twist = row.kind !== "process" && row.kind !== "pool" ? null : h("button", {type: "button", class: "link twist",
-      tabindex: -1, "aria-label": folded.has(row.key) ? "Unfold" : "Fold",
+    const twist = row.kind !== "process" && row.kind !== "pool" ? null : h("span", {class: "twist", "aria-hidden": "true",
       onclick: (event) => { event.stopPropagation(); fold(row); }}, folded.has(row.key) ? "▸" : "▾");
     const element = h("div", {class: `thread ${row.kind}${names.get(row.name) > 1 ? " alike" : ""}`,
       role: "option", "data-key": row.key, id: `thread-row-${index}`, "aria-setsize": rows.length, "aria-posinset": index + 1,
@@ -85,7 +89,7 @@ export function createThreadList(element, profile, state, {rows: allRows, scroll
       title: isTrack ? row.label : `${row.name} (${row.detail}): ${duration(cpu)} of CPU, waited ${duration(waiting)}`,
       onclick: (event) => takeRow(index, event)},
     h("div", {class: "line"}, twist, h("span", {class: "name"}, row.name || "(no name)"),
-      isTrack ? null : h("span", {class: "number"}, duration(cpu)), isTrack ? null : h("span", {class: "hint"}, row.detail)));
+      isTrack ? null : h("span", {class: "number"}, compares && row.kind === "pool" ? bySide(row) : duration(cpu)), isTrack ? null : h("span", {class: "hint"}, row.detail)));
     if (index === current) {
       element.classList.add("current");
       list_.setAttribute("aria-activedescendant", element.id);

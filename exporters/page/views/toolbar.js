@@ -15,6 +15,7 @@ export const kViews = [
   ["tree", "Tree", "rows that unfold, with self, total and when"],
   ["table", "Table", "all functions, sortable"],
   ["markers", "Markers", "spans, sections, events, counters and waits, with percentiles"],
+  ["source", "Source", "lines and instructions of the chosen function, with their time"],
 ];
 const kInvertible = ["flame", "icicle", "leftheavy", "sunburst", "tree"];
 const kThemes = {auto: "light", light: "dark", dark: "auto"};  // what comes after each
@@ -42,9 +43,9 @@ function select(label, options, onChange) {
   return field;
 }
 
-function viewTabs(state) {
-  const tabs = kViews.map(([view, name, hint], i) => h("button", {role: "tab", id: `tab-${view}`,
-    "data-view": view, title: `${hint} (${i + 1})`, "aria-controls": "view",
+function viewTabs(state, views) {
+  const tabs = views.map(([view, name, hint], i) => h("button", {role: "tab", id: `tab-${view}`,
+    "data-view": view, title: i < 9 ? `${hint} (${i + 1})` : hint, "aria-controls": "view",
     onclick: () => showView(state, view)}, name));
   const list = h("div", {class: "tabs", role: "tablist", "aria-label": "View", onkeydown(event) {
     const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
@@ -94,7 +95,7 @@ function hideMenu(state) {
  */
 export function create(element, profile, state, context) {
   const {actions} = context;
-  const tabs = viewTabs(state);
+  const tabs = viewTabs(state, kViews.filter(([view]) => view !== "source" || context.sources !== null));
   const button = (action, text, label, title) => h("button", {"data-action": action, title,
     class: text === label ? "" : "sign", "aria-label": label, onclick: () => actions[action]()}, text);
   const inverted = h("button", {"data-action": "invert", class: "toggle", title: "from where the time was spent (i)",
@@ -107,10 +108,14 @@ export function create(element, profile, state, context) {
   const hide = hideMenu(state);
   const theme = h("button", {"data-action": "theme", class: "sign", onclick: () => nextTheme(state)});
   const search = h("div", {class: "search"});
-  element.append(tabs.list,
+  const file = h("input", {type: "file", accept: ".html", hidden: true, "aria-label": "Page to compare with",
+    onchange: () => file.files.length && actions.compare(file.files[0])});
+  element.append(tabs.list, file,
     h("div", {class: "tools"}, ...[inverted, hide.menu, color, states].filter(Boolean)), search,
     h("div", {class: "tools"}, button("back", "←", "Back", "back to what was shown before (Backspace)"),
-      button("reset", "Reset", "Reset", "zoom, threads, time and search"),
+      button("reset", "Reset", "Reset", "zoom, threads, time, search and what was done to the stacks"),
+      h("button", {"data-action": "compare", class: "sign", "aria-label": "Compare", onclick: () => file.click(),
+        title: "compare with another profile.html, which can also be dropped here"}, "A/B"),
       button("copyLink", "Link", "Copy link", "copy a link to what is shown now (l)"), theme,
       button("help", "?", "Help", "keys and mouse (?)")));
   const searchBox = createSearchBox(search, profile, state, context);
@@ -124,7 +129,7 @@ export function create(element, profile, state, context) {
       inverted.setAttribute("aria-pressed", shown.inverted);
       inverted.disabled = !kInvertible.includes(shown.view);
       color.value = shown.colorBy;
-      color.disabled = ["table", "timeorder", "tree", "markers"].includes(shown.view);
+      color.disabled = ["table", "timeorder", "tree", "markers", "source"].includes(shown.view);
       if (states) states.value = shown.selection.state;
       const [sign, words] = kThemeSigns[shown.theme];
       theme.textContent = sign;

@@ -96,15 +96,17 @@ test("time order: a wait lies around the moment on CPU that was seen before it",
 });
 
 test("a chain of frames that call one function each is one box; what is chosen, or opened, is not in it", () => {
-  const deep = byHand([["main", [[1, 60, "a;b;c;d;e;f;g"], [2, 40, "a;b;c;d;e;h"]]]]);
+  const deep = byHand([["main", [[1, 60, "a;b;c;d;d2;d3;d4;d5;e;f;g"], [2, 40, "a;b;c;d;d2;d3;d4;d5;e;h"]]]]);
   const {layout} = layoutOf(deep, true);
   const folds = (kept = [], opened = []) => ({kept: new Set(kept), opened: new Set(opened)});
   const boxes = layout.boxes(0, 1, 100, folds());
   assert.deepEqual(drawn(deep, boxes), ["all 0-100", "a 0-100", "e 0-100", "f 0-60 h 60-100", "g 0-60"]);
   const [chain] = boxes.filter((box) => box.folded);
-  assert.equal(chain.folded, 4);
-  assert.equal(layout.pathOf(chain.last).length, 4);
-  assert.equal(drawn(deep, layout.boxes(0, 1, 100, folds([], [chain.node]))).length, 8, "opened");
-  assert.equal(drawn(deep, layout.boxes(0, 1, 100, folds([chain.last]))).length, 8, "three are too few to be folded");
+  assert.equal(chain.folded, 8);
+  assert.equal(layout.pathOf(chain.last).length, 8);
+  assert.equal(drawn(deep, layout.boxes(0, 1, 100, folds([], [chain.node]))).length, 12, "opened");
+  const d = layout.nodeAt(layout.pathOf(chain.last).slice(0, 4));
+  assert.equal(drawn(deep, layout.boxes(0, 1, 100, folds([d]))).join(), ["all", "a", "b", "c", "d", "d2", "e"]
+    .map((name) => `${name} 0-100`).concat("f 0-60 h 60-100", "g 0-60").join(), "three before what is chosen are too few; four behind it are not");
   assert.deepEqual(drawn(deep, layout.boxes(0, 1, 100)), drawn(deep, layout.boxes(0, 1, 100, folds([], [chain.node]))));
 });

@@ -9,7 +9,8 @@ import sys
 
 SIZE = ("1000000", "2000", "200000")
 HERE = pathlib.Path(__file__).resolve().parent
-BOUNDS_MS = {"open": 3000, "zoom": 100}
+BOUNDS_MS = {"open": 3000, "zoom": 100,
+             "tracks-picture": 1000 / 30, "stacks-picture": 1000 / 30}  # 30 pictures a second while one zooms and moves
 
 
 def page(bench):

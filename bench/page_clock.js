@@ -39,7 +39,27 @@ async function main(file) {
     times.sort((a, b) => a - b);
     console.log(`${name} ${times[3].toFixed(0)}`);
   }
-  for (const view of ['table', 'sunburst', 'timeorder', 'icicle']) {
+  // A picture while somebody zooms or moves: the mean of those that follow each other.
+  const picture = (selector, events) => page.evaluate(async ([wanted, wheels]) => {
+    const canvas = document.querySelector(wanted);
+    const {left, top, width} = canvas.getBoundingClientRect();
+    const begin = performance.now();
+    for (const [deltaX, deltaY] of wheels) {
+      canvas.dispatchEvent(new WheelEvent('wheel', {deltaX, deltaY, clientX: left + width / 2, clientY: top + 30, ctrlKey: deltaX === 0,
+        bubbles: true, cancelable: true}));
+      await new Promise(requestAnimationFrame);
+    }
+    await new Promise(done => requestAnimationFrame(() => setTimeout(done)));
+    return (performance.now() - begin) / wheels.length;
+  }, [selector, events]);
+  const repeated = (event, times) => Array.from({length: times}, () => event);
+  const wheels = [...repeated([0, -80], 25), ...repeated([60, 0], 25), ...repeated([-60, 0], 25), ...repeated([0, 80], 25)];
+  for (const [name, selector] of [['tracks-picture', '#timeline canvas'], ['stacks-picture', '#view .pane:not([hidden]) canvas']]) {
+    await picture(selector, wheels.slice(0, 3));
+    console.log(`${name} ${(await picture(selector, wheels)).toFixed(1)}`);
+    await timed(page, `document.querySelector('[data-action=reset]').click()`);
+  }
+  for (const view of ['table', 'sunburst', 'timeorder', 'tree', 'icicle']) {
     const taken = await timed(page, `document.querySelector("#toolbar [data-view=${view}]").click()`);
     console.log(`${view} ${taken.toFixed(0)}`);
   }

@@ -1,5 +1,7 @@
 // A flame graph in one SVG file, for any browser: wide frames cost much; callers are below callees.
 //
+// - Threads that only wait are not in it, unless all do: they would hide the others. A note says so.
+// - Its title and its search are at the top, where they stay; the script makes it as wide as the window.
 // - It is self-contained: style and script (flamegraph.js) are inside. Without scripts, as in an
 //   <img>, the picture is the same, but static.
 // - The threads are the frames next to the root, as in folded stacks; heavier frames are further
@@ -25,6 +27,7 @@
 #include "exporters/stack_nodes.h"
 #include "exporters/thread_names.h"
 #include "profile/function_kinds.h"
+#include "profile/summary.h"
 
 namespace sampan::exporters {
 namespace {
@@ -36,7 +39,7 @@ using profile::Weight;
 
 constexpr double kWidth = 1200;                // pixels
 constexpr unsigned kRow = 17;                  // a frame is a pixel less high
-constexpr unsigned kMargin = 8, kFooter = 60;  // the title and the search are next to the root
+constexpr unsigned kHead = 58, kMargin = 8;  // above the deepest frame, below the root
 constexpr double kCharacter = 7.3;             // as in the script
 constexpr double kNarrowest = 0.1;
 constexpr double kPythonHue = 54, kHueOfItsOwn = 15;  // degrees: yellow
@@ -108,6 +111,20 @@ std::vector<double> module_hues(const profile::View& view) {
   return hues;
 }
 
+// Without the threads that only wait, unless all do.
+profile::View busy_part(const profile::View& view) {
+  std::vector<bool> idle(view.profile->threads.size());
+  for (const profile::ThreadSummary& row : profile::summarize(view).threads) {
+    idle[view.thread_of(row.thread)] = row.only_waits();
+  }
+  profile::View busy = view;
+  std::erase_if(busy.threads, [&](uint32_t thread) { return idle[thread]; });
+  std::erase_if(busy.samples, [&](uint32_t sample) {
+    return idle[view.thread_of(view.profile->samples[sample].thread)];
+  });
+  return busy.samples.empty() ? view : busy;
+}
+
 class FlamegraphWriter {
  public:
   explicit FlamegraphWriter(const profile::View& view)
@@ -149,7 +166,7 @@ class FlamegraphWriter {
   void write(OutputFile& file) const {
     uint32_t deepest = 0;
     for (const Box& box : boxes_) deepest = std::max(deepest, box.depth);
-    const unsigned height = kMargin + (deepest + 1) * kRow + kFooter;
+    const unsigned height = kHead + (deepest + 1) * kRow + kMargin;
     file.write(head(height));
     for (const Box& box : boxes_) file.write(frame(box, height));
     file.write("<script><![CDATA[\n");
@@ -256,7 +273,7 @@ class FlamegraphWriter {
   std::string frame(const Box& box, unsigned height) const {
     const std::string text = name(box);
     const std::string where = place(box);
-    const unsigned y = height - kFooter - (box.depth + 1) * kRow;
+    const unsigned y = height - kMargin - (box.depth + 1) * kRow;
     const double share = total_.ns == 0 ? 0 : 100 * box.width / kWidth;
     std::string result = fmt::format(
         "<g class=\"frame\"><title>{}\n{}{}{}, {:.2f} %, {} samples; self {}</title>"
@@ -286,6 +303,7 @@ class FlamegraphWriter {
 svg {{ background: #fffdf8; }}
 text {{ font: 12px monospace; fill: #1c1c1c; pointer-events: none; }}
 text.title {{ font: 16px sans-serif; }}
+#under {{ fill: #fffdf8; }}
 .frame {{ cursor: pointer; }}
 .frame rect {{ stroke: #fffdf8; stroke-opacity: 0.6; stroke-width: 0.5; }}
 .frame:hover rect, .frame.selected rect {{ stroke: #000; stroke-opacity: 1; stroke-width: 1; }}
@@ -297,21 +315,23 @@ text.title {{ font: 16px sans-serif; }}
 #search.wrong {{ color: #c00; }}
 @media (prefers-color-scheme: dark) {{
   svg {{ background: #1b1b1d; }}
-  svg > text {{ fill: #e8e8e8; }}
+  #head text {{ fill: #e8e8e8; }}
+  #under {{ fill: #1b1b1d; }}
+  .frame rect {{ stroke: #1b1b1d; filter: brightness(0.9); }}
   .frame:hover rect, .frame.selected rect {{ stroke: #fff; }}
 }}
 </style>
-<text class="title" x="{4}" y="{8}" text-anchor="middle">{2}</text>
-<text id="reset" x="8" y="{8}" role="button" style="display:none">reset zoom</text>
-<foreignObject x="{5}" y="{9}" width="224" height="24"><input id="search"
+<g id="head"><rect id="under" width="{0}" height="{8}"/>
+<text class="title" id="title" x="{4}" y="22" text-anchor="middle">{2}</text>
+<text id="reset" x="8" y="22" role="button" style="display:none">reset zoom</text>
+<foreignObject id="searching" x="{5}" y="6" width="224" height="24"><input id="search"
 xmlns="http://www.w3.org/1999/xhtml" type="search" placeholder="search: regular expression"
 aria-label="search"/></foreignObject>
-<text id="matched" x="{6}" y="{10}" text-anchor="end"></text>
-<text id="details" x="8" y="{10}">{7}</text>
+<text id="matched" x="{6}" y="46" text-anchor="end"></text>
+<text id="details" x="8" y="46">{7}</text></g>
 )svg",
                        kWidth, height, title, left_out, kWidth / 2, kWidth - 232, kWidth - 8,
-                       left_out.empty() ? "" : left_out.substr(2), height - kFooter + 24,
-                       height - kFooter + 8, height - kFooter + 46);
+                       left_out.empty() ? "" : left_out.substr(2), kHead - 4);
   }
 
   const profile::View& view_;
@@ -328,12 +348,18 @@ aria-label="search"/></foreignObject>
 }  // namespace
 
 Outcome write_flamegraph(const profile::View& view, const std::string& path, uint64_t max_size) {
-  FlamegraphWriter writer(view);
+  const profile::View busy = busy_part(view);
+  FlamegraphWriter writer(busy);
   writer.fit(max_size);
   OutputFile file(path);
   writer.write(file);
   file.commit();
-  return {writer.notes()};
+  std::vector<std::string> notes = writer.notes();
+  if (const size_t idle = view.threads.size() - busy.threads.size(); idle != 0) {
+    notes.push_back(fmt::format("{} thread{} that only wait{} not drawn. --thread shows one", idle,
+                                idle == 1 ? "" : "s", idle == 1 ? "s is" : " are"));
+  }
+  return {notes};
 }
 
 }  // namespace sampan::exporters

@@ -7,13 +7,15 @@
 (() => {
   const CHARACTER = 7.3;  // pixels wide, with the font of the style
   const PADDING = 4;
+  const NARROWEST_WINDOW = 480;
   const NARROWEST = 0.1;  // pixels; narrower frames are not drawn
 
   const svg = document.documentElement;
   const byId = id => document.getElementById(id);
-  const canvas = Number(svg.getAttribute('viewBox').split(' ')[2]);
+  const [, , drawnWidth, height] = svg.getAttribute('viewBox').split(' ').map(Number);
+  let canvas = drawnWidth;
   const details = byId('details'), matched = byId('matched'), reset = byId('reset');
-  const search = byId('search');
+  const search = byId('search'), head = byId('head');
 
   const frames = readFrames();
   const root = frames[0];
@@ -28,8 +30,9 @@
         element, rect, title, text: element.querySelector('text'),
         name: title.split('\n')[0],
         x: Number(rect.getAttribute('x')), width: Number(rect.getAttribute('width')),
-        y: Number(rect.getAttribute('y')), parent: null, children: [], matches: false,
+        y: Number(rect.getAttribute('y')), drawn: null, parent: null, children: [], matches: false,
       };
+      frame.drawn = {x: frame.x, width: frame.width};
       // Frames at this height, and above its parent, are finished.
       while (open.length !== 0 && open[open.length - 1].y <= frame.y) open.pop();
       if (open.length !== 0) {
@@ -158,6 +161,27 @@
     event.preventDefault();
   }
 
+  // As wide as the window.
+  function fitWindow() {
+    canvas = Math.max(NARROWEST_WINDOW, document.documentElement.clientWidth || window.innerWidth);
+    svg.setAttribute('viewBox', `0 0 ${canvas} ${height}`);
+    svg.setAttribute('width', canvas);
+    byId('under').setAttribute('width', canvas);
+    byId('title').setAttribute('x', canvas / 2);
+    byId('searching').setAttribute('x', canvas - 232);
+    matched.setAttribute('x', canvas - 8);
+    for (const frame of frames) {
+      frame.x = frame.drawn.x * canvas / drawnWidth;
+      frame.width = frame.drawn.width * canvas / drawnWidth;
+    }
+    zoom(zoomed);
+  }
+
+  // The title stays at the top of the window.
+  function followScroll() {
+    head.setAttribute('transform', `translate(0, ${window.scrollY})`);
+  }
+
   const frameOf = event => event.target.closest('g.frame')?.sampanFrame ?? null;
   svg.addEventListener('click', event => {
     const frame = frameOf(event);
@@ -171,5 +195,9 @@
   search.addEventListener('input', find);
   reset.addEventListener('click', () => zoom(root));
   reset.style.display = 'none';
+  svg.append(head);  // above the frames, which it may cover
+  window.addEventListener('resize', fitWindow);
+  window.addEventListener('scroll', followScroll);
+  fitWindow();
   window.scrollTo(0, Number.MAX_SAFE_INTEGER);  // the root is at the bottom
 })();

@@ -36,6 +36,21 @@ class PageTest(sampan.Case):
     def test_threads_that_wait(self):
         self.open(sampan.run([sampan.TARGETS / "target_waits", 1], options=["--clock", "wall"]))
 
+    def test_sources_and_instructions(self):
+        run = sampan.run([sampan.TARGETS / "target_shares", 1])
+        page, without, annotation = (self.path / name for name in ("page.html", "without.html", "annotation.json"))
+        view = [sampan.PROGRAM, "view", "--no-open", "--output"]
+        said = subprocess.run([*view, str(page), "--with-source", str(run.recording)], check=True, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE).stderr
+        self.assertRegex(said, r"with the source or the instructions of [1-9]\d* functions?, \d+ kB")
+        subprocess.run([*view, str(without), str(run.recording)], check=True, stdout=subprocess.PIPE)
+        self.assertNotIn('id="profile-sources"', without.read_text())
+        hottest = max((row for row in run.report["functions"] if row["file"]), key=lambda row: row["self_s"])
+        annotation.write_bytes(subprocess.run(
+            [sampan.PROGRAM, "annotate", "--asm", "--json", hottest["name"], str(run.recording)], check=True,
+            stdout=subprocess.PIPE).stdout)
+        self.run_script("source", PAGE=str(page), WITHOUT=str(without), ANNOTATION=str(annotation))
+
     def test_deep_stacks_of_cpp(self):
         self.need("clang++")
         source = self.path / "source.cpp"

@@ -37,7 +37,7 @@ TEST(Flamegraph, DrawsAFramePerPathOfFunctions) {
   EXPECT_EQ(svg.frames(), 5u);  // all, the thread, main, work, the wait
   EXPECT_TRUE(svg.notes.empty());
   EXPECT_NE(svg.text.find("<title>work\napp\n12 ms, 75.00 %, 3 samples; self 12 ms</title>"
-                          "<rect x=\"0.000\" y=\"8\" width=\"900.000\""),
+                          "<rect x=\"0.000\" y=\"58\" width=\"900.000\""),
             std::string::npos)
       << svg.text;
   EXPECT_NE(svg.text.find("width=\"300.000\" height=\"16\" fill=\"#b5b5b5\""), std::string::npos);
@@ -74,6 +74,18 @@ TEST(Flamegraph, IsAsLargeAsItMayBe) {
   EXPECT_LE(small.text.size(), 50'000u);
   EXPECT_EQ(small.frames(), 4u);
   EXPECT_EQ(small.notes.size(), 1u);
+}
+
+TEST(Flamegraph, LeavesOutThreadsThatOnlyWaitAndSaysSo) {
+  const Svg svg = flamegraph(
+      test::profile_of("main;work 3\n# thread 101 sleeper\nstart;~futex:[7] 50\n"));
+  EXPECT_EQ(svg.frames(), 4u);
+  EXPECT_EQ(svg.text.find("sleeper"), std::string::npos);
+  ASSERT_EQ(svg.notes.size(), 1u);
+  EXPECT_EQ(svg.notes[0], "1 thread that only waits is not drawn. --thread shows one");
+  const Svg only = flamegraph(test::profile_of("main;~futex:[7] 50\n"));
+  EXPECT_EQ(only.frames(), 4u);
+  EXPECT_TRUE(only.notes.empty());
 }
 
 TEST(Flamegraph, OfNothing) {

@@ -22,7 +22,7 @@ const frame = (page, name) => page.locator('g.frame').filter({has: page.locator(
 
 async function main() {
   const browser = await Browser.launch();
-  const page = await browser.open(process.argv[2]);
+  const page = await browser.open(process.argv[2], {viewport: {width: 1200, height: 800}});
 
   // The picture: 32 samples, 17 of the thread "app".
   const all = await drawn(page);
@@ -74,6 +74,31 @@ async function main() {
   assert.match(await text(page, 'details'), /^worker \(101\)/);
   await page.keyboard.press('Escape');
   assert.deepStrictEqual(await drawn(page), all);
+
+  // It is as wide as the window, whatever is zoomed to.
+  for (const width of [800, 1500]) {
+    await page.setViewportSize({width, height: 800});
+    await page.waitForFunction(wanted => document.documentElement.getAttribute('width') === String(wanted), width);
+    const scaled = await drawn(page);
+    assert.deepStrictEqual([scaled[0].width, scaled[1].width], [width, 637.5 * width / 1200]);
+  }
+
+  // The title and the search are at the top, also of a window that is lower than the picture.
+  await page.setViewportSize({width: 1200, height: 120});
+  await page.evaluate(() => window.scrollTo(0, 1e6));
+  await page.waitForFunction(() => Math.abs(document.getElementById('title').getBoundingClientRect().top) < 30);
+  const [title, root] = await page.evaluate(() => [document.getElementById('title'), document.querySelector('g.frame rect')]
+    .map(each => each.getBoundingClientRect().top));
+  assert.ok(title >= 0 && title < 30 && root > title, `${title}, ${root}`);
+
+  // Dark where the system is.
+  const luminance = () => page.evaluate(() => [getComputedStyle(document.documentElement).backgroundColor,
+    getComputedStyle(document.getElementById('title')).fill].map(color => color.match(/\d+/g).slice(0, 3).reduce((a, b) => a + Number(b), 0)));
+  const [paper, ink] = await luminance();
+  assert.ok(paper > 600 && ink < 150, `${paper}, ${ink}`);
+  await page.emulateMedia({colorScheme: 'dark'});
+  const [night, pale] = await luminance();
+  assert.ok(night < 150 && pale > 600, `${night}, ${pale}`);
 
   await browser.close();
 }

@@ -18,7 +18,7 @@ export async function embeddedSources(document) {
 
 /** Of a function of the profile; undefined where the page does not have it. @param {Sources} sources */
 export function sourceOf(sources, {functions, strings, modules}, func) {
-  const module = functions.module[func] < 0 ? "" : modules[functions.module[func]].path;
+  const module = functions.module[func] < 0 ? "" : modules[functions.module[func]].name;
   return sources.functions.find((each) => each.name === strings[functions.name[func]] &&
     each.file === strings[functions.file[func]] && (each.module === module || functions.python[func] === 1));
 }

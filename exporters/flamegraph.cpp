@@ -37,10 +37,10 @@ using profile::FunctionKind;
 using profile::kNone;
 using profile::Weight;
 
-constexpr double kWidth = 1200;                // pixels
-constexpr unsigned kRow = 17;                  // a frame is a pixel less high
+constexpr double kWidth = 1200;              // pixels
+constexpr unsigned kRow = 17;                // a frame is a pixel less high
 constexpr unsigned kHead = 58, kMargin = 8;  // above the deepest frame, below the root
-constexpr double kCharacter = 7.3;             // as in the script
+constexpr double kCharacter = 7.3;           // as in the script
 constexpr double kNarrowest = 0.1;
 constexpr double kPythonHue = 54, kHueOfItsOwn = 15;  // degrees: yellow
 

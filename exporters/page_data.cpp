@@ -100,8 +100,7 @@ class PageEncoder {
     for (const PageColumn& column : table_columns_) columns.push_back(&column);
     for (const PageColumn& column : sample_columns_) columns.push_back(&column);
     for (const PageColumn& column : markers_.columns) columns.push_back(&column);
-    data->header =
-        page_text(page_header(view_, *tables_, markers_.texts, columns, data->notes));
+    data->header = page_text(page_header(view_, *tables_, markers_.texts, columns, data->notes));
   }
 
   void encode_samples() {
@@ -135,7 +134,9 @@ class PageEncoder {
 
 }  // namespace
 
-std::string page_text(std::string_view bytes) { return base64(compressed(bytes)); }
+std::string page_text(std::string_view bytes) {
+  return base64(compressed(bytes));
+}
 
 PageData page_data(const profile::View& view, uint64_t max_size) {
   return PageEncoder(view, max_size).encode(max_size);

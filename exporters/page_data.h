@@ -32,7 +32,7 @@ PageData page_data(const profile::View& view, uint64_t max_size);
 std::string page_text(std::string_view bytes);
 
 struct PageOptions {
-  bool is_live = false;  // it is served, and fetches newer data (exporters/page/live.js)
+  bool is_live = false;      // it is served, and fetches newer data (exporters/page/live.js)
   std::string sources = {};  // of page_sources(); "": none
 };
 

@@ -31,6 +31,7 @@ const kViewModules = {flame: createTreeChart, icicle: createTreeChart, leftheavy
   timeorder: createTimeOrder, sunburst: createSunburst, sandwich: createSandwich,
   tree: createCallTree, source: createSource, table: createTable, markers: createMarkersView};
 const kSaidMs = 4000;
+const kOfTracks = ["seen", "trackBy"];  // what only the tracks show
 const kParts = ["header", "toolbar", "timeline", "split-tracks", "view", "status", "split-details", "details"];
 
 // A line that says what was done, and disappears.
@@ -129,9 +130,14 @@ export function startPage(profile, {alone = null, sources = null} = {}) {
   createSplit(part("split-details"), {name: "details", label: "Size of the details", target: part("details"), towards: -1,
     isUpright: isWide}, signal);
 
+  let drawn = null;
   const redraw = () => {
-    document.documentElement.dataset.theme = isDark(state.get()) ? "dark" : "light";
-    for (const each of parts) each.redraw();
+    const shown = state.get();
+    document.documentElement.dataset.theme = isDark(shown) ? "dark" : "light";
+    const isOfTracks = drawn !== null && Object.keys(shown).every((key) => kOfTracks.includes(key) || shown[key] === drawn[key]);
+    const changed = drawn === shown || !isOfTracks ? parts : [timeline];
+    drawn = shown;
+    for (const each of changed) each.redraw();
   };
   redraw();
   const soon = beforeNextFrame(redraw);

@@ -77,8 +77,8 @@ TEST(Flamegraph, IsAsLargeAsItMayBe) {
 }
 
 TEST(Flamegraph, LeavesOutThreadsThatOnlyWaitAndSaysSo) {
-  const Svg svg = flamegraph(
-      test::profile_of("main;work 3\n# thread 101 sleeper\nstart;~futex:[7] 50\n"));
+  const Svg svg =
+      flamegraph(test::profile_of("main;work 3\n# thread 101 sleeper\nstart;~futex:[7] 50\n"));
   EXPECT_EQ(svg.frames(), 4u);
   EXPECT_EQ(svg.text.find("sleeper"), std::string::npos);
   ASSERT_EQ(svg.notes.size(), 1u);

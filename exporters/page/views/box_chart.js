@@ -120,6 +120,7 @@ export function createBoxChart(parent, {label, className = ""}, handlers) {
     // The browser has moved what is seen already where the view has become higher.
     const highest = Math.max(height, scroller.clientHeight);
     const atBottom = height === 0 || floor.clientHeight - highest - scroller.scrollTop < 1;
+    const before = height;
     width = scroller.clientWidth;
     if (picture === null || width === 0) return;
     height = scroller.clientHeight;
@@ -136,6 +137,9 @@ export function createBoxChart(parent, {label, className = ""}, handlers) {
     floor.style.height = `${Math.max(height, rows * kRowHeight + 4)}px`;
     // The lower edge stays in place if the root is at the bottom, and in sight in a low view.
     if (picture.rootAtBottom) scroller.scrollTop = floor.clientHeight - (atBottom ? height : fromBottom);
+    // What is chosen stays in sight when its details take room.
+    const lower = height < before ? chart.chosen() : null;
+    if (lower) chart.reveal(lower);
     hovered = null;
     draw();
     handlers.onDrawn?.(boxes);

@@ -47,6 +47,7 @@ export function create(element, profile, state, {derived, names, painter, say, s
       if (children.length > kMostChildren) pending.push([node, depth + 1, children.length - kMostChildren]);
       for (const child of children.slice(0, kMostChildren).reverse()) pending.push([child, depth + 1]);
     }
+    status.show(`${counted(rows.length, "row")}; * unfolds all below a row`);
     const {selection, inverted} = state.get();
     sparks = overTime(current, selection, tree, rows.filter((row) => row.node !== 0 && !row.rest).map((row) => row.node),
       {inverted, slices: kSlices});
@@ -101,7 +102,7 @@ export function create(element, profile, state, {derived, names, painter, say, s
     h("td", {class: "number"}, percent(tree.total[node] / all)),
     h("td", {class: "number"}, tree.self[node] > 0 ? duration(tree.self[node]) : ""),
     h("td", {}, spark(node)),
-    h("td", {class: "tree-cell", style: `padding-left:${depth * 14 + 6}px`, title: names.of(func)},
+    h("td", {class: "wide tree-cell", style: `padding-left:${depth * 14 + 6}px`, title: names.of(func)},
       h("span", {class: "twist", "aria-hidden": "true"}, children.length === 0 ? "" : isOpen ? "▾" : "▸"),
       h("i", {class: "swatch", style: `background:${painter.ofFunctions()(func).fill}`}), h("span", {}, names.of(func))),
     h("td", {title: names.modulePath(func)}, names.module(func)),
@@ -137,7 +138,7 @@ export function create(element, profile, state, {derived, names, painter, say, s
   async function copy() {
     say(await copyText(asText()) ? `copied ${counted(rows.length, "row")}` : "could not copy the rows");
   }
-  element.append(h("button", {class: "copy-tree", "data-action": "copy-tree", title: "the rows that are unfolded (y)", onclick: copy}, "Copy as text"));
+  table.querySelector("th:nth-child(5)").append(h("button", {class: "copy-tree", "data-action": "copy-tree", title: "the rows that are unfolded (y)", onclick: copy}, "Copy as text"));
 
   body.addEventListener("click", (event) => {
     const row = event.target.closest("tr[data-node]");
@@ -192,7 +193,6 @@ export function create(element, profile, state, {derived, names, painter, say, s
       chosen = shown.frame.length === 0 ? chosen === 0 ? 0 : -1 : node;
       for (let at = tree.parent[node]; at >= 0; at = tree.parent[at]) openedOf().add(at);
       list();
-      status.show(`${counted(rows.length, "row")}; * unfolds all below a row`);
       draw();
       const at = rows.findIndex((row) => row.node === chosen && !row.rest);
       if (at >= 0) reveal(at);

@@ -117,7 +117,8 @@ export function create(element, profile, state, {derived, names, status}) {
         rows = markerRows(profile, shown);
         list.replaceChildren(...Object.keys(kKinds).flatMap((kind) => {
           const own = rows.filter((row) => row.kind === kind);
-          return own.length === 0 ? [] : [table(kKinds[kind], headsOf(kind), own.map(nameRow), {numbers: 1})];
+          return own.length === 0 ? [] : [table(kKinds[kind], headsOf(kind), own.slice(0, kMostListed).map(nameRow), {numbers: 1}),
+            ...(own.length > kMostListed ? [h("p", {class: "hint"}, `and ${count(own.length - kMostListed)} more with less`)] : [])];
         }));
         if (rows.length === 0) list.replaceChildren(h("p", {class: "hint"}, "No markers in this selection, and nothing waited. " +
           "Programs mark what they do with sampan/markers.h; --clock wall samples waits."));

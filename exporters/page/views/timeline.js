@@ -86,7 +86,7 @@ export function create(element, profile, state, {derived, tooltip, signal}) {
     context.globalAlpha = isPale ? kPale : 1;
     markers.draw(row, top, how);
     if (row.threads.length !== 0) {
-      const place = {left: 0, top: top + row.height - kRowHeight, height: kRowHeight - 2, step: width / slices()};
+      const place = {left: 0, top: top + row.height - kRowHeight, height: kRowHeight - 2, step: kSlicePixels};
       const parts = activityOf(row.key, row.threads);
       drawActivity(context, how.fills, parts, Math.max(1, row.threads.length), place);
       context.fillStyle = how.colors.line;
@@ -104,7 +104,7 @@ export function create(element, profile, state, {derived, tooltip, signal}) {
     let most = 0;
     for (let i = 0; i < slices(); ++i) most = Math.max(most, parts.reduce((sum, part) => sum + part[i], 0));
     const cpus = Math.max(1, Math.ceil(most - 0.05));
-    const place = {left: 0, top: kAxisHeight, height: kOverviewHeight - 4, step: width / slices()};
+    const place = {left: 0, top: kAxisHeight, height: kOverviewHeight - 4, step: kSlicePixels};
     drawActivity(context, how.fills, parts, cpus, place);
     drawCpus(context, colors, cpus, {...place, width});
   }
@@ -219,7 +219,8 @@ export function create(element, profile, state, {derived, tooltip, signal}) {
         chosenKey = chosenThreads === null ? "all" : `chosen ${[...chosenThreads].join(" ")}`;
       }
       threadList.redraw();
-      layOut();
+      if (width === 0) layOut();
+      else draw();
     },
   };
 }

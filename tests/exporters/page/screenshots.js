@@ -2,7 +2,8 @@
 //
 //   tests/support/npm_packages.py node tests/exporters/page/screenshots.js profile.html docs/images
 //
-// and, if they are named behind them: page-markers of one of `examples/service --requests 1000`;
+// and, if they are named behind them: page-markers and page-percentiles of one of `examples/service --requests 1000`;
+// page-diff of the page of two runs (sampan diff --html);
 // page-python-threads, -asyncio, -workers and -extension of the programs in examples/python (threads: with --clock wall).
 //
 // They are small enough to be kept in the repository, or it says so.
@@ -16,6 +17,7 @@ const [file, directory, wanted] = process.argv.slice(2);
 
 // A frame that people would look at.
 async function chooseFrame(page) {
+  await page.settled();
   const frame = (await page.boxes()).filter(box => !box.merged && box.seen && box.width > 80)
     .sort((a, b) => b.row - a.row)[0];
   await page.clickOn(frame);
@@ -28,19 +30,21 @@ async function showCallers(page) {
   await page.click('button:has-text("Callers and callees")');
 }
 
-// A span under the pointer.
+// A span under the pointer, in the rows of a pool.
 async function showSpan(page) {
-  await page.page.$eval('.timeline-rows', rows => { rows.style.height = '330px'; });
+  await page.click('#threads .thread.pool .twist');
+  await page.page.evaluate(() => document.documentElement.style.setProperty('--tracks-height', '330px'));
   await page.settled();
   const place = await page.page.$eval('#timeline canvas', ({timeline}) => {
-    const row = timeline.rows().find(({label, lanes}) => label.startsWith('computer') && lanes);
-    return {x: timeline.xOf(timeline.durationNs * 0.3), y: row.y + 18};
+    const row = timeline.rows().find(({lanes, kind}) => kind === 'thread' && lanes);
+    return {x: timeline.xOf(timeline.durationNs * 0.3), y: row.y + 6};
   });
   await page.pointAt(place, '#timeline canvas');
 }
 
 // The frame of this function that is widest.
 const chooseFunction = name => async page => {
+  await page.press('z');
   const index = (await page.boxes()).map((box, at) => ({...box, at})).filter(box => box.name === name)
     .sort((a, b) => b.width - a.width)[0].at;
   await page.reveal(index);
@@ -51,9 +55,20 @@ const chooseFunction = name => async page => {
   await page.settled();
 };
 
+// The tree, unfolded to where the time is.
+async function unfold(page) {
+  await page.page.focus('#view .pane:not([hidden]) .table-scroller');
+  for (const key of ['Home', '*']) await page.press(key);
+}
+
 const PICTURES = {
   'page-flame': {fragment: 'view=flame&state=cpu', prepare: chooseFrame},
   'page-sandwich': {fragment: 'view=flame&state=cpu', prepare: showCallers},
+  'page-tree': {fragment: 'view=tree&state=cpu&theme=dark&do=s', prepare: unfold, size: {width: 900, height: 700}},
+  'page-large': {fragment: 'view=flame&theme=dark', size: {width: 1600, height: 1000}},
+  'page-phone': {fragment: 'view=flame&state=cpu', size: {width: 390, height: 844}},
+  'page-percentiles': {fragment: 'view=markers', named: true},
+  'page-diff': {fragment: 'view=flame', named: true},
   'page-markers': {fragment: 'view=flame', prepare: showSpan, named: true},
   'page-python-threads': {fragment: 'view=flame', prepare: chooseFunction('brightness'), named: true},
   'page-python-asyncio': {fragment: 'view=flame', prepare: chooseFunction('parse'), named: true},
@@ -64,9 +79,9 @@ const PICTURES = {
 (async () => {
   const browser = await Browser.launch();
   fs.mkdirSync(directory, {recursive: true});
-  for (const [name, {fragment, prepare, named = false}] of Object.entries(PICTURES)) {
+  for (const [name, {fragment, prepare, named = false, size = {width: 940, height: 600}}] of Object.entries(PICTURES)) {
     if (wanted ? name !== wanted : named) continue;
-    const page = await ProfilePage.open(browser, file, fragment, {viewport: {width: 1100, height: 690}});
+    const page = await ProfilePage.open(browser, file, fragment, {viewport: size});
     await prepare?.(page);
     if (!named) await page.page.mouse.move(0, 0);
     await page.page.evaluate(() => document.activeElement.blur());

@@ -18,6 +18,21 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
+let svgNamespace = null;
+
+/** The same for pictures: svg("path", {d: "M0 0h1"}). Attributes are texts. */
+export function svg(tag, attributes = {}, ...children) {
+  if (svgNamespace === null) {
+    const parsed = document.createElement("template");
+    parsed.innerHTML = "<svg></svg>";  // the page has no address in it
+    svgNamespace = parsed.content.firstChild.namespaceURI;
+  }
+  const element = document.createElementNS(svgNamespace, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
 /** Runs `fn` once before the next frame, however often it is asked to. */
 export function beforeNextFrame(fn) {
   let asked = false;

@@ -36,7 +36,7 @@ function groupBy(items, keyOf) {
  *   `search`; without one, rows below those with a key in `folded` are left out
  * @returns {ThreadRow[]}
  */
-export function threadRows({threads, processes}, {search = "", folded = new Set()} = {}) {
+export function threadRows({threads, processes, meta}, {search = "", folded = new Set()} = {}) {
   const wanted = search.toLowerCase();
   const matches = ({name, tid}) => name.toLowerCase().includes(wanted) || `${tid}`.includes(wanted);
   const found = [...threads.keys()].filter((thread) => matches(threads[thread]));
@@ -55,8 +55,14 @@ export function threadRows({threads, processes}, {search = "", folded = new Set(
   };
   // The threads of a comparison, by name: those of both sides are one row.
   if (threads.some(({side}) => side === 1)) {
-    const several = new Set(processes.map(({name}) => name)).size > 1;
-    const nameOf = (thread) => [...(several ? [processes[threads[thread].process].name] : []), threads[thread].name || "(no name)"];
+    // Without the label that `sampan diff` puts before it.
+    const labels = [meta?.diff?.a, meta?.diff?.b].map((label) => `${label}: `);
+    const processOf = ({process, side}) => {
+      const {name} = processes[process];
+      return name.startsWith(labels[side]) ? name.slice(labels[side].length) : name;
+    };
+    const several = new Set(threads.map(processOf)).size > 1;
+    const nameOf = (thread) => [...(several ? [processOf(threads[thread])] : []), threads[thread].name || "(no name)"];
     for (const [key, members] of groupBy(found, (thread) => [...new Set(nameOf(thread))].join(" "))) {
       const sides = ["A", "B"].map((label, side) => [label, members.filter((thread) => threads[thread].side === side).length])
         .filter(([, count]) => count > 0);

@@ -5,7 +5,7 @@ import {copyText} from "../clipboard.js";
 import {overTime} from "../data/over_time.js";
 import {theme} from "../data/color.js";
 import {treeLayout} from "../data/tree_layout.js";
-import {beforeNextFrame, h} from "../dom.js";
+import {beforeNextFrame, h, svg} from "../dom.js";
 import {counted, duration, percent} from "../format.js";
 import {isDark} from "./painter.js";
 
@@ -80,13 +80,8 @@ export function create(element, profile, state, {derived, names, painter, say, s
     const most = all.reduce((a, b) => Math.max(a, b), 0) || 1;
     const path = [...values].map((value, i) => value === 0 ? "" :
       `M${i} ${kSparkHeight}V${(kSparkHeight * (1 - value / most)).toFixed(1)}h1V${kSparkHeight}z`).join("");
-    const box = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    for (const [name, value] of Object.entries({viewBox: `0 0 ${kSlices} ${kSparkHeight}`, class: "spark", preserveAspectRatio: "none",
-      "aria-hidden": "true"})) box.setAttribute(name, value);
-    const shape = document.createElementNS(box.namespaceURI, "path");
-    shape.setAttribute("d", path);
-    box.append(shape);
-    return box;
+    return svg("svg", {viewBox: `0 0 ${kSlices} ${kSparkHeight}`, class: "spark", preserveAspectRatio: "none", "aria-hidden": "true"},
+      svg("path", {d: path}));
   }
 
   function makeRow({node, depth, rest}, index) {

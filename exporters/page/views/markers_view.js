@@ -2,20 +2,13 @@
 // what the slow ones do differently, and each occurrence, which selects its time and thread.
 
 import {explain, histogram, markerRows} from "../data/marker_tables.js";
-import {h} from "../dom.js";
+import {h, svg} from "../dom.js";
 import {count, counted, duration} from "../format.js";
 
 const kMostListed = 300;
 const kBins = 40;
 const kPlotHeight = 60;
 const kKinds = {span: "Spans", section: "Sections", wait: "Waits", event: "Events", counter: "Counters"};
-
-function svg(name, attributes, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  element.append(...children);
-  return element;
-}
 
 function plot(label, width, path) {
   return svg("svg", {viewBox: `0 0 ${width} ${kPlotHeight}`, preserveAspectRatio: "none", class: "plot", role: "img", "aria-label": label},

@@ -40,21 +40,38 @@ test('hover, click and search', () => marked.withPage(marked.kMarked, async file
   assert.ok((await at(page, 'sections', 20, 1)).includes('section of worker'));
   assert.deepEqual(await at(page, 'worker', 70, 2), ['flush', 'at 70.0 ms', 'full']);
   assert.deepEqual(await at(page, 'queue', 5, 0), ['queue', '1.5 since 3.00 ms']);
-  assert.deepEqual(await at(page, 'worker', 90, 0), []);
+  assert.deepEqual((await at(page, 'worker', 90, 0)).slice(0, 1), ['worker'], 'no marker: what the thread did');
 
   const plain = await page.picture(LINE);
   assert.match(await page.search('pars|42'), / · 2 markers$/);
   assert.notEqual(await page.picture(LINE), plain, 'what is found stands out');
   await page.search('');
 
+  assert.equal(await page.field('threads'), null);
   const {x, y} = await placeOf(page, 'worker', 15, 1);
   const box = await (await page.page.$(LINE)).boundingBox();
   await page.page.mouse.click(box.x + x, box.y + y);
   await page.settled();
   near(Number(await page.field('from')), 12.5e6, 1, 'begin');
   near(Number(await page.field('to')), 20e6, 1, 'end');
-  // At 16 ms, in both threads; what is taken at the end belongs to what follows.
-  assert.match(await page.status(), /8\.00 ms in 2 samples/);
+  assert.equal(await page.field('threads'), '1', 'its thread, too');
+  // At 16 ms, in its thread; what is taken at the end belongs to what follows.
+  assert.match(await page.status(), /1 of 2 threads .* 4\.00 ms in 1 sample/);
+}));
+
+test('tables of markers; one of them selects its time and thread', () => marked.withPage(marked.kMarked, async file => {
+  const page = await ProfilePage.open(browser, file, 'view=markers');
+  const rows = label => page.page.$$eval(`#view table[aria-label=${label}] tbody tr`, found =>
+    found.map(row => [...row.cells].map(cell => cell.textContent)));
+  assert.deepEqual((await rows('Spans')).find(([name]) => name === 'handle'), ['handle', '1', '20.0 ms', '20.0 ms', '20.0 ms', '20.0 ms', '20.0 ms']);
+  assert.deepEqual(await rows('Events'), [['flush', '1', '']]);
+  assert.deepEqual((await rows('Counters')).map(row => [row[0], row[1], row[2], row[5]]), [['queue', '2', '-4', '1.500']]);
+  assert.deepEqual((await rows('Sections')).map(([name]) => name), ['phase', 'infer_1']);
+  await page.click('#view table[aria-label=Spans] button:text-is("parse")');
+  assert.ok(await page.page.isVisible('#view .marker-chosen .plot'));
+  await page.click('[data-action=select-marker]');
+  near(Number(await page.field('from')), 12.5e6, 1, 'begin');
+  assert.equal(await page.field('threads'), '1');
 }));
 
 test('100,000 spans', async () => {

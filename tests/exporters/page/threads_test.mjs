@@ -105,3 +105,11 @@ test("many processes that did next to nothing are one row", () => {
   assert.deepEqual(shown(threadRows(many, {folded: new Set(["short"])})).length, 2);
   assert.equal(threadRows({...many, threads: many.threads.slice(0, 4)}).length, 4, "few are rows of their own");
 });
+
+test("threads of a comparison are matched by name, whatever the labels of its sides", () => {
+  const side = (of, tid, name) => ({...thread(of, tid, name, name, false), side: of});
+  const both = {meta: {diff: {a: "before", b: "after"}}, processes: [{pid: 1, name: "before: app"}, {pid: 2, name: "after: app"}],
+    threads: [side(0, 1, "main"), side(0, 3, "gone"), side(1, 2, "main"), side(1, 4, "new")]};
+  assert.deepEqual(threadRows(both, {folded: new Set(["bmain", "bgone", "bnew"])}).map(({name, detail, threads: of}) => [name, detail, of]),
+    [["main", "A and B", [0, 2]], ["gone", "only A", [1]], ["new", "only B", [3]]]);
+});

@@ -18,7 +18,7 @@ function share(value, error) {
 function named(func, names, painter) {
   return h("span", {class: "function-name", title: names.of(func)},
     h("i", {class: "swatch", style: `background:${painter.ofFunctions()(func).fill}`}),
-    func < 0 ? "[unknown]" : names.of(func));
+    h("span", {class: "function-text"}, func < 0 ? "[unknown]" : names.of(func)));
 }
 
 // In a comparison, only the shares of each side have a meaning, not those of both together.

@@ -17,6 +17,7 @@
 // - Above 512 MiB, the longest string there, a slow parser does the work. The limit applies to the
 //   text before gzip. A path that ends in ".json" gets the text itself.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>

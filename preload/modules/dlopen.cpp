@@ -6,6 +6,7 @@
 
 #include <alloca.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <string.h>
 #include <time.h>

@@ -79,7 +79,8 @@ ModuleFile open_module(pid_t pid, const MappedRange& range, const std::vector<Ma
   ModuleBytes memory = bytes_of_process(pid, parts_of(range, map));
   if (range.inode == 0) return {std::move(memory), nullptr};
   const std::string process = fmt::format("/proc/{}/", pid);
-  const std::string mapping = fmt::format("map_files/{:x}-{:x}", range.start, range.end);
+  const std::string mapping =
+      fmt::format("map_files/{:x}-{:x}", uint64_t{range.start}, uint64_t{range.end});
   if (const File file = open_file(process + mapping); *file) return {bytes_of_file(file), file};
   for (const std::string& path : {"root" + range.path, std::string("exe")}) {
     const File file = open_file(process + path);

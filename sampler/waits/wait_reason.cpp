@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "base/clock.h"
 #include "sampler/process/proc_text.h"

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <string_view>
 
 #include "fake_collector.h"
 
@@ -45,7 +46,7 @@ std::vector<std::string> names_of(const std::vector<MarkerSeen>& markers) {
 
 using Names = std::vector<std::string>;
 
-const MarkerSeen& span_named(const std::vector<MarkerSeen>& spans, const std::string& name) {
+const MarkerSeen& span_named(const std::vector<MarkerSeen>& spans, std::string_view name) {
   static const MarkerSeen none{};
   const auto found = std::find_if(spans.begin(), spans.end(),
                                   [&](const MarkerSeen& span) { return span.name == name; });

@@ -13,10 +13,13 @@ namespace sampan {
 // Stays loaded until the process ends: the library may have threads.
 class LateLibrary {
  public:
-  // `package`: the Debian package, for the Error when the library is missing.
-  LateLibrary(const char* soname, const char* package)
+  // The packages of Debian (apt takes these names, too, where they end in t64) and of Fedora, for the Error
+  // when the library is missing.
+  LateLibrary(const char* soname, const char* debian, const char* fedora)
       : soname_(soname), handle_(dlopen(soname, RTLD_NOW | RTLD_LOCAL)) {
-    if (handle_ == nullptr) throw Error("{} cannot be loaded (Debian: {})", soname, package);
+    if (handle_ != nullptr) return;
+    throw Error("{} cannot be loaded: install {} (Debian, Ubuntu) or {} (Fedora, RHEL)", soname,
+                debian, fedora);
   }
 
   // An address that converts to a pointer to any function.

@@ -18,7 +18,7 @@ namespace {
 
 // Loaded late: libxml2, ICU and a dozen other libraries come with it.
 struct Archive {
-  LateLibrary library{"libarchive.so.13", "libarchive13"};
+  LateLibrary library{"libarchive.so.13", "libarchive13", "libarchive"};
   decltype(archive_write_new)* write_new = library["archive_write_new"];
   decltype(archive_write_free)* write_free = library["archive_write_free"];
   decltype(archive_write_fail)* write_fail = library["archive_write_fail"];

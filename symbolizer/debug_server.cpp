@@ -62,7 +62,7 @@ struct DebugServer::Library {
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
-  LateLibrary library{"libdebuginfod.so.1", "libdebuginfod1"};
+  LateLibrary library{"libdebuginfod.so.1", "libdebuginfod1", "elfutils-debuginfod-client"};
   decltype(debuginfod_begin)* begin = library["debuginfod_begin"];
   decltype(debuginfod_end)* end = library["debuginfod_end"];
   decltype(debuginfod_find_debuginfo)* find = library["debuginfod_find_debuginfo"];

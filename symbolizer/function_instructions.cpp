@@ -40,7 +40,7 @@ constexpr uint64_t kLongestFunction = 1 << 20;  // bytes: a symbol's size may be
 struct Capstone {
   const std::string version = std::to_string(CS_API_MAJOR);
   const std::string soname = "libcapstone.so." + version, package = "libcapstone" + version;
-  LateLibrary library{soname.c_str(), package.c_str()};
+  LateLibrary library{soname.c_str(), package.c_str(), "capstone"};
   decltype(cs_open)* open = library["cs_open"];
   decltype(cs_close)* close = library["cs_close"];
   decltype(cs_option)* option = library["cs_option"];

@@ -18,7 +18,7 @@ namespace {
 
 // The functions of libcurl, which is loaded late: it brings some thirty libraries with it.
 struct Curl {
-  LateLibrary library{"libcurl.so.4", "libcurl4"};
+  LateLibrary library{"libcurl.so.4", "libcurl4", "libcurl"};
   decltype(curl_global_init)* global_init = library["curl_global_init"];
   decltype(curl_easy_init)* init = library["curl_easy_init"];
   decltype(curl_easy_cleanup)* cleanup = library["curl_easy_cleanup"];

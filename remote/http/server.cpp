@@ -22,7 +22,7 @@ namespace {
 
 // The functions of libmicrohttpd, which is loaded late: it brings a TLS library with it.
 struct Microhttpd {
-  LateLibrary library{"libmicrohttpd.so.12", "libmicrohttpd12"};
+  LateLibrary library{"libmicrohttpd.so.12", "libmicrohttpd12", "libmicrohttpd"};
   decltype(MHD_start_daemon)* start_daemon = library["MHD_start_daemon"];
   decltype(MHD_stop_daemon)* stop_daemon = library["MHD_stop_daemon"];
   decltype(MHD_get_connection_info)* get_connection_info = library["MHD_get_connection_info"];

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/say.h"
@@ -13,6 +15,7 @@
 #include "sampler/launch/launch.h"
 #include "sampler/launch/program.h"
 #include "sampler/process/own_limits.h"
+#include "symbolizer/name_cache.h"
 
 namespace sampan::cli {
 namespace {
@@ -25,16 +28,29 @@ std::string find_shim() {
   namespace fs = std::filesystem;
   std::error_code error;
   const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
-  const fs::path libraries = here.parent_path() / "lib";
-  std::vector<fs::path> places = {here, libraries / "sampan"};
-  for (const auto& entry : fs::directory_iterator(libraries, error)) {
-    places.push_back(entry.path() / "sampan");  // lib/x86_64-linux-gnu/sampan
-  }
-  for (const fs::path& place : places) {
+  if (error) throw Error("/proc/self/exe: {}: sampan needs /proc", error.message());
+  const fs::path installed = (here / SAMPAN_SHIM_FOLDER).lexically_normal();
+  for (const fs::path& place : {here, installed}) {
     if (access((place / kShim).c_str(), R_OK) == 0) return place / kShim;
   }
   throw Error("{} was found neither in {} nor in {}: build or install sampan whole", kShim,
-              here.string(), (libraries / "sampan").string());
+              here.string(), installed.string());
+}
+
+// The loader splits LD_PRELOAD at blanks and colons. A shim with one in its path is preloaded by a link in the
+// user's cache, which stays: children may outlive sampan. Without a cache the path itself, which `launch`
+// refuses.
+std::string preloadable(const std::string& shim) {
+  namespace fs = std::filesystem;
+  if (shim.find_first_of(sampler::kEndsOfPreloaded) == std::string::npos) return shim;
+  const std::string cache = symbolizer::default_cache_directory();
+  if (cache.empty()) return shim;
+  const fs::path folder = fmt::format("{}/shim-{:016x}", cache, std::hash<std::string>()(shim));
+  const fs::path link = folder / kShim;
+  std::error_code error;
+  fs::create_directories(folder, error);
+  fs::create_symlink(shim, link, error);
+  return fs::read_symlink(link, error) == shim ? link.string() : shim;
 }
 
 // Samples by the shim; from outside if it cannot be preloaded; or not at all. The program runs in any
@@ -42,7 +58,7 @@ std::string find_shim() {
 sampler::ExitState record_somehow(const std::vector<std::string>& command,
                                   const RunOptions& options, const recording::Session& session,
                                   RunFiles& files, const sampler::OwnLimits& limits) {
-  const std::string shim = find_shim();
+  const std::string shim = preloadable(find_shim());
   const sampler::Preloadability program =
       sampler::preloadability(sampler::find_program(command[0]));
   const auto run = [&] { return RecordedRun(command, options, files, session, limits); };

@@ -140,11 +140,9 @@ void append(std::span<char> buffer, const char* text) {
   if (used + length < buffer.size()) memcpy(buffer.data() + used, text, length + 1);
 }
 
-// Finds the program beside the shim (in a build directory), or in bin/ of the prefix whose lib/sampan/
-// holds the shim.
+// Finds the program beside the shim (in a build directory), or where `meson install` puts it.
 bool find_program(std::span<char> path) {
-  constexpr const char* kPlaces[] = {"/sampan", "/../../bin/sampan", "/../bin/sampan",
-                                     "/../../../bin/sampan"};
+  constexpr const char* kPlaces[] = {"/sampan", "/" SAMPAN_PROGRAM_FOLDER "/sampan"};
   char folder[PATH_MAX] = ".";
   if (const char* slash = strrchr(shim_path(), '/')) {
     const auto length = static_cast<size_t>(slash - shim_path());

@@ -176,10 +176,10 @@ void SignalRelay::pass_on(pid_t pid) {
 
 LaunchedProgram launch(const LaunchOptions& options, const SignalRelay& signals,
                        const OwnLimits& limits) {
-  if (options.shim.find_first_of(": \t\n") != std::string::npos) {
+  if (options.shim.find_first_of(kEndsOfPreloaded) != std::string::npos) {
     throw Error(
-        "{}: the loader cannot preload from a path with spaces or colons; install sampan "
-        "elsewhere",
+        "{}: the loader cannot preload from a path with spaces or colons, and the cache has no "
+        "link to it; install sampan elsewhere",
         options.shim);
   }
   const std::vector<std::string> environment = environment_for(options);

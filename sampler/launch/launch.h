@@ -77,6 +77,9 @@ class LaunchError : public Error {
   const int exit_status;
 };
 
+// Where the loader ends a path in LD_PRELOAD.
+constexpr const char* kEndsOfPreloaded = ": \t\n";
+
 // Throws LaunchError, or Error when the shim's path cannot be preloaded or the kernel refuses a process or a
 // descriptor: no program runs then.
 LaunchedProgram launch(const LaunchOptions& options, const SignalRelay& signals,

@@ -18,6 +18,7 @@ import time
 import unittest
 
 SAMPAN = os.path.abspath(sys.argv.pop(1))
+SHIM_FOLDER = sys.argv.pop(1)  # from the program's, where it is installed
 SHIM = os.path.join(os.path.dirname(SAMPAN), "libsampan_preload.so")
 
 
@@ -30,11 +31,11 @@ class Case(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
-    def sampan(self, *words, env=None, **keywords):
+    def sampan(self, *words, env=None, program=SAMPAN, **keywords):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("SAMPAN")}
         environment.update(env or {})
         keywords.setdefault("cwd", self.path)
-        return subprocess.run([SAMPAN, *map(str, words)], env=environment, text=True, timeout=60,
+        return subprocess.run([program, *map(str, words)], env=environment, text=True, timeout=60,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, **keywords)
 
     def run_quietly(self, *words, options=(), **keywords):
@@ -50,6 +51,37 @@ class Case(unittest.TestCase):
         runs = list((output or self.output).iterdir())
         self.assertEqual(len(runs), 1, runs)
         return runs[0]
+
+
+class Installed(Case):
+    """A program and its shim in folders of an installation, which may be anywhere."""
+
+    def install(self, prefix):
+        for file, folder in ((SAMPAN, "."), (SHIM, SHIM_FOLDER)):
+            place = pathlib.Path(os.path.normpath(prefix / "bin" / folder))
+            place.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, place)
+        return prefix / "bin" / "sampan"
+
+    def check(self, prefix, **environment):
+        program = self.install(self.path / prefix)
+        result = self.sampan("run", "--format", "none", "--output", self.output, "--", "sh", "-c", "sh -c :",
+                             program=program, env={"XDG_CACHE_HOME": str(self.path / "my cache"), **environment})
+        self.assertEqual((result.returncode, "cannot be preloaded" in result.stderr), (0, False), result.stderr)
+        return result
+
+    def test_a_moved_installation(self):
+        self.check("opt/sampan")
+        self.assertEqual(len(self.report_of(self.only_run())["processes"]), 2)
+
+    def test_blanks_in_its_path(self):
+        # A cache without them has the link.
+        with tempfile.TemporaryDirectory(prefix="sampan-cache-") as cache:
+            self.check("my programs/sampan: a profiler", XDG_CACHE_HOME=cache)
+        self.assertEqual(len(self.report_of(self.only_run())["processes"]), 2)
+
+    def test_blanks_everywhere(self):
+        self.assertIn("install sampan elsewhere", self.check("my programs").stderr)
 
 
 class Usage(Case):

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """The storms, the steps, the shares, the GIL, the tasks, some shapes and what is read from outside, with the interpreters of
-Debian's other suites, in chroots that debootstrap makes. Needs root and a network; PYTHON_CHROOTS names a folder that keeps the chroots."""
-import contextlib
+Debian's other suites, in chroots (chroots.py)."""
 import os
 import pathlib
 import shutil
@@ -10,11 +9,11 @@ import sys
 import tempfile
 import unittest
 
+import chroots  # before sampan, which takes the user's cache away
 import interpreters
 import sampan
 
 HERE = pathlib.Path(__file__).resolve().parent
-MIRROR = "http://deb.debian.org/debian"
 SUITES = ("bullseye", "trixie", "sid")
 COMMAND_S = 1200
 SAMPLES = "150000"  # of each interpreter
@@ -36,45 +35,13 @@ TESTS = {
 }
 
 
-def made(suite, folder):
-    """The chroot, with an interpreter, made unless it is there."""
-    root = folder / suite
-    if not (root / "usr/bin/python3").exists():
-        shutil.rmtree(root, ignore_errors=True)
-        done = subprocess.run(["debootstrap", "--variant=minbase", "--include=python3", suite, root, MIRROR],
-                              capture_output=True, text=True, timeout=COMMAND_S, check=False)
-        if done.returncode != 0:
-            raise unittest.SkipTest(f"no chroot of {suite}: {done.stdout.strip().splitlines()[-1:]}")
-    return root
-
-
-@contextlib.contextmanager
-def mounted(root, folders):
-    """The folders at the same place in the chroot."""
-    places = []
-    try:
-        for folder in folders:
-            place = root / str(folder).lstrip("/")
-            place.mkdir(parents=True, exist_ok=True)
-            subprocess.run(["mount", "--rbind" if str(folder) == "/dev" else "--bind", folder, place], check=True)
-            subprocess.run(["mount", "--make-rprivate", place], check=True)
-            places.append(place)
-        yield
-    finally:
-        for place in reversed(places):
-            subprocess.run(["umount", "--recursive", "--lazy", place], check=False)
-
-
 class Chroots(sampan.Case):
     def check(self, suite):
-        if os.geteuid() != 0 or shutil.which("debootstrap") is None:
-            self.skipTest("needs root and debootstrap")
-        folder = pathlib.Path(os.environ.get("PYTHON_CHROOTS") or self.path)
-        root = made(suite, folder)
+        root = chroots.unpacked(suite, self.path)
         build = pathlib.Path(sampan.PROGRAM).resolve().parent
         markers = pathlib.Path(os.environ.get("SAMPAN_EXAMPLE_SOURCES", "examples")).resolve()
         with tempfile.TemporaryDirectory(prefix="sampan-chroot-", dir="/var/tmp") as shared, \
-                mounted(root, ["/proc", "/dev", build, markers, pathlib.Path(shared)]):
+                chroots.mounted(root, ["/proc", "/dev", build, markers, pathlib.Path(shared)]):
             program = pathlib.Path(shared) / "python3"
             program.write_text(f'#!/bin/sh\nexec chroot {root} /usr/bin/python3 "$@"\n')
             program.chmod(0o755)

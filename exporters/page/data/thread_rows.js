@@ -32,14 +32,15 @@ function groupBy(items, keyOf) {
 
 /**
  * @param {import("./profile.js").Profile} profile
- * @param {{search?: string, folded?: Set<string>}} options only threads whose name or tid has
- *   `search`; without one, rows below those with a key in `folded` are left out
+ * @param {{search?: string, folded?: Set<string>, without?: boolean[]|null}} options only threads whose name or tid has
+ *   `search`; without one, rows below those with a key in `folded` are left out;
+ *   so are threads that `without` has
  * @returns {ThreadRow[]}
  */
-export function threadRows({threads, processes, meta}, {search = "", folded = new Set()} = {}) {
+export function threadRows({threads, processes, meta}, {search = "", folded = new Set(), without = null} = {}) {
   const wanted = search.toLowerCase();
   const matches = ({name, tid}) => name.toLowerCase().includes(wanted) || `${tid}`.includes(wanted);
-  const found = [...threads.keys()].filter((thread) => matches(threads[thread]));
+  const found = [...threads.keys()].filter((thread) => !without?.[thread] && matches(threads[thread]));
   const rows = [];
   const add = (kind, depth, name, detail, members, key, process) => {
     rows.push({kind, depth, name, detail, threads: members, key, process});

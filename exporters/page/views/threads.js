@@ -2,6 +2,7 @@
 // time that is shown. A click takes a thread, a pool or a process; with Ctrl or Shift several.
 
 import {weightsByThread} from "../data/activity.js";
+import {idleThreads} from "../data/transforms.js";
 import {h} from "../dom.js";
 import {counted, duration} from "../format.js";
 import {rowIndexAt} from "./timeline_rows.js";
@@ -39,6 +40,8 @@ export function createThreadList(element, profile, state, {rows: allRows, scroll
   let drawn = null;  // the selection
   let range = null;  // that `weights` are of
   let weights = null;
+  let idle = null;   // by thread
+  let hidesIdle = false;
   let anchor = 0;    // the row of the last click
   let current = 0;   // for the keyboard
 
@@ -118,7 +121,8 @@ export function createThreadList(element, profile, state, {rows: allRows, scroll
   }
 
   function list() {
-    const placed = allRows.of({search: search.value, folded});
+    if (hidesIdle) idle ??= idleThreads(profile);
+    const placed = allRows.of({search: search.value, folded, without: hidesIdle ? idle : null});
     rows = placed.rows;
     current = Math.max(0, Math.min(current, rows.length - 1));
     onRows(placed);
@@ -143,9 +147,11 @@ export function createThreadList(element, profile, state, {rows: allRows, scroll
     draw,
     takeRow,
     redraw() {
-      const {selection} = state.get();
-      if (selection === drawn) return;
-      const isFirst = drawn === null;
+      const {selection, transforms} = state.get();
+      const hides = transforms.some(({kind}) => kind === "idle");
+      if (selection === drawn && hides === hidesIdle) return;
+      const isOther = drawn === null || hides !== hidesIdle;
+      hidesIdle = hides;
       drawn = selection;
       if (range?.fromNs !== selection.fromNs || range.toNs !== selection.toNs) {
         range = selection;
@@ -156,7 +162,7 @@ export function createThreadList(element, profile, state, {rows: allRows, scroll
       all.title = "all threads";
       all.setAttribute("aria-label", chosen === undefined ? "All threads" : `All threads; ${all.textContent} are chosen`);
       all.disabled = chosen === undefined;
-      if (isFirst) list();
+      if (isOther) list();
       else draw();
     },
   };

@@ -74,6 +74,18 @@ test('tables of markers; one of them selects its time and thread', () => marked.
   assert.equal(await page.field('threads'), '1');
 }));
 
+test('threads that only wait can be hidden, in the list, too', () => marked.withPage('main;work 3\n# thread 101 sleeper\nstart;~futex:[7] 50\n', async file => {
+  const page = await ProfilePage.open(browser, file);
+  const names = () => page.texts('#threads .thread .name');
+  assert.deepEqual(await names(), ['app', 'sleeper']);
+  await page.click('[data-action=hide]');
+  await page.click('[data-switch=idle]');
+  assert.deepEqual(await names(), ['app']);
+  assert.match(await page.status(), /in 3 samples/);
+  await page.click('[data-action=undo]');
+  assert.deepEqual(await names(), ['app', 'sleeper']);
+}));
+
 test('100,000 spans', async () => {
   const spans = Array.from({length: 100000}, (_, i) =>
     `! span 100 ${(i * 0.001).toFixed(6)} ${(i * 0.001 + 0.0009).toFixed(6)} request_${i % 50}`);

@@ -317,6 +317,7 @@ text.title {{ font: 16px sans-serif; }}
   svg {{ background: #1b1b1d; }}
   #head text {{ fill: #e8e8e8; }}
   #under {{ fill: #1b1b1d; }}
+  #search {{ background: #2b2b2f; color: #e8e8e8; border: 1px solid #55555c; }}
   .frame rect {{ stroke: #1b1b1d; filter: brightness(0.9); }}
   .frame:hover rect, .frame.selected rect {{ stroke: #fff; }}
 }}

@@ -25,7 +25,7 @@ import {forEachRange, forEachSample} from "./selection.js";
  * @property {number} [value]
  */
 
-export const kPercentiles = [0.5, 0.9, 0.99, 1];
+const kPercentiles = [0.5, 0.9, 0.99, 1];
 
 /** The value that a share of them does not exceed (nearest rank). @param {number[]} ascending */
 export function percentile(ascending, share) {

@@ -34,8 +34,8 @@ export function create(element, profile, state, {derived, names, painter, toolti
     },
     onDrawn(boxes) {
       const merged = boxes.reduce((sum, box) => sum + box.merged, 0);
-      status.show(merged === 0 ? "" :
-        `${count(merged)} frames narrower than a pixel are drawn together, in grey`);
+      const frames = merged === 1 ? "1 frame" : `${count(merged)} frames`;
+      status.show(merged === 0 ? "" : `in grey: ${frames} narrower than a pixel`);
     },
   });
 

@@ -288,7 +288,7 @@ def flamegraph(path, period):
     table = Table()
     above = []  # (y, name) of the frames that the next one may be called by
     svg = "{http://www.w3.org/2000/svg}"
-    for frame in xml.etree.ElementTree.parse(path).iter(svg + "g"):
+    for frame in xml.etree.ElementTree.parse(path).iterfind(f".//{svg}g[@class='frame']"):
         name, *_, figures = frame.find(svg + "title").text.split("\n")
         seconds = int(re.search(r" (\d+) samples;", figures)[1]) * period
         y = int(frame.find(svg + "rect").get("y"))

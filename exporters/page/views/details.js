@@ -129,7 +129,7 @@ export function create(element, profile, state, {derived, names, say}) {
       const threads = derived.byThread(func);
       element.replaceChildren(
         h("div", {class: "about", tabindex: 0, role: "group", "aria-label": "chosen function"},
-          h("div", {class: "line"}, h("h2", {class: "function-title"}, names.of(func)),
+          h("div", {class: "line"}, h("h2", {class: "function-title", title: names.of(func)}, names.of(func)),
             h("button", {"data-action": "close-details", class: "sign", "aria-label": "Close the details", title: "close",
               onclick: () => state.set({focus: null, frame: []})}, "✕")),
           h("div", {class: "actions"}, ...actionsFor(func, rootFirst).map(([action, text, onclick]) =>

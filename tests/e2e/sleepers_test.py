@@ -32,7 +32,11 @@ class Sleepers(unittest.TestCase):
     def check_small_stacks(self, rate):
         run = profiled("threads", "small-stacks", rate=rate)
         self.assertEqual(run.status, 0, run.err)
-        self.assertGreater(run.sampled_cpu() + unsampled_s(32), run.numbers("threads")[""])
+        used = run.numbers("threads")[""]
+        self.assertGreaterEqual(run.report["cpu_s"], 0.98 * used)
+        # A tick that is in step with what else runs meets a thread of 50 ms too rarely: of 400 ticks that were due, 83 came.
+        # Threads whose stack has no room for a signal would have no sample at all.
+        self.assertGreater(run.sampled_cpu(), used / 4)
 
     def test_small_stacks(self):
         self.check_small_stacks(250)

@@ -111,8 +111,8 @@ Service::Service(const http::Listener& listener, Source& source, const ServiceOp
   server_ = std::make_unique<http::Server>(
       listener, options.certificate,
       [this](const http::Request& request) { return access_.refuse(request); },
-      [this](http::Request request, http::Reply reply) {
-        handle(std::move(request), std::move(reply));
+      [this](const http::Request& request, http::Reply reply) {
+        handle(request, std::move(reply));
       });
   prepare_names({});
 }
@@ -132,7 +132,7 @@ void Service::prepare_names(const Window& window) {
   });
 }
 
-void Service::handle(http::Request request, http::Reply reply) {
+void Service::handle(const http::Request& request, http::Reply reply) {
   if (is_index(request.path)) {
     return reply.send(http::answer("text/html; charset=utf-8",
                                    index_page(source_.is_live(), query_token(request))));

@@ -27,7 +27,7 @@ class Service {
   ~Service();
 
  private:
-  void handle(http::Request request, http::Reply reply);
+  void handle(const http::Request& request, http::Reply reply);
   void prepare_names(const Window& window);
 
   Source& source_;

@@ -48,6 +48,11 @@ File open_file(const std::string& path) {
   return std::make_shared<FileDescriptor>(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 }
 
+ModuleFile whole(const File& file) {
+  ModuleBytes bytes = bytes_of_file(file);
+  return {std::move(bytes), file};
+}
+
 }  // namespace
 
 ModuleBytes bytes_of_file(std::shared_ptr<FileDescriptor> file) {
@@ -81,10 +86,10 @@ ModuleFile open_module(pid_t pid, const MappedRange& range, const std::vector<Ma
   const std::string process = fmt::format("/proc/{}/", pid);
   const std::string mapping =
       fmt::format("map_files/{:x}-{:x}", uint64_t{range.start}, uint64_t{range.end});
-  if (const File file = open_file(process + mapping); *file) return {bytes_of_file(file), file};
+  if (const File file = open_file(process + mapping); *file) return whole(file);
   for (const std::string& path : {"root" + range.path, std::string("exe")}) {
     const File file = open_file(process + path);
-    if (*file && is_same(file, range, memory)) return {bytes_of_file(file), file};
+    if (*file && is_same(file, range, memory)) return whole(file);
   }
   return {std::move(memory), nullptr};
 }

@@ -192,7 +192,8 @@ class Truth(sampan.Case):
     def busy(self, report, state):
         """The same without threads that only wait, unless all do."""
         def only_waits(thread):
-            cpu_s, waiting_s, runnable_s = ((thread.get(key) or 0) for key in ("cpu_s", "waiting_s", "runnable_s"))
+            cpu_s = thread["sampled_cpu_s"] if thread.get("cpu_s") is None else thread["cpu_s"]
+            waiting_s, runnable_s = thread.get("waiting_s", 0), thread.get("runnable_s", 0)
             return waiting_s > 0 and cpu_s < 0.001 * (cpu_s + waiting_s + runnable_s)
         threads = [thread for thread in report["threads"] if not only_waits(thread)]
         return self.expected({**report, "threads": threads}, state) or self.expected(report, state)

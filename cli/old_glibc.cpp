@@ -144,8 +144,8 @@ const char* WRAP(sigabbrev_np, int signal) {
   return signal > 0 && signal < 32 ? kNames[signal] : nullptr;
 }
 
-// What libstdc++ and libgcc ask for: random words, whether there are threads (yes is always right), and where the
-// unwind table of the code at `pc` is.
+// libstdc++ and libgcc call these for random words, to learn whether there are threads (yes is always right), and for
+// the unwind table of the code at `pc`.
 int WRAP(getentropy, void* buffer, size_t size) {
   return syscall(SYS_getrandom, buffer, size, 0) == static_cast<long>(size) ? 0 : -1;
 }

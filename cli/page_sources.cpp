@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "cli/command.h"
-#include "exporters/page_sources.h"
+#include "exporters/page_data.h"
 #include "profile/annotate.h"
 #include "profile/flat.h"
 #include "profile/frames.h"
@@ -61,7 +61,7 @@ EmbeddedSources hot_sources(const profile::View& view,
     exporters::PageSource function;
     function.annotation =
         profile::annotate(view, std::string(profile::function_name(*view.profile, row.function)));
-    // Of several with this name, the page has the one with the most self time.
+    // If several functions have this name, the page has the one with the most self time.
     if (function.annotation.function.function != row.function) continue;
     std::vector<std::string> own_notes;
     function.sources =

@@ -22,7 +22,7 @@ struct EmbeddedSources {
   std::vector<std::string> notes;  // what was not found
 };
 
-// Of the functions with the most self time in the view, whose profile has names.
+// Takes the functions with the most self time in the view. The profile must have its names.
 EmbeddedSources hot_sources(const profile::View& view,
                             const std::vector<symbolizer::SourceMapping>& mappings);
 

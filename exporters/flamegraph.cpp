@@ -111,20 +111,6 @@ std::vector<double> module_hues(const profile::View& view) {
   return hues;
 }
 
-// Without the threads that only wait, unless all do.
-profile::View busy_part(const profile::View& view) {
-  std::vector<bool> idle(view.profile->threads.size());
-  for (const profile::ThreadSummary& row : profile::summarize(view).threads) {
-    idle[view.thread_of(row.thread)] = row.only_waits();
-  }
-  profile::View busy = view;
-  std::erase_if(busy.threads, [&](uint32_t thread) { return idle[thread]; });
-  std::erase_if(busy.samples, [&](uint32_t sample) {
-    return idle[view.thread_of(view.profile->samples[sample].thread)];
-  });
-  return busy.samples.empty() ? view : busy;
-}
-
 class FlamegraphWriter {
  public:
   explicit FlamegraphWriter(const profile::View& view)
@@ -349,7 +335,8 @@ aria-label="search"/></foreignObject>
 }  // namespace
 
 Outcome write_flamegraph(const profile::View& view, const std::string& path, uint64_t max_size) {
-  const profile::View busy = busy_part(view);
+  profile::View busy = busy_part(view, profile::summarize(view));
+  if (busy.samples.empty()) busy = view;
   FlamegraphWriter writer(busy);
   writer.fit(max_size);
   OutputFile file(path);

@@ -4,7 +4,7 @@
 //   header   JSON: figures, strings, modules, processes, threads, and which columns there are
 //   columns  functions, stacks, samples, markers, one after the other (page_parts.h)
 //
-// and, with --with-source, sources: page_sources.h.
+// and, with --with-source, the text of page_sources().
 //
 // The page has only what the view has, with handles of its own.
 #pragma once
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "exporters/exporter.h"
+#include "profile/annotate.h"
 #include "profile/view.h"
 
 namespace sampan::exporters {
@@ -30,6 +31,22 @@ PageData page_data(const profile::View& view, uint64_t max_size);
 
 // A text of the page: a zlib stream in base64.
 std::string page_text(std::string_view bytes);
+
+struct PageSource {
+  profile::Annotation annotation;
+  std::vector<profile::Source> sources;
+  std::vector<profile::CodeRow> code;
+};
+
+// The sources and instructions of hot functions: the page's third text.
+//
+//   {"files": [{"file": PATH, "pieces": [{"first": LINE, "lines": [TEXT, …]}, …]}, …],
+//    "functions": [{"name", "module", "file", "line",
+//                   "code": [[ADDRESS, TEXT, FILE, LINE, SELF_NS, SAMPLES], …]}, …]}
+//
+// FILE is a place in "files", -1 unknown. A file has only the lines around what was sampled. The
+// instructions' times are of the whole view; the page computes those of lines itself.
+std::string page_sources(const profile::View& view, const std::vector<PageSource>& functions);
 
 struct PageOptions {
   bool is_live = false;      // it is served, and fetches newer data (exporters/page/live.js)

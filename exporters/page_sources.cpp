@@ -1,5 +1,3 @@
-#include "exporters/page_sources.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <set>
 
 #include "base/text/json_writer.h"
+#include "exporters/page_data.h"
 #include "profile/frames.h"
 #include "profile/profile.h"
 

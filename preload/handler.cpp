@@ -50,9 +50,9 @@ void take_sample(ThreadState& thread, Sample& taken, bool filtered, void* uconte
   if (!filtered) scan_when_due(taken.time_ns);
 }
 
-// What the sample costs its thread. To read the CPU's clock once more takes as long as to walk a short
-// stack, so a slot's first samples are measured, and later one in kMeasured stands for that many. Where
-// no clock may be read, only that there was a sample.
+// Adds what the sample costs its thread. Reading the CPU's clock once more takes longer than walking a
+// short stack. So the first samples of a slot are all measured, and later ones stand for kMeasured each.
+// Where no clock may be read, only the sample is counted.
 void add_cost(const ThreadState& thread, const Sample& taken) {
   constexpr uint64_t kMeasured = 16;
   wire::ThreadSlot& slot = *wire::thread_slot(this_process.shared, thread.slot);

@@ -149,4 +149,15 @@ Summary summarize(const View& view) {
   return summary;
 }
 
+View busy_part(const View& view, const Summary& summary) {
+  std::vector<bool> idle(view.profile->threads.size());
+  for (const ThreadSummary& row : summary.threads) idle[row.thread] = row.only_waits();
+  View busy = view;
+  std::erase_if(busy.threads, [&](uint32_t thread) { return idle[thread]; });
+  std::erase_if(busy.samples, [&](uint32_t sample) {
+    return idle[view.thread_of(view.profile->samples[sample].thread)];
+  });
+  return busy;
+}
+
 }  // namespace sampan::profile

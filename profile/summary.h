@@ -58,4 +58,7 @@ struct Summary {
 
 Summary summarize(const View& view);
 
+// The view without the threads that only wait, because they would hide the others. `summary`: of the view.
+View busy_part(const View& view, const Summary& summary);
+
 }  // namespace sampan::profile

@@ -23,18 +23,6 @@ std::string files_section(const Context& context) {
   return text.empty() ? text : context.style.heading("Files") + "\n" + text;
 }
 
-// Without the threads that only wait, because they would hide the others.
-profile::View busy_part(const Context& context) {
-  profile::View busy = context.view;
-  std::vector<bool> idle(context.profile().threads.size());
-  for (const profile::ThreadSummary& row : context.summary.threads)
-    idle[row.thread] = row.only_waits();
-  std::erase_if(busy.threads, [&](uint32_t thread) { return idle[thread]; });
-  std::erase_if(busy.samples,
-                [&](uint32_t sample) { return idle[context.profile().samples[sample].thread]; });
-  return busy;
-}
-
 std::string chosen_section(const Context& context) {
   if (!context.options.callers.empty()) return callers_section(context);
   if (context.options.tasks) return tasks_section(context);
@@ -44,7 +32,7 @@ std::string chosen_section(const Context& context) {
 
 std::string main_section(const Context& context) {
   if (!hide_idle(context)) return chosen_section(context);
-  const profile::View busy = busy_part(context);
+  const profile::View busy = profile::busy_part(context.view, context.summary);
   const profile::Summary summary = profile::summarize(busy);
   return chosen_section({busy, summary, context.options, context.style});
 }

@@ -77,7 +77,7 @@ class LaunchError : public Error {
   const int exit_status;
 };
 
-// Where the loader ends a path in LD_PRELOAD.
+// The loader ends a path in LD_PRELOAD at each of these.
 constexpr const char* kEndsOfPreloaded = ": \t\n";
 
 // Throws LaunchError, or Error when the shim's path cannot be preloaded or the kernel refuses a process or a

@@ -61,7 +61,8 @@ class PythonThreads {
   pid_t pid_;
   const PythonInterpreter& interpreter_;
   std::unordered_multimap<pid_t, State> states_;
-  // What a new state would change: the lists grow at their beginnings. The list of interpreters is the first.
+  // A new state changes one of these words, because the lists grow at their beginnings. The list of interpreters is the
+  // first.
   std::vector<Word> watched_;
   size_t interpreters_ = 0;
 };

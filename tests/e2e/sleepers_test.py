@@ -2,7 +2,7 @@
 import unittest
 
 from profiled import bare, profiled
-from tolerances import unsampled_s
+from tolerances import TICK_S, unsampled_s
 
 
 def interrupted(result):
@@ -34,6 +34,8 @@ class Sleepers(unittest.TestCase):
         self.assertEqual(run.status, 0, run.err)
         used = run.numbers("threads")[""]
         self.assertGreaterEqual(run.report["cpu_s"], 0.98 * used)
+        if rate > 1 / TICK_S:
+            self.assertGreater(run.sampled_cpu() + unsampled_s(32), used)
         # A tick that is in step with what else runs meets a thread of 50 ms too rarely: of 400 ticks that were due, 83 came.
         # Threads whose stack has no room for a signal would have no sample at all.
         self.assertGreater(run.sampled_cpu(), used / 4)

@@ -228,9 +228,9 @@ Outcome write_events(const profile::View& view, const ByteSink& write, uint64_t 
   TraceSlices slices(view);
   TraceEvents events(view);
   const auto for_each_thread = [&](SliceSink& sink) {
-    for (size_t i = 0; i < view.threads.size(); ++i) {
-      events.set_thread(view.profile->threads[view.threads[i]]);
-      slices.build(i, sink);
+    for (const TraceSlices::Track& track : slices.tracks()) {
+      events.set_thread(view.profile->threads[track.thread]);
+      slices.build(track, sink);
     }
   };
 

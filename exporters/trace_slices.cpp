@@ -1,6 +1,8 @@
 #include "exporters/trace_slices.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "base/units.h"
 
@@ -15,15 +17,33 @@ constexpr uint32_t kUsualRate = 250;
 TraceSlices::TraceSlices(const profile::View& view)
     : profile_(*view.profile),
       accounts_for_all_time_(view.is_of_wall_time()),
-      samples_(view.threads.size()),
       nodes_(profile_) {
   const uint32_t rate = profile_.session.rate_hz != 0 ? profile_.session.rate_hz : kUsualRate;
   longest_pause_ns_ = static_cast<uint64_t>(kPauseTicks * kNsPerSecond / rate);
+  add_tracks(view);
+}
 
-  std::vector<size_t> position(profile_.threads.size(), 0);
-  for (size_t i = 0; i < view.threads.size(); ++i) position[view.threads[i]] = i;
+void TraceSlices::add_tracks(const profile::View& view) {
+  std::vector<std::vector<uint32_t>> samples(profile_.threads.size());
   for (const uint32_t sample : view.samples) {
-    samples_[position[view.thread_of(profile_.samples[sample].thread)]].push_back(sample);
+    samples[view.thread_of(profile_.samples[sample].thread)].push_back(sample);
+  }
+  std::map<std::pair<int32_t, int32_t>, size_t> last;  // track of a pid and tid
+  for (const uint32_t thread : view.threads) {
+    std::vector<uint32_t>& own = samples[thread];
+    if (own.empty()) continue;
+    const profile::Thread& row = profile_.threads[thread];
+    const auto [found, is_new] =
+        last.try_emplace({profile_.processes[row.process].pid, row.tid}, tracks_.size());
+    if (!is_new) {
+      std::vector<uint32_t>& before = tracks_[found->second].samples;
+      if (profile_.samples[before.back()].time_ns <= profile_.samples[own.front()].time_ns) {
+        before.insert(before.end(), own.begin(), own.end());
+        continue;
+      }
+      found->second = tracks_.size();
+    }
+    tracks_.push_back({thread, std::move(own)});
   }
 }
 
@@ -66,14 +86,15 @@ void TraceSlices::place(const std::vector<uint32_t>& samples) {
   std::ranges::stable_sort(pieces_, {}, &Piece::begin_ns);
 }
 
-void TraceSlices::build(size_t position, SliceSink& sink) {
-  SessionNs last_ns = 0;  // of the sample before
-  uint64_t end_us = 0;    // of the slices that are open
+void TraceSlices::build(const Track& track, SliceSink& sink) {
+  place(track.samples);
+  if (pieces_.empty()) return;
+  SessionNs last_ns = pieces_.front().begin_ns;  // end of the piece before
+  uint64_t end_us = last_ns / kNsPerUs;          // of the slices that are open
   const auto close_down_to = [&](size_t depth) {
     for (; open_.size() > depth; open_.pop_back()) sink.close(end_us);
   };
 
-  place(samples_[position]);
   for (const auto& [index, begin_ns, sample_end_ns] : pieces_) {
     const profile::Sample& sample = profile_.samples[index];
     const bool gap = begin_ns > last_ns && begin_ns - last_ns > longest_pause_ns_;

@@ -4,6 +4,9 @@
 // when the thread has gone on, and how long a thread queued for CPUs is a sum of many turns. So a sample
 // takes the latest time before its end that no earlier sample has taken, perhaps in pieces.
 //
+// A track of a trace is a pid and a tid. A thread that executes another program keeps both, so what it
+// did before and after are one track: the first sample after exec reaches back before it.
+//
 // A sample continues the previous one, unless the thread was off the CPU in between for noticeably
 // longer: then all slices end at the earlier sample, and new ones begin with the time of the later one.
 // Functions that continued samples share, from the root on, stay in the same slice. Slices of a thread
@@ -33,8 +36,13 @@ class TraceSlices {
  public:
   explicit TraceSlices(const profile::View& view);
 
-  // The slices of the thread at a position in view.threads.
-  void build(size_t position, SliceSink& sink);
+  struct Track {
+    uint32_t thread;                // of the profile: the first of this pid and tid
+    std::vector<uint32_t> samples;  // of the profile, by time
+  };
+  const std::vector<Track>& tracks() const { return tracks_; }
+
+  void build(const Track& track, SliceSink& sink);
 
  private:
   // A sample, or a part of it, and the time in which it is drawn.
@@ -42,6 +50,8 @@ class TraceSlices {
     uint32_t sample;
     SessionNs begin_ns, end_ns;
   };
+  // Threads of one pid and tid become one track where each begins after the one before.
+  void add_tracks(const profile::View& view);
   // Sets pieces_, in their order.
   void place(const std::vector<uint32_t>& samples);
   // The nodes from the root's child to `node`.
@@ -50,9 +60,9 @@ class TraceSlices {
   bool name_is_open(uint32_t node, size_t depth);
 
   const profile::Profile& profile_;
-  const bool accounts_for_all_time_;            // waits, too
-  std::vector<std::vector<uint32_t>> samples_;  // by position in view.threads
-  uint64_t longest_pause_ns_;                   // that is not yet a gap
+  const bool accounts_for_all_time_;  // waits, too
+  std::vector<Track> tracks_;
+  uint64_t longest_pause_ns_;  // that is not yet a gap
   StackNodes nodes_;
   std::vector<Piece> pieces_;   // of one thread
   std::vector<uint32_t> path_;  // scratch

@@ -104,6 +104,23 @@ TEST(Trace, DrawsAWaitWhereTheThreadWasNotOnCpu) {
                     "work 56000+4000", "read 60000+2000", "[read pipe:[7]] 60000+2000"}));
 }
 
+// The CPU that a program took between its predecessor's last sample and exec is seen with its own.
+TEST(Trace, DrawsAThreadOnOneTrackThroughExec) {
+  Profile profile = test::profile_of(
+      "# process 100 /bin/sh\n# thread 100 sh\n~sleep 1\n"
+      "# process 100 /bin/app\n# thread 100 app\nwork 1\n"
+      "# process 100 /bin/other\n# thread 101 late\nlate 1\n");
+  const auto set = [&](size_t i, uint64_t time_ms, uint64_t weight_ms) {
+    profile.samples[i].time_ns = SessionNs::at(time_ms * 1'000'000);
+    profile.samples[i].weight_ns = weight_ms * 1'000'000;
+  };
+  set(0, 10, 4);
+  set(1, 14, 6);
+  set(2, 17, 2);
+  EXPECT_EQ(trace_of(profile).slices(),
+            (Slices{"work 4000+2000", "[sleep] 6000+4000", "work 10000+4000", "late 15000+2000"}));
+}
+
 TEST(Trace, DrawsWaitsInGrey) {
   const Profile profile = test::profile_of("main;work 1\nmain;read;~read pipe:[7] 2\n");
   const Trace trace = trace_of(profile);

@@ -15,9 +15,7 @@ constexpr uint32_t kUsualRate = 250;
 }  // namespace
 
 TraceSlices::TraceSlices(const profile::View& view)
-    : profile_(*view.profile),
-      accounts_for_all_time_(view.is_of_wall_time()),
-      nodes_(profile_) {
+    : profile_(*view.profile), accounts_for_all_time_(view.is_of_wall_time()), nodes_(profile_) {
   const uint32_t rate = profile_.session.rate_hz != 0 ? profile_.session.rate_hz : kUsualRate;
   longest_pause_ns_ = static_cast<uint64_t>(kPauseTicks * kNsPerSecond / rate);
   add_tracks(view);
@@ -62,7 +60,24 @@ bool TraceSlices::name_is_open(uint32_t node, size_t depth) {
                      [&](uint32_t open) { return name(open) == name(node); });
 }
 
-void TraceSlices::place(const std::vector<uint32_t>& samples) {
+void TraceSlices::place_cpu(const std::vector<uint32_t>& samples) {
+  pieces_.clear();
+  SessionNs placed_ns = 0;  // where all that came before would end if it left no gap
+  for (const uint32_t index : samples) {
+    const profile::Sample& sample = profile_.samples[index];
+    const uint64_t weight_ns = std::min(sample.weight_ns, sample.time_ns.since(placed_ns));
+    placed_ns = placed_ns + weight_ns;
+    pieces_.push_back({index, sample.time_ns.earlier(weight_ns), sample.time_ns});
+  }
+  for (size_t i = pieces_.size(); i-- > 1;) {
+    Piece& before = pieces_[i - 1];
+    if (before.end_ns <= pieces_[i].begin_ns) continue;
+    before.begin_ns = before.begin_ns.earlier(before.end_ns - pieces_[i].begin_ns);
+    before.end_ns = pieces_[i].begin_ns;
+  }
+}
+
+void TraceSlices::place_all(const std::vector<uint32_t>& samples) {
   struct Gap {
     SessionNs begin_ns, end_ns;
   };
@@ -71,7 +86,6 @@ void TraceSlices::place(const std::vector<uint32_t>& samples) {
   pieces_.clear();
   for (const uint32_t index : samples) {
     const profile::Sample& sample = profile_.samples[index];
-    if (!accounts_for_all_time_) gaps.clear();
     if (free_ns < sample.time_ns) gaps.push_back({free_ns, sample.time_ns});
     free_ns = std::max(free_ns, sample.time_ns);
     for (uint64_t left_ns = sample.weight_ns; left_ns != 0 && !gaps.empty();) {
@@ -87,7 +101,7 @@ void TraceSlices::place(const std::vector<uint32_t>& samples) {
 }
 
 void TraceSlices::build(const Track& track, SliceSink& sink) {
-  place(track.samples);
+  accounts_for_all_time_ ? place_all(track.samples) : place_cpu(track.samples);
   if (pieces_.empty()) return;
   SessionNs last_ns = pieces_.front().begin_ns;  // end of the piece before
   uint64_t end_us = last_ns / kNsPerUs;          // of the slices that are open

@@ -1,8 +1,10 @@
 // Makes slices from samples: the functions on a thread's stack, each with its begin and end.
 //
-// A sample represents the time [time - weight, time]. With waits, these overlap: a wait is seen to end
-// when the thread has gone on, and how long a thread queued for CPUs is a sum of many turns. So a sample
-// takes the latest time before its end that no earlier sample has taken, perhaps in pieces.
+// A sample represents the time [time - weight, time]. These overlap. A thread's CPU time and its
+// sample's time are not read in one instant, above all from outside: of samples on CPU alone, the earlier
+// one moves back. With waits, more does: a wait is seen to end when the thread has gone on, and how long
+// a thread queued for CPUs is a sum of many turns. There a sample takes the latest time before its end
+// that no earlier sample has taken, perhaps in pieces.
 //
 // A track of a trace is a pid and a tid. A thread that executes another program keeps both, so what it
 // did before and after are one track: the first sample after exec reaches back before it.
@@ -52,8 +54,9 @@ class TraceSlices {
   };
   // Threads of one pid and tid become one track where each begins after the one before.
   void add_tracks(const profile::View& view);
-  // Sets pieces_, in their order.
-  void place(const std::vector<uint32_t>& samples);
+  // Set pieces_, in their order.
+  void place_cpu(const std::vector<uint32_t>& samples);
+  void place_all(const std::vector<uint32_t>& samples);
   // The nodes from the root's child to `node`.
   void path_to(uint32_t node);
   // Whether an open slice from `depth` on has the name of the node.

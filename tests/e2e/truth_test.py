@@ -93,9 +93,12 @@ def read_callgrind(path):
 
 def read_speedscope(path):
     """https://www.speedscope.app/file-format-schema.json"""
-    profiles = json.loads(path.read_text())["profiles"]
-    assert all(profile["unit"] == "nanoseconds" for profile in profiles)
-    return {profile["name"]: sum(profile["weights"]) / 1e9 for profile in profiles if profile["weights"]}
+    threads = collections.Counter()
+    for profile in json.loads(path.read_text())["profiles"]:
+        assert profile["unit"] == "nanoseconds"
+        if profile["weights"]:
+            threads[profile["name"]] += sum(profile["weights"]) / 1e9
+    return threads
 
 
 def read_firefox(path):
@@ -133,11 +136,11 @@ def read_flamegraph(path):
     root, *frames = xml.etree.ElementTree.parse(path).iterfind(f".//{svg}g[@class='frame']")
     title, rect = root.find(svg + "title").text, root.find(svg + "rect")
     value, unit = re.search(r"^([\d.]+) (\w+), 100", title, re.M).groups()
-    widths = {}
+    widths = collections.Counter()
     for frame in frames:
         box = frame.find(svg + "rect")
         if int(box.get("y")) == int(rect.get("y")) - FRAME_HEIGHT:
-            widths[frame.find(svg + "title").text.split("\n")[0]] = float(box.get("width")) / float(rect.get("width"))
+            widths[frame.find(svg + "title").text.split("\n")[0]] += float(box.get("width")) / float(rect.get("width"))
     return widths, float(value) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60}[unit]
 
 
@@ -175,6 +178,10 @@ READERS = {
 DOT_SHARE = 0.005  # of all: lighter functions, and threads are such, are left out of graphs
 
 
+def seconds_of(threads):
+    return sum(seconds for _, seconds in threads)
+
+
 class Truth(sampan.Case):
     def lived(self, thread, state):
         keys = {"all": ("sampled_cpu_s", "waiting_s", "runnable_s"), "cpu": ("sampled_cpu_s",),
@@ -182,12 +189,9 @@ class Truth(sampan.Case):
         return sum(thread.get(key, 0) for key in keys)
 
     def expected(self, report, state):
-        """By (name, tid): a thread's tid may be another's later."""
-        threads = collections.Counter()
-        for thread in report["threads"]:
-            if seconds := self.lived(thread, state):
-                threads[thread["name"], thread["tid"]] += seconds
-        return threads
+        """((name, tid), seconds) of each thread: exec makes another thread of that name and tid."""
+        return [((thread["name"], thread["tid"]), seconds) for thread in report["threads"]
+                if (seconds := self.lived(thread, state))]
 
     def busy(self, report, state):
         """The same without threads that only wait, unless all do."""
@@ -199,18 +203,20 @@ class Truth(sampan.Case):
         return self.expected({**report, "threads": threads}, state) or self.expected(report, state)
 
     def assert_same(self, found, expected, delta_s=lambda _: EXACT_S, least_s=0):
-        """Readers have threads by (name, tid), or by a name that the tid is added to where several have it. What is below
+        """Readers have threads by (name, tid), or by a name that the tid is added to where several have it. Threads below
         `least_s` may be missing."""
-        names = collections.Counter()
-        for (name, tid), seconds in expected.items():
+        most, least = collections.Counter(), collections.Counter()
+        for (name, tid), seconds in expected:
             key = (name, tid)
             if key not in found:
                 key = f"{name} ({tid})" if f"{name} ({tid})" in found else name
-            if key in found or seconds >= least_s:
-                names[key] += seconds
-        self.assertEqual(set(found), set(names))
-        for key, seconds in names.items():
-            self.assertAlmostEqual(found[key], seconds, delta=delta_s(key), msg=key)
+            most[key] += seconds
+            least[key] += seconds if seconds >= least_s else 0
+        self.assertLessEqual({key for key, seconds in least.items() if seconds}, set(found))
+        self.assertLessEqual(set(found), set(most))
+        for key, seconds in found.items():
+            self.assertGreaterEqual(seconds, least[key] - delta_s(key), key)
+            self.assertLessEqual(seconds, most[key] + delta_s(key), key)
 
     def check_folded(self, path, expected, period_s):
         """It counts samples at the session's rate. A stack counts one at least, so each may be wrong by a sample."""
@@ -218,9 +224,9 @@ class Truth(sampan.Case):
         self.assert_same(viewers.folded(path, period_s).threads, expected, lambda key: period_s * (stacks[key] + 1))
 
     def check_flamegraph(self, path, expected):
-        widths, all_s = read_flamegraph(path)
-        self.assertAlmostEqual(all_s, expected.total(), delta=0.005 * expected.total())  # three digits
-        all_s = expected.total()
+        widths, title_s = read_flamegraph(path)
+        all_s = seconds_of(expected)
+        self.assertAlmostEqual(title_s, all_s, delta=0.005 * all_s)  # three digits
         self.assert_same({name: width * all_s for name, width in widths.items()}, expected, lambda _: 1e-5 * all_s,
                          NARROWEST * all_s)
 
@@ -236,7 +242,7 @@ class Truth(sampan.Case):
                     path = folder / ("profile_csv-samples.csv" if suffix is None else f"profile_overall.{suffix}")
                     with self.subTest(state=state, format=format_):
                         self.assert_same(read(path), expected,
-                                         least_s=DOT_SHARE * expected.total() if format_ == "dot" else 0)
+                                         least_s=DOT_SHARE * seconds_of(expected) if format_ == "dot" else 0)
                 if expected:
                     with self.subTest(state=state, format="folded"):
                         self.check_folded(folder / "profile_overall.folded", expected, 1 / report["rate_hz"])

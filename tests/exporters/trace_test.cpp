@@ -77,6 +77,19 @@ TEST(Trace, DoesNotOverlapWhenWeightsAreMoreThanTheTimeBetween) {
   EXPECT_EQ(trace_of(profile).slices(), (Slices{"a 0+4000", "b 4000+4000"}));
 }
 
+// Its CPU time was read later than its clock.
+TEST(Trace, MovesSamplesBackWhereTheNextOneOverlaps) {
+  Profile profile = test::profile_of("a 1\nb 1\nc 1\n");
+  const auto set = [&](size_t i, uint64_t time_us, uint64_t weight_us) {
+    profile.samples[i].time_ns = SessionNs::at(time_us * 1000);
+    profile.samples[i].weight_ns = weight_us * 1000;
+  };
+  set(0, 5'000, 2'000);
+  set(1, 9'000, 4'000);
+  set(2, 13'000, 4'500);
+  EXPECT_EQ(trace_of(profile).slices(), (Slices{"a 2500+2000", "b 4500+4000", "c 8500+4500"}));
+}
+
 // How long a thread queued is known as a sum, when it is looked at.
 TEST(Trace, DrawsAQueuedThreadWhereItDidNothingElse) {
   Profile profile = test::profile_of("~runnable 1\nmain;work 2\n~runnable 1\n");

@@ -43,8 +43,9 @@ void sample(sampler::RecordingSession& session, uint64_t wanted_ns) {
     signals.take();
     stopped = true;
   });
+  const MonotonicNs begin_ns = monotonic_ns();
   while (!session.over() && !stopped) {
-    const uint64_t passed_ns = monotonic_ns() - session.start_ns();
+    const uint64_t passed_ns = monotonic_ns() - begin_ns;
     if (wanted_ns != 0 && passed_ns >= wanted_ns) break;
     const uint64_t left_ms = wanted_ns != 0 ? (wanted_ns - passed_ns) / 1'000'000 + 1 : INT32_MAX;
     session.step(static_cast<int>(std::min<uint64_t>(left_ms, INT32_MAX)));

@@ -171,15 +171,20 @@ class Attach(sampan.Case):
         tasks = pathlib.Path(f"/proc/{target.pid}/task")
         return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks.iterdir())
 
+    def sampled_for(self, cpu_s, target):
+        """The Run of an attach that lasts until the target has used so much CPU."""
+        attached = sampan.Attached(target.pid, ENGINE, ["--rate", RATE])
+        end_ns = self.cpu_ns(target) + cpu_s * 1e9
+        while self.cpu_ns(target) < end_ns:
+            time.sleep(0.01)
+        return attached.stop()
+
     def test_detaches(self):
         target = self.watched()
         run = sampan.Attached(target.pid, ENGINE, ["--duration", 0.7]).finish()
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn(", detached\n", run.stderr.decode())
-        self.assertGreater(run.report["samples"], 0)
-        again = sampan.Attached(target.pid, ENGINE, ["--rate", RATE])
-        time.sleep(0.5)
-        run = again.stop()
+        run = self.sampled_for(0.3, target)
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertGreater(run.report["samples"], 0)
         # It goes on.
@@ -190,7 +195,7 @@ class Attach(sampan.Case):
 
     def test_threads_that_were_there_and_names_they_take(self):
         target = self.watched()
-        run = sampan.Attached(target.pid, ENGINE, ["--rate", RATE, "--duration", 0.7]).finish()
+        run = self.sampled_for(0.3, target)
         self.assertEqual({t["name"] for t in run.report["threads"]}, WATCHED_THREADS)
         self.assertGreater(run.report["samples"], 0)
         self.assertGreaterEqual(run.report["complete_stacks"], 0.99)

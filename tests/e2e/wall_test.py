@@ -35,7 +35,7 @@ def functions(recording, thread, state):
 @stalls.measures_time("compares waits with the threads' own clocks")
 class Wall(unittest.TestCase):
     def check_habits(self, target, options=()):
-        run = sampan.run(profiled.command(target, 3), ["--clock", "wall", *options], text=True)
+        run = sampan.run(profiled.command(target, 3), ["--clock", "wall", *options], delays=True, text=True)
         self.assertEqual(run.returncode, 0, run.stderr)
         self.check_recording(profiled.Outcome(0, run.stdout, run.stderr, run))
 
@@ -80,7 +80,8 @@ class Wall(unittest.TestCase):
             (thread,) = outcome.threads(name)
             with self.subTest(name):
                 for key, truth in truths.items():
-                    self.assertLessEqual(abs(thread[key] - truth[name]), POINTS * life[name],
+                    # What happens after sampan's last look at a thread is missing.
+                    self.assertLessEqual(abs(thread[key] - truth[name]), POINTS * life[name] + outcome.run.delayed_s,
                                          f"{key}: {thread[key]}, truly {truth[name]}")
                 # On a quiet machine a thousandth is missing.
                 self.assertGreaterEqual(thread["sampled_cpu_s"] + unsampled_s(), 0.99 * thread["cpu_s"])

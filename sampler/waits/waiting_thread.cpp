@@ -15,8 +15,10 @@ constexpr uint64_t kLongestPause = 250'000'000;
 
 // How much of the time since the latest look it waited.
 int64_t WaitingThread::pass(MonotonicNs now_ns, const RunTimes& times) {
-  const uint64_t busy_ns = times.cpu_ns - times_.cpu_ns + times.queued_ns - times_.queued_ns;
-  runnable_ns_ += times.queued_ns - times_.queued_ns;
+  const uint64_t queued_ns = std::min(times.queued_ns - times_.queued_ns, now_ns - queue_since_ns_);
+  if (times != times_) queue_since_ns_ = looked_ns_;
+  const uint64_t busy_ns = times.cpu_ns - times_.cpu_ns + queued_ns;
+  runnable_ns_ += queued_ns;
   const auto waited_ns = static_cast<int64_t>(now_ns - looked_ns_ - busy_ns);
   looked_ns_ = now_ns;
   times_ = times;
@@ -25,6 +27,7 @@ int64_t WaitingThread::pass(MonotonicNs now_ns, const RunTimes& times) {
 
 void WaitingThread::stayed(MonotonicNs now_ns) {
   waited_ns_ += pass(now_ns, times_);
+  queue_since_ns_ = now_ns;
   next_ns_ = now_ns + std::min((now_ns - since_ns_) / kIdleShare, kLongestPause);
 }
 
@@ -40,7 +43,10 @@ Waited WaitingThread::moved(MonotonicNs now_ns, const RunTimes& times,
   }
   waited_ns_ += waited_ns - earlier_ns;
   place_ = place;
-  if (place) last_place_ = place;
+  if (place) {
+    last_place_ = place;
+    queue_since_ns_ = now_ns;
+  }
   since_ns_ = next_ns_ = now_ns;
   return result;
 }

@@ -6,6 +6,10 @@
 // at both, it is kept for the next wait. The kernel brings a running thread's CPU up to date at its
 // tick only, so one rest may be too large and the next one negative; the sums are right.
 //
+// Linux 6.12 and later count a whole sleep as time in the queue, now and then: a thread that goes to
+// sleep may stay in the queue for a while, and be moved to another CPU meanwhile. A thread that was seen
+// asleep was not in the queue then, so no more counts than has passed since.
+//
 // Times are nanoseconds.
 #pragma once
 
@@ -36,7 +40,11 @@ class WaitingThread {
  public:
   // Its time counts from `since_ns` on; `times` are those of that moment.
   WaitingThread(SchedstatFile file, MonotonicNs since_ns, const RunTimes& times)
-      : file_(std::move(file)), looked_ns_(since_ns), written_ns_(since_ns), times_(times) {}
+      : file_(std::move(file)),
+        looked_ns_(since_ns),
+        queue_since_ns_(since_ns),
+        written_ns_(since_ns),
+        times_(times) {}
 
   bool is_due(MonotonicNs now_ns) const { return now_ns >= next_ns_; }
   std::optional<RunTimes> read() const { return file_.read(); }
@@ -69,6 +77,9 @@ class WaitingThread {
 
   SchedstatFile file_;
   MonotonicNs looked_ns_;
+  // What the kernel counts next as time in the queue began later. At a look after which the thread got a
+  // CPU it may have been in the queue, but not before the look before.
+  MonotonicNs queue_since_ns_;
   MonotonicNs next_ns_ = 0;
   MonotonicNs since_ns_ = 0;  // when it was first seen in `place_`
   MonotonicNs written_ns_;

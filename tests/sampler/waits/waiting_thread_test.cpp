@@ -80,6 +80,25 @@ TEST_F(WaitingThreadTest, GathersTimeInTheQueueForACpu) {
   EXPECT_EQ(thread_.take_runnable(1), 0u);
 }
 
+// Of a thread that was seen asleep at 130 ms, the kernel says at 140 ms that it was in the queue for 30 ms.
+TEST_F(WaitingThreadTest, ASleepIsNoTimeInTheQueueWhateverTheKernelSays) {
+  thread_.moved(110 * kNsPerMs, times(5, 5, 1), in(1));
+  thread_.stayed(120 * kNsPerMs);
+  thread_.stayed(130 * kNsPerMs);
+  EXPECT_EQ(thread_.moved(140 * kNsPerMs, times(6, 35, 2), {}).weight_ns, 29 * kNsPerMs);
+  EXPECT_EQ(thread_.take_runnable(1), 10 * kNsPerMs);
+}
+
+TEST_F(WaitingThreadTest, CountsAStayInTheQueueThatManyLooksMet) {
+  thread_.moved(110 * kNsPerMs, times(5, 5, 1), in(1));
+  for (uint64_t ms = 120; ms <= 150; ms += 10) thread_.moved(at(ms), times(5, 5, 1), {});
+  thread_.moved(160 * kNsPerMs, times(5, 53, 2), {});  // it was in the queue at 160 ms once more
+  EXPECT_EQ(thread_.take_runnable(1), 48 * kNsPerMs);
+  thread_.moved(170 * kNsPerMs, times(5, 53, 2), {});
+  thread_.moved(180 * kNsPerMs, times(5, 75, 3), {});
+  EXPECT_EQ(thread_.take_runnable(1), 22 * kNsPerMs);
+}
+
 TEST_F(WaitingThreadTest, OneThatIsGoneHadWaitedOn) {
   thread_.moved(110 * kNsPerMs, times(5, 5, 1), in(1));
   thread_.take();

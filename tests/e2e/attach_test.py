@@ -211,6 +211,24 @@ class Attach(sampan.Case):
         _, run = sampan.run_attached(["python3", "-c", program], ENGINE, ["--clock", "wall"])
         self.assertEqual([thread["name"] for thread in run.report["threads"] if thread["name"] == "late"], ["late"])
 
+    def test_threads_that_wait_for_all_signals_get_none_of_ours(self):
+        program = ("import signal, time\n"
+                   "every = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}\n"
+                   "signal.pthread_sigmask(signal.SIG_BLOCK, every)\n"
+                   "print('ready', flush=True)\n"
+                   "end = time.process_time() + 0.7\n"
+                   "taken = []\n"
+                   "while time.process_time() < end:\n"
+                   "    sum(range(1000))\n"
+                   "    if signal.sigtimedwait(every, 0) is not None: taken.append(1)\n"
+                   "print(len(taken))\n")
+        target = subprocess.Popen(["python3", "-c", program], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(target.wait)
+        self.assertEqual(target.stdout.readline(), "ready\n")
+        run = sampan.Attached(target.pid, ENGINE, ["--rate", RATE]).finish()
+        self.assertEqual(target.stdout.read(), "0\n")
+        self.assertGreater(run.report["samples"], 0)
+
     @stalls.measures_time("the memory for samples lasts for the quarter of a second that sampan is stopped")
     def test_sampan_waits_for_a_cpu(self):
         if ENGINE != "perf" or os.geteuid() != 0:

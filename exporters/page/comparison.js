@@ -1,4 +1,5 @@
-// Another page's file, dropped onto this one or chosen: the two become a comparison.
+// Another page's file, dropped onto this one or chosen: the two become a comparison. It is a step of the browser's
+// history, which Back ends and Forward brings back.
 
 import {decode} from "./data/decode.js";
 import {joined} from "./data/join.js";
@@ -17,12 +18,43 @@ async function profileIn(text) {
  * @param {File} file
  * @returns {Promise<import("./data/profile.js").Profile>} the comparison. Throws an Error that says why not.
  */
-export async function compareWith(a, file) {
+async function compareWith(a, file) {
   const b = await profileIn(await file.text());
   if (b.meta.diff) throw new Error("it is a comparison itself");
   const own = decodeURIComponent(fileName(location.pathname)) || a.meta.program;
   const started = ({meta}) => meta.startTime.replace("T", " ").slice(0, 19);
   return joined(a, b, {a: `${own}, ${started(a)}`, b: `${file.name}, ${started(b)}`});
+}
+
+/**
+ * The comparisons of a profile with files, until `signal`.
+ * @param {import("./data/profile.js").Profile} profile
+ * @param {(shown: import("./data/profile.js").Profile, comparison: number|null) => void} open called when another one is to
+ *   be shown: a comparison, or null, the profile alone
+ */
+export function createComparisons(profile, open, signal) {
+  const made = new Map();  // by their number, which the history knows
+  let current = null;
+  // After the page was loaded anew, the history has numbers of comparisons that are gone.
+  const follow = () => {
+    const wanted = made.has(history.state?.comparison) ? history.state.comparison : null;
+    if (wanted === current) return;
+    current = wanted;
+    open(made.get(wanted) ?? profile, wanted);
+  };
+  addEventListener("popstate", follow, {signal});
+  return {
+    current: () => current,
+    /** Throws an Error that says why not. @param {File} file @param {(comparison: number, joined: object) => void} step */
+    async add(file, step) {
+      const comparison = await compareWith(profile, file);
+      if (signal.aborted) return;
+      const number = Date.now();
+      made.set(number, comparison);
+      step(number, comparison);
+      follow();
+    },
+  };
 }
 
 /** Files that are dropped on the page. @param {(file: File) => void} accept @param {AbortSignal} signal */

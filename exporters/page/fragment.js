@@ -120,20 +120,27 @@ function liked() {
   return Object.fromEntries(found.map(([key, value]) => [key, key === "fold" ? value === "true" : value]));
 }
 
-/** Keeps the address up to date, and the state when the address is changed, until `signal`. */
-export function followAddress(state, profile, {location, history, addEventListener} = window, signal = undefined) {
+/**
+ * Keeps the address up to date, and the state when the address is changed, until `signal`. No address can bring back a
+ * comparison with a dropped file: it stays that of the profile alone, and what is shown is kept in the history.
+ * @param {number|null} comparison its number; null: the profile alone
+ */
+export function followAddress(state, profile, {location, history, addEventListener} = window, {signal, comparison = null} = {}) {
   let timer = null;  // while a write is pending
   let step = false;
   let reading = false;
+  const kept = () => comparison === null ? location.hash.slice(1) : history.state.shown;
+  const place = () => history.state?.place ?? 0;
+  const entry = (at, fragment) => comparison === null ? [{place: at}, "", `#${fragment}`] :
+    [{...history.state, place: at, shown: fragment}, ""];
   const write = (shown = state.get()) => {
     if (timer === null) return;
     clearTimeout(timer);
     timer = null;
     const fragment = fragmentOf(shown, profile);
-    if (fragment !== location.hash.slice(1)) {
-      const place = history.state?.place ?? 0;
-      if (step) history.pushState({place: place + 1}, "", `#${fragment}`);
-      else history.replaceState({place}, "", `#${fragment}`);
+    if (fragment !== kept()) {
+      if (step) history.pushState(...entry(place() + 1, fragment));
+      else history.replaceState(...entry(place(), fragment));
     }
     step = false;
   };
@@ -142,7 +149,7 @@ export function followAddress(state, profile, {location, history, addEventListen
     timer = null;
     step = false;
     reading = true;
-    state.set(shownBy(location.hash.slice(1), profile));
+    state.set(shownBy(kept(), profile));
     reading = false;
   };
   read();
@@ -158,20 +165,31 @@ export function followAddress(state, profile, {location, history, addEventListen
     clearTimeout(timer);
     timer = setTimeout(write, kWrittenAfterMs);
   });
-  if (location.hash.length < 2) state.set(liked());
+  if (comparison === null && location.hash.length < 2) state.set(liked());
   step = false;
   addEventListener("popstate", read, {signal});
   signal?.addEventListener("abort", () => clearTimeout(timer));
   return {
-    /** The link to what is shown now. */
+    /** The link to what is shown now; null where there is none. */
     link() {
       write();
-      return location.href;
+      return comparison === null ? location.href : null;
+    },
+    /** A step to a comparison, which shows `fragment` at first. */
+    compare(number, fragment) {
+      write();
+      history.pushState({place: place() + 1, comparison: number, shown: fragment, alone: comparison === null ? place() : history.state.alone}, "");
+    },
+    /** Back to before the comparison. */
+    endComparison() {
+      clearTimeout(timer);
+      timer = null;
+      history.go(history.state.alone - place());
     },
     /** False when there is nothing to go back to in this page. */
     back() {
       write();
-      if (!(history.state?.place > 0)) return false;
+      if (place() === 0) return false;
       history.back();
       return true;
     },

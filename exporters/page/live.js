@@ -31,7 +31,7 @@ function scrollTo(places) {
 /** @param {import("./data/profile.js").Profile} first what the page carries */
 export function followProcess(first) {
   let profile = first;
-  let page = startPage(profile);
+  let page = null;
   let isFollowing = true;
   let isDragging = false;
   const button = h("button", {"data-action": "live", class: "toggle", onclick() {
@@ -44,7 +44,8 @@ export function followProcess(first) {
     button.setAttribute("aria-pressed", isFollowing);
     document.querySelector("#toolbar .tools").prepend(button);
   };
-  const isBusy = () => document.hidden || isDragging || document.activeElement?.matches("input, select") ||
+  const open = () => startPage(profile, {onOpen: (opened) => opened.isCompared() || draw()});
+  const isBusy = () => document.hidden || isDragging || page.isCompared() || document.activeElement?.matches("input, select") ||
     document.querySelector("dialog[open]") !== null;
 
   const show = (newer) => {
@@ -53,8 +54,7 @@ export function followProcess(first) {
     page.stop();
     history.replaceState(history.state, "", `#${fragmentOf(shown, newer)}`);
     profile = newer;
-    page = startPage(profile);
-    draw();
+    page = open();
     scrollTo(places);
   };
   const ask = async () => {
@@ -73,6 +73,6 @@ export function followProcess(first) {
   };
   addEventListener("pointerdown", () => { isDragging = true; }, true);
   for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => { isDragging = false; }, true);
-  draw();
+  page = open();
   setTimeout(ask, 1000 * secondsBetween(location.search));
 }

@@ -1,10 +1,10 @@
 // The page: its parts, what they share, and when they are drawn.
 
 import {copyText} from "./clipboard.js";
-import {compareWith, listenToDrops} from "./comparison.js";
+import {createComparisons, listenToDrops} from "./comparison.js";
 import {createDerived} from "./derived.js";
 import {beforeNextFrame, h} from "./dom.js";
-import {followAddress} from "./fragment.js";
+import {followAddress, fragmentOf} from "./fragment.js";
 import {listenToKeys} from "./keyboard.js";
 import {createNames} from "./names.js";
 import {addTransform} from "./transforms.js";
@@ -52,8 +52,12 @@ function createActions({profile, state, address, say, help}) {
     back: () => address.back() || say("this is where it began"),
     reset: () => state.set({...initially(profile), view: state.get().view, theme: state.get().theme,
       colorBy: state.get().colorBy, sort: state.get().sort, trackBy: state.get().trackBy, fold: state.get().fold}),
-    copyLink: async () => say(await copyText(address.link()) ?
-      "copied a link to what is shown" : "could not copy the link"),
+    async copyLink() {
+      const link = address.link();
+      say(link === null ? "a link cannot bring back a file that was dropped; sampan diff --html makes a page of both" :
+        await copyText(link) ? "copied a link to what is shown" : "could not copy the link");
+    },
+    endComparison: address.endComparison,
     help: help.toggle,
     unzoom: () => state.set({zoom: [], span: [0, 1]}),
   };
@@ -80,40 +84,63 @@ function createViews(element, profile, state, context) {
 }
 
 /**
- * Shows a profile in the document (index.html).
+ * Shows a profile in the document (index.html), alone or compared with the files that are dropped onto it.
  * @param {import("./data/profile.js").Profile} profile
  * @param {object} [more]
- * @param {import("./data/profile.js").Profile|null} [more.alone] what was shown before it was compared with another
  * @param {import("./data/sources.js").Sources|null} [more.sources]
+ * @param {(page: object) => void} [more.onOpen] called when it is shown, and again after a comparison
  */
-export function startPage(profile, {alone = null, sources = null} = {}) {
+export function startPage(profile, {sources = null, onOpen = () => {}} = {}) {
+  const ended = new AbortController();
+  let shown = null;
+  const comparisons = createComparisons(profile, (next, comparison) => {
+    shown?.stop();
+    open(next, comparison);
+  }, ended.signal);
+  // The comparison looks as the page did, and shows all of both.
+  async function compare(file, {state, address, say, signal}) {
+    try {
+      await comparisons.add(file, (number, joined) => {
+        if (signal.aborted) return;  // the person went elsewhere
+        const {view, theme, fold} = state.get();
+        address.compare(number, fragmentOf({...initially(joined), view, theme, fold}, joined));
+      });
+    } catch (error) {
+      say(`${file.name}: ${error.message}`);
+    }
+  }
+  const page = {
+    get state() { return shown.state; },
+    get derived() { return shown.derived; },
+    isCompared: () => comparisons.current() !== null,
+    /** Leaves the document as it was, for another profile. */
+    stop() {
+      ended.abort();
+      shown.stop();
+    },
+  };
+  function open(next, comparison) {
+    shown = openPage(next, {sources, comparison, compare});
+    onOpen(page);
+  }
+  open(profile, null);
+  return page;
+}
+
+function openPage(profile, {sources, comparison, compare}) {
   const part = (id) => document.getElementById(id);
   const state = createState(profile);
   const ended = new AbortController();
   const {signal} = ended;
   const before = new Set(document.body.children);
-  const address = followAddress(state, profile, window, signal);
+  const address = followAddress(state, profile, window, {signal, comparison});
   const say = createSay();
   const derived = createDerived(profile, state);
   const names = createNames(profile);
   const actions = createActions({profile, state, address, say, help: createHelp()});
-  const show = (next, before) => {
-    const {view, theme} = state.get();
-    page.stop();
-    history.replaceState(history.state, "", "#");
-    startPage(next, {alone: before, sources}).state.set({view, theme});
-  };
-  actions.compare = async (file) => {
-    try {
-      const comparison = await compareWith(alone ?? profile, file);
-      if (!signal.aborted) show(comparison, alone ?? profile);
-    } catch (error) {
-      say(`${file.name}: ${error.message}`);
-    }
-  };
-  actions.endComparison = alone && (() => show(alone, null));
+  actions.compare = (file) => compare(file, {state, address, say, signal});
   listenToDrops(actions.compare, signal);
-  const context = {sources, derived, names, say, actions, painter: createPainter(profile, derived, state),
+  const context = {sources, comparison, derived, names, say, actions, painter: createPainter(profile, derived, state),
     tooltip: createTooltip(), signal};
   const timeline = createTimeline(part("timeline"), profile, state, context);
   context.hidden = timeline.hidden;
@@ -162,10 +189,9 @@ export function startPage(profile, {alone = null, sources = null} = {}) {
     Escape: actions.unzoom,
     Backspace: actions.back,
   }, {signal});
-  const page = {
+  return {
     state,
     derived,
-    /** Leaves the document as it was, for another profile. */
     stop() {
       ended.abort();
       for (const element of [...document.body.children]) {
@@ -174,5 +200,4 @@ export function startPage(profile, {alone = null, sources = null} = {}) {
       for (const id of kParts) part(id).replaceChildren();
     },
   };
-  return page;
 }

@@ -28,7 +28,7 @@ function swatch(color, text) {
 }
 
 /** @param {HTMLElement} element */
-export function create(element, profile, state, {derived, names, hidden, actions}) {
+export function create(element, profile, state, {derived, names, hidden, actions, comparison}) {
   const selected = h("span", {class: "selected"});
   const clear = h("button", {"data-action": "select-all", class: "link",
     onclick: () => state.set({selection: everything(), span: [0, 1], zoom: [], seen: [0, Infinity]})}, "Show all");
@@ -58,7 +58,7 @@ export function create(element, profile, state, {derived, names, hidden, actions
   // Of a comparison: whether anything changed, beyond chance.
   const verdict = h("strong", {class: "verdict"});
   const end = h("button", {class: "link", "data-action": "end-comparison", onclick: () => actions.endComparison()}, "End the comparison");
-  if (profile.meta.diff) element.prepend(verdict, actions.endComparison ? end : "");
+  if (profile.meta.diff) element.prepend(verdict, comparison === null ? "" : end);
   function sayVerdict() {
     const rows = comparedRows(derived);
     const changed = rows.filter(({change}) => isSure(change)).length;

@@ -30,6 +30,7 @@ async function dropped(page, file) {
   await page.page.waitForSelector('.verdict, .said:not([hidden])');
   await page.settled();
 }
+const alone = page => page.page.waitForSelector('.verdict', {state: 'detached'});
 const compared = (a, b, fn) => marked.withPage(a, one => marked.withPage(b, async two => {
   const page = await ProfilePage.open(browser, one);
   await dropped(page, two);
@@ -50,9 +51,55 @@ test('what changed beyond chance', () => compared(profileOf(400, 100), profileOf
     [each.querySelector('.name').textContent, each.querySelector('.hint').textContent]));
   assert.deepEqual(threads, [['app', 'A and B'], ['worker', 'A and B']]);
   await page.click('[data-action=end-comparison]');
-  assert.equal((await page.page.$$('.verdict')).length, 0);
+  await alone(page);
   assert.equal(await page.page.$('[value=diff]'), null);
 }));
+
+test('a comparison is a step: Back ends it, Forward brings it back; the address says only what it can restore', async () => {
+  const [a, b] = [profileOf(400, 100), profileOf(150, 350)];
+  await marked.withPage(a, one => marked.withPage(b, async two => {
+    const page = await ProfilePage.open(browser, one, 'view=table', {permissions: ['clipboard-read', 'clipboard-write']});
+    const shown = () => page.page.getAttribute('#toolbar [role=tab][aria-selected=true]', 'data-view');
+    const address = page.page.url();
+    await dropped(page, two);
+    assert.equal(await shown(), 'table', 'it looks as the page did');
+    await page.show('icicle');
+    await page.clickOn((await page.boxes()).find(({name}) => name === 'smooth'));
+    await page.field('');
+    assert.equal(page.page.url(), address);
+    await page.click('[data-action=copyLink]');
+    assert.match(await page.text('.said'), /^a link cannot bring back/);
+    for (const view of ['icicle', 'table']) {
+      await page.page.goBack();
+      await page.settled();
+      assert.equal(await shown(), view);
+      assert.ok(await page.page.isVisible('.verdict'), 'steps within it');
+    }
+    await page.page.goBack();
+    await alone(page);
+    assert.equal(page.page.url(), address);
+    await page.page.goForward();
+    await page.page.waitForSelector('.verdict');
+    await page.page.goForward();
+    await page.settled();
+    assert.equal(await shown(), 'icicle');
+    await dropped(page, one);
+    await page.page.waitForSelector('.verdict:has-text("Nothing")');  // it is compared with the page, too
+    await page.click('[data-action=back]');
+    await page.page.waitForSelector('.verdict:has-text("changed beyond chance"):not(:has-text("Nothing"))');
+    await page.page.goForward();
+    await page.page.waitForSelector('.verdict:has-text("Nothing")');
+    await page.click('[data-action=end-comparison]');
+    await alone(page);
+    assert.equal(await shown(), 'table');
+    await page.page.goForward();
+    await page.page.waitForSelector('.verdict');
+    await page.page.reload();
+    await page.settled();
+    assert.equal((await page.page.$$('.verdict')).length, 0, 'the file is gone');
+    assert.equal(await shown(), 'table');
+  }));
+});
 
 test('nothing changed, and a thread that only one has', () => compared(profileOf(400, 100), profileOf(405, 95, 'other'), async page => {
   assert.match(await page.text('.verdict'), /^Nothing changed beyond chance, in \d+ functions$/);

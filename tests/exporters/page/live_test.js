@@ -77,3 +77,19 @@ test('nothing of pages before is left over', async () => {
     assert.equal(await page.page.locator(selector).count(), 1, selector);
   }
 });
+
+test('a comparison holds still, and is ended by Back', async () => {
+  await page.page.evaluate(async () => {
+    const data = new DataTransfer();
+    data.items.add(new File([await (await fetch(location.href)).text()], 'before.html', {type: 'text/html'}));
+    dispatchEvent(new DragEvent('drop', {dataTransfer: data, cancelable: true}));
+  });
+  await page.page.waitForSelector('.verdict');
+  await page.page.evaluate(() => { document.getElementById('header').firstElementChild.dataset.old = '1'; });
+  await page.page.waitForTimeout(2500);
+  assert.ok(await page.page.$('#header [data-old]'));
+  await page.page.goBack();
+  await page.page.waitForSelector('.verdict', {state: 'detached'});
+  assert.ok(await page.page.isVisible('[data-action=live]'));
+  await refreshed();
+});

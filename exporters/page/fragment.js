@@ -2,6 +2,8 @@
 // only what differs from the initial state. Fragments are untrusted: what does not fit the profile is
 // ignored.
 
+import {markerKey, markerRows} from "./data/marker_tables.js";
+import {everything} from "./data/selection.js";
 import {recall, remember} from "./prefs.js";
 import {initially} from "./state.js";
 import {transformsOf, transformText} from "./transforms.js";
@@ -41,7 +43,7 @@ function numbersOf(ranges, limit) {
 export function fragmentOf(shown, profile) {
   const first = initially(profile);
   const fields = new URLSearchParams();
-  for (const key of ["view", "colorBy", "theme", "trackBy", "sort", "search"]) {
+  for (const key of ["view", "colorBy", "theme", "trackBy", "sort", "search", "marker"]) {
     if (shown[key] !== first[key]) fields.set(key, shown[key]);
   }
   const {threads, fromNs, toNs, state} = shown.selection;
@@ -74,6 +76,8 @@ export function shownBy(fragment, profile) {
   if (shown.colorBy === "diff" && !profile.meta.diff) shown.colorBy = "module";
   if (kSorts.test(fields.get("sort") ?? "")) shown.sort = fields.get("sort");
   shown.search = fields.get("search") ?? "";
+  const marker = fields.get("marker") ?? "";
+  if (marker !== "" && markerRows(profile, everything()).some((row) => markerKey(row) === marker)) shown.marker = marker;
   shown.transforms = transformsOf(fields.get("do") ?? "", profile);
   shown.fold = fields.get("fold") !== "0";
   shown.inverted = fields.get("inverted") === "1";
@@ -109,7 +113,7 @@ export function shownBy(fragment, profile) {
 
 // Back undoes a step; other changes belong to the step before them.
 function isStep(current, previous) {
-  return ["view", "inverted", "zoom", "focus", "transforms"].some((key) => current[key] !== previous[key]);
+  return ["view", "inverted", "zoom", "focus", "transforms", "marker"].some((key) => current[key] !== previous[key]);
 }
 
 // What a person chose before; an address says itself what is shown.

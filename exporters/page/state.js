@@ -19,6 +19,7 @@ import {everything} from "./data/selection.js";
  * @property {import("./data/transforms.js").Transform[]} transforms what is done to the stacks
  * @property {boolean} fold chains of frames that call one function each are one box
  * @property {string} search
+ * @property {string} marker the row of the markers' tables that is chosen, as markerKey() names it; "": the first
  * @property {"module"|"thread"|"diff"} colorBy
  * @property {"auto"|"light"|"dark"} theme
  * @property {string} sort column of the table; "-" before it: the other way round
@@ -43,6 +44,7 @@ export function initially(profile) {
     transforms: [],
     fold: true,
     search: "",
+    marker: "",
     colorBy: compares ? "diff" : "module",
     theme: "auto",
     sort: compares ? "change" : "self",

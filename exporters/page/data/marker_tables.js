@@ -101,6 +101,9 @@ export function markerRows(profile, selection) {
   ].sort((a, b) => (b.totalNs ?? -1) - (a.totalNs ?? -1));
 }
 
+/** What identifies a row, in every selection. @param {MarkerRow} row */
+export const markerKey = ({kind, name}) => `${kind} ${name}`;
+
 /**
  * How many durations are in each of `bins` that grow by the same factor.
  * @param {Occurrence[]} all

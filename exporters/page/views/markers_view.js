@@ -1,7 +1,7 @@
 // Markers as tables: what there is by name, with percentiles; of the chosen one how it is distributed,
 // what the slow ones do differently, and each occurrence, which selects its time and thread.
 
-import {explain, histogram, markerRows} from "../data/marker_tables.js";
+import {explain, histogram, markerKey, markerRows} from "../data/marker_tables.js";
 import {h, svg} from "../dom.js";
 import {count, counted, duration} from "../format.js";
 
@@ -45,15 +45,14 @@ export function create(element, profile, state, {derived, names, status}) {
   element.append(h("div", {class: "markers"}, list, chosenPane));
   let selection = null;
   let rows = [];
-  let chosen = "";
+  let drawn = null;  // the row that is chosen
 
-  const keyOf = (row) => `${row.kind} ${row.name}`;
   const value = (number) => Number.isInteger(number) ? count(number) : number.toPrecision(4);
 
   function nameRow(row) {
     const format = row.kind === "counter" ? value : duration;
-    return h("tr", {"data-key": keyOf(row), "aria-selected": String(keyOf(row) === chosen)},
-      h("td", {title: row.name}, h("button", {class: "link", onclick: () => choose(row)}, row.name || "[no name]")),
+    return h("tr", {"data-key": markerKey(row)},
+      h("td", {title: row.name}, h("button", {class: "link", onclick: () => state.set({marker: markerKey(row)})}, row.name || "[no name]")),
       h("td", {class: "number"}, count(row.count)),
       ...(row.kind === "counter" ? [] : [h("td", {class: "number"}, row.totalNs === null ? "" : duration(row.totalNs))]),
       ...(row.percentiles ?? []).map((each) => h("td", {class: "number"}, format(each))));
@@ -88,9 +87,22 @@ export function create(element, profile, state, {derived, names, status}) {
       h("td", {}, each.thread < 0 ? "" : names.thread(each.thread)), h("td", {title: each.text}, each.text))), {numbers: 9});
   }
 
-  function choose(row) {
-    chosen = keyOf(row);
-    for (const each of list.querySelectorAll("tr[data-key]")) each.setAttribute("aria-selected", String(each.dataset.key === chosen));
+  function listNames() {
+    drawn = null;
+    list.replaceChildren(...Object.keys(kKinds).flatMap((kind) => {
+      const own = rows.filter((row) => row.kind === kind);
+      return own.length === 0 ? [] : [table(kKinds[kind], headsOf(kind), own.slice(0, kMostListed).map(nameRow), {numbers: 1}),
+        ...(own.length > kMostListed ? [h("p", {class: "hint"}, `and ${count(own.length - kMostListed)} more with less`)] : [])];
+    }));
+    if (rows.length !== 0) return;
+    list.replaceChildren(h("p", {class: "hint"}, "No markers in this selection, and nothing waited. " +
+      "Programs mark what they do with sampan/markers.h; --clock wall samples waits."));
+    chosenPane.replaceChildren();
+  }
+
+  function drawChosen(row) {
+    drawn = row;
+    for (const each of list.querySelectorAll("tr[data-key]")) each.setAttribute("aria-selected", String(each.dataset.key === markerKey(row)));
     const more = row.all.length - kMostListed;
     chosenPane.replaceChildren(...[h("h2", {class: "function-title"}, row.name || "[no name]"),
       row.kind === "counter" ? seriesOf(row, profile.meta.durationNs) : row.totalNs === null ? null : histogramOf(row),
@@ -100,26 +112,18 @@ export function create(element, profile, state, {derived, names, status}) {
 
   return {
     redraw() {
+      const {selection: shown, marker} = state.get();
       // A marker that selects its time does not take the others away: they are of what was selected before.
-      const shown = state.get().selection;
-      if (shown !== selection) {
-        const isOne = selection !== null && shown.toNs < Infinity && element.contains(document.activeElement) &&
-          document.activeElement.dataset.action === "select-marker";
-        selection = shown;
-        if (isOne) return status.show("selected: its time and its thread");
+      const isOne = shown !== selection && selection !== null && shown.toNs < Infinity && element.contains(document.activeElement) &&
+        document.activeElement.dataset.action === "select-marker";
+      if (shown !== selection && !isOne) {
         rows = markerRows(profile, shown);
-        list.replaceChildren(...Object.keys(kKinds).flatMap((kind) => {
-          const own = rows.filter((row) => row.kind === kind);
-          return own.length === 0 ? [] : [table(kKinds[kind], headsOf(kind), own.slice(0, kMostListed).map(nameRow), {numbers: 1}),
-            ...(own.length > kMostListed ? [h("p", {class: "hint"}, `and ${count(own.length - kMostListed)} more with less`)] : [])];
-        }));
-        if (rows.length === 0) list.replaceChildren(h("p", {class: "hint"}, "No markers in this selection, and nothing waited. " +
-          "Programs mark what they do with sampan/markers.h; --clock wall samples waits."));
-        const again = rows.find((row) => keyOf(row) === chosen) ?? rows[0];
-        if (again) choose(again);
-        else chosenPane.replaceChildren();
+        listNames();
       }
-      status.show(counted(rows.length, "name"));
+      selection = shown;
+      const row = rows.find((each) => markerKey(each) === marker) ?? rows[0] ?? null;
+      if (row !== drawn) drawChosen(row);
+      status.show(isOne ? "selected: its time and its thread" : counted(rows.length, "name"));
     },
   };
 }

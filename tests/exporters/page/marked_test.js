@@ -74,6 +74,28 @@ test('tables of markers; one of them selects its time and thread', () => marked.
   assert.equal(await page.field('threads'), '1');
 }));
 
+test('the marker that is chosen is in the address, and Back undoes it', () => marked.withPage(marked.kMarked, async file => {
+  const page = await ProfilePage.open(browser, file, 'view=markers');
+  const chosen = async () => [await page.text('#view .marker-chosen h2'),
+    await page.page.$$eval('#view .marker-names [aria-selected=true]', rows => rows.map(row => row.cells[0].textContent))].flat();
+  const [first] = await chosen();
+  for (const name of ['parse', 'queue']) {
+    await page.click(`#view .marker-names button:text-is("${name}")`);
+    assert.deepEqual(await chosen(), [name, name]);
+  }
+  assert.equal(await page.field('marker'), 'counter queue');
+  const link = new URL(page.page.url()).hash.slice(1);
+  for (const name of ['parse', first]) {
+    await page.page.goBack();
+    await page.settled();
+    assert.deepEqual(await chosen(), [name, name]);
+  }
+  const other = await ProfilePage.open(browser, file, link);
+  assert.equal(await other.text('#view .marker-chosen h2'), 'queue');
+  const wrong = await ProfilePage.open(browser, file, 'view=markers&marker=span+gone');
+  assert.equal(await wrong.text('#view .marker-chosen h2'), first);
+}));
+
 test('threads that only wait can be hidden, in the list, too', () => marked.withPage('main;work 3\n# thread 101 sleeper\nstart;~futex:[7] 50\n', async file => {
   const page = await ProfilePage.open(browser, file);
   const names = () => page.texts('#threads .thread .name');

@@ -6,11 +6,12 @@ import {createDerived} from "./derived.js";
 import {beforeNextFrame, h} from "./dom.js";
 import {followAddress, fragmentOf} from "./fragment.js";
 import {listenToKeys} from "./keyboard.js";
+import {createFrameActions} from "./frame_actions.js";
 import {createNames} from "./names.js";
-import {addTransform} from "./transforms.js";
 import {createState, initially} from "./state.js";
 import {create as createCallTree} from "./views/call_tree.js";
 import {create as createDetails} from "./views/details.js";
+import {createFrameMenu} from "./views/frame_menu.js";
 import {create as createHeader} from "./views/header.js";
 import {createHelp} from "./views/help.js";
 import {create as createMarkersView} from "./views/markers_view.js";
@@ -140,8 +141,10 @@ function openPage(profile, {sources, comparison, compare}) {
   const actions = createActions({profile, state, address, say, help: createHelp()});
   actions.compare = (file) => compare(file, {state, address, say, signal});
   listenToDrops(actions.compare, signal);
-  const context = {sources, comparison, derived, names, say, actions, painter: createPainter(profile, derived, state),
-    tooltip: createTooltip(), signal};
+  const frameActions = createFrameActions(profile, state, {names, say, sources});
+  const tooltip = createTooltip();
+  const context = {sources, comparison, derived, names, say, actions, frameActions, tooltip, signal,
+    menu: createFrameMenu(frameActions, names, tooltip, signal), painter: createPainter(profile, derived, state)};
   const timeline = createTimeline(part("timeline"), profile, state, context);
   context.hidden = timeline.hidden;
   context.status = createStatus(part("status"), profile, state, context);
@@ -175,16 +178,11 @@ function openPage(profile, {sources, comparison, compare}) {
     ...Object.fromEntries(kViews.map(([view], i) => [String(i + 1), () => showView(state, view)])),
     "/": toolbar.focusSearch,
     "?": actions.help,
-    ...Object.fromEntries([["f", "focus"], ["m", "merge"], ["x", "drop"]].map(([key, kind]) => [key, () => {
-      const {focus} = state.get();
-      if (focus === null || focus < 0) say("choose a function first");
-      else addTransform(state, {kind, of: focus});
-    }])),
+    ...Object.fromEntries([..."fmxc"].map((key) => [key, () => frameActions.run(key)])),
     z: () => state.set({fold: !state.get().fold}),
     i: () => invert(state),
     t: () => nextTheme(state),
     l: actions.copyLink,
-    c: () => document.querySelector("[data-action=copy-stack]")?.click(),
     "0": actions.unzoom,
     Escape: actions.unzoom,
     Backspace: actions.back,

@@ -45,8 +45,10 @@ function first(boxes) {
  * @param {(range: [number, number]) => void} [handlers.onRange]
  * @param {(box: object|null, event: PointerEvent) => void} [handlers.onHover]
  * @param {boolean} [handlers.clickZooms]
+ * @param {object} handlers.menu see frame_menu.js
+ * @param {(box: object) => number[]} handlers.pathOf a box, for the menu
  */
-export function listenToBoxes(chart, {onChoose, onZoom, onRange, onHover, clickZooms = true}) {
+export function listenToBoxes(chart, {onChoose, onZoom, onRange, onHover, clickZooms = true, menu, pathOf}) {
   const {canvas, scroller} = chart;
   let press = null;
   let firstHit = null;  // the box of a click that another may follow
@@ -88,6 +90,8 @@ export function listenToBoxes(chart, {onChoose, onZoom, onRange, onHover, clickZ
   canvas.addEventListener("dblclick", () => {
     if (!clickZooms && firstHit !== null) onZoom?.(firstHit);
   });
+  const frameOf = (box) => box && !box.merged && {func: box.func, path: pathOf(box), ...chart.placeOf(box)};
+  menu.listenOn(canvas, (event) => frameOf(under(event)), () => frameOf(chart.chosen()));
   canvas.addEventListener("pointerleave", (event) => {
     chart.hover(null);
     onHover?.(null, event);

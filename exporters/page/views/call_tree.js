@@ -7,6 +7,7 @@ import {theme} from "../data/color.js";
 import {treeLayout} from "../data/tree_layout.js";
 import {beforeNextFrame, h, svg} from "../dom.js";
 import {counted, duration, percent} from "../format.js";
+import {placeOfRow} from "./function_table.js";
 import {isDark} from "./painter.js";
 
 const kRowPixels = 24;
@@ -18,7 +19,7 @@ const kLeastShare = 0.001;   // of all: smaller ones "unfold all below" leaves f
 const kMostChildren = 200;   // that are listed; the rest is one row
 
 /** @param {HTMLElement} element */
-export function create(element, profile, state, {derived, names, painter, say, status}) {
+export function create(element, profile, state, {derived, names, painter, say, status, menu}) {
   const body = h("tbody");
   const heads = ["Total", "Total %", "Self", "Over time", "Function", "Library", "File:line"];
   const table = h("table", {class: "functions call-tree", role: "treegrid", "aria-label": "call tree"},
@@ -163,6 +164,11 @@ export function create(element, profile, state, {derived, names, painter, say, s
     else return;
     event.preventDefault();
   });
+  const frameOf = (node) => ({func: tree.func[node], path: pathOf(node)});
+  menu.listenOn(scroller, (event) => {
+    const row = event.target.closest("tr[data-node]");
+    return row && frameOf(Number(row.dataset.node));
+  }, () => chosen >= 0 && {...frameOf(chosen), ...placeOfRow(scroller, "tr[data-node][aria-selected=true]")});
   function reveal(index) {
     const y = index * kRowPixels;
     const room = scroller.clientHeight - 2 * kRowPixels;

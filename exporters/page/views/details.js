@@ -3,14 +3,10 @@
 import {inlining} from "../data/by_thread.js";
 import {isNoise} from "../data/noise.js";
 import {treeLayout} from "../data/tree_layout.js";
-import {copyText} from "../clipboard.js";
 import {h} from "../dom.js";
-import {addTransform} from "../transforms.js";
 import {count, counted, duration, margin, percent} from "../format.js";
 
 const kInlining = {never: "not inlined", always: "inlined into its callers", sometimes: "inlined into some of its callers"};
-
-const kTransforms = {focus: "Only callees", callers: "Only callers", merge: "Merge", drop: "Drop"};
 
 function fact(name, ...value) {
   return h("div", {class: "fact"}, h("dt", {}, name), h("dd", {}, ...value));
@@ -19,18 +15,6 @@ function fact(name, ...value) {
 /** "1.23 s, 4.5 % ± 0.6 %" */
 function weight(ns, error, all) {
   return `${duration(ns)}, ${percent(ns / all.ns)}${margin(error / all.ns)}`;
-}
-
-/**
- * The frame's stack as text, root first: a line per function, with its place.
- * @param {number[]} path
- */
-export function stackText(path, names) {
-  return path.map((func) => {
-    const place = names.place(func, {whole: true});
-    const module = names.module(func);
-    return `${names.of(func)}${place ? `  ${place}` : ""}${module ? `  [${module}]` : ""}`;
-  }).join("\n");
 }
 
 function threadTable(rows, profile, all) {
@@ -49,7 +33,7 @@ function threadTable(rows, profile, all) {
  * @param {import("../data/profile.js").Profile} profile
  * @param {ReturnType<import("../state.js").createState>} state
  */
-export function create(element, profile, state, {derived, names, say}) {
+export function create(element, profile, state, {derived, names, frameActions}) {
   const kMostThreads = 200;
 
   // The chosen frame in the tree that is shown, where the views have such frames.
@@ -100,22 +84,6 @@ export function create(element, profile, state, {derived, names, say}) {
         onclick: () => state.set({focus: each, frame: []})}, names.of(each)))));
   }
 
-  const copy = async (text, what) => say(await copyText(text) ? `copied ${what}` : `could not copy ${what}`);
-
-  function actionsFor(func, path) {
-    const name = names.of(func);
-    const quoted = name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
-    return [
-      ["copy-stack", "Copy stack", () => copy(stackText(path.length ? path : [func], names), "the stack")],
-      ["copy-name", "Copy name", () => copy(name, "the name")],
-      ["sandwich", "Callers and callees", () => state.set({view: "sandwich"})],
-      ...["focus", "callers", "merge", "drop"].map((kind) => [kind, kTransforms[kind], () => addTransform(state, {kind, of: func})]),
-      ...(profile.functions.module[func] < 0 || profile.functions.python[func] ? [] : [["library", `Merge ${names.module(func)}`,
-        () => addTransform(state, {kind: "library", of: profile.functions.module[func]})]]),
-      ["search-name", "Highlight", () => state.set({search: `^${quoted}$`})],
-    ];
-  }
-
   return {
     redraw() {
       const shown = state.get();
@@ -124,16 +92,14 @@ export function create(element, profile, state, {derived, names, say}) {
       for (const each of [element, element.previousElementSibling]) each.hidden = !isOpen;
       if (!isOpen) return element.replaceChildren();
       const path = shown.frame.at(-1) === func ? shown.frame : [];
-      // From the root, also where the tree was inverted.
-      const rootFirst = shown.inverted && shown.view !== "timeorder" ? path.toReversed() : path;
       const threads = derived.byThread(func);
       element.replaceChildren(
         h("div", {class: "about", tabindex: 0, role: "group", "aria-label": "chosen function"},
           h("div", {class: "line"}, h("h2", {class: "function-title", title: names.of(func)}, names.of(func)),
             h("button", {"data-action": "close-details", class: "sign", "aria-label": "Close the details", title: "close",
               onclick: () => state.set({focus: null, frame: []})}, "✕")),
-          h("div", {class: "actions"}, ...actionsFor(func, rootFirst).map(([action, text, onclick]) =>
-            h("button", {"data-action": action, onclick}, text))),
+          h("div", {class: "actions"}, ...frameActions.of(func, path).map(({id, text, key, run}) =>
+            h("button", {"data-action": id, title: key ?? null, onclick: run}, text))),
           functionFacts(func, shown)),
         h("div", {class: "threads-of", tabindex: 0, role: "group", "aria-label": "by thread"}, threadTable(threads.slice(0, kMostThreads), profile, derived.all()),
           threads.length > kMostThreads ?

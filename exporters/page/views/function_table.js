@@ -21,10 +21,10 @@ let tables = 0;
 /**
  * @param {HTMLElement} parent
  * @param {Column[]} columns
- * @param {{label: string, onSort: (column: string) => void, onChoose: (func: number) => void,
+ * @param {{label: string, menu: object, onSort: (column: string) => void, onChoose: (func: number) => void,
  *          onOpen: (func: number) => void}} handlers
  */
-export function createFunctionTable(parent, columns, {label, onSort, onChoose, onOpen}) {
+export function createFunctionTable(parent, columns, {label, menu, onSort, onChoose, onOpen}) {
   const id = `table${++tables}`;
   const headings = columns.map(({sort, title, hint, number}) => h("th", {scope: "col", class: number ? "number" : "",
     title: hint}, sort === "" ? title : h("button", {class: "sorter", onclick: () => onSort(sort)}, title)));
@@ -61,6 +61,10 @@ export function createFunctionTable(parent, columns, {label, onSort, onChoose, o
     const row = rowOf(event);
     if (row) onOpen(Number(row.dataset.func));
   });
+  menu.listenOn(scroller, (event) => {
+    const row = rowOf(event);
+    return row && {func: Number(row.dataset.func), path: []};
+  }, () => chosen !== null && {func: chosen, path: [], ...placeOfRow(scroller, "tr[data-func][aria-selected=true]")});
   scroller.addEventListener("keydown", (event) => {
     const steps = {ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15, Home: -Infinity, End: Infinity};
     if (event.key === "Enter" && chosen !== null && event.target === scroller) return onOpen(chosen);
@@ -101,6 +105,13 @@ export function createFunctionTable(parent, columns, {label, onSort, onChoose, o
       draw();
     },
   };
+}
+
+/** Where a row begins, in pixels of what scrolls it: its top, where the row is not in sight. */
+export function placeOfRow(scroller, selector) {
+  const row = scroller.querySelector(selector)?.getBoundingClientRect();
+  const {left, top, bottom} = scroller.getBoundingClientRect();
+  return row && row.bottom > top && row.top < bottom ? {x: row.left - left + kRowPixels, y: row.bottom - top} : {x: 0, y: 0};
 }
 
 /** What state.sort becomes when a column's heading is pressed. */

@@ -10,6 +10,7 @@ const kKeys = [
   ["Ctrl + wheel", "zoom at the pointer; the wheel alone where nothing scrolls"],
   ["drag, Shift + wheel", "move sideways"],
   ["in the tracks", "drag chooses a time, a click on a span its time and thread, a double click all; wheel and + − a d zoom and move"],
+  ["right click, menu key", "on a frame, or the chosen one: what can be done with it"],
   ["f  m  x", "of the chosen function: only what it calls, merge it into its callers, drop its samples"],
   ["z", "fold chains of frames that call one function each, or unfold them"],
   ["in the tree", "→ ← unfold and fold, * all below, y copies the rows as text"],

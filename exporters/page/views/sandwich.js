@@ -8,13 +8,14 @@ import {chartColors, isDark} from "./painter.js";
 import {createChooser} from "./table.js";
 
 // One slice: its boxes choose the function that the sandwich is about next.
-function createSlice(element, label, state, {derived, names, painter, tooltip}) {
+function createSlice(element, label, state, {derived, names, painter, tooltip, menu}) {
   let tree = null;
   let layout = null;
   let made = {};  // the options that `tree` was made with
   const chart = createBoxChart(element, {label}, {
     clickZooms: false,
     onChoose: (box) => box.node !== 0 && state.set({focus: box.func, frame: []}),
+    menu, pathOf: () => [],
     onHover(box, event) {
       tooltip.show(box === null ? null : box.merged ? names.merged(box) :
         names.about(tree, box.node, derived.errorIn(tree, made)(box.node), derived.all()), event);

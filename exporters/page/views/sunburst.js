@@ -13,7 +13,7 @@ const kTurn = 2 * Math.PI;
 const kNearlyAll = 0.995;  // the rest would be too narrow to be seen
 const kUnits = 4096;  // of a turn: narrower frames are merged
 
-export function create(element, profile, state, {derived, names, painter, tooltip, status}) {
+export function create(element, profile, state, {derived, names, painter, tooltip, status, menu}) {
   const canvas = h("canvas", {tabindex: 0, role: "application", "aria-label": "sunburst"});
   const frame = h("div", {class: "sunburst"}, canvas);
   element.append(frame);
@@ -182,6 +182,8 @@ export function create(element, profile, state, {derived, names, painter, toolti
         [`${percent(tree.total[arc.node] / tree.total[centre.root])} of the centre`])], event);
   });
   canvas.addEventListener("pointerleave", (event) => tooltip.show(null, event));
+  const frameOf = (arc) => arc && !arc.merged && {func: arc.func, path: layout.pathOf(arc.node), ...placeOf(arc)};
+  menu.listenOn(canvas, (event) => frameOf(arcAt(event)), () => frameOf(hovered));
   new ResizeObserver(beforeNextFrame(layOut)).observe(frame);
 
   return {

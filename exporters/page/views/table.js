@@ -73,9 +73,9 @@ export function shownRows(profile, state, derived, names) {
 }
 
 export function create(element, profile, state, context) {
-  const {derived, names, status} = context;
+  const {derived, names, status, menu} = context;
   const table = createFunctionTable(element, columnsOf(profile, context), {
-    label: "functions",
+    label: "functions", menu,
     onSort: (column) => state.set({sort: nextSort(state.get().sort, column)}),
     onChoose: (func) => state.set({focus: func < 0 ? null : func, frame: []}),
     onOpen: (func) => func >= 0 && state.set({focus: func, frame: [], view: "sandwich"}),
@@ -91,7 +91,7 @@ export function create(element, profile, state, context) {
 }
 
 /** A narrow one, to choose from. */
-export function createChooser(element, profile, state, {derived, names, painter}) {
+export function createChooser(element, profile, state, {derived, names, painter, menu}) {
   const all = () => derived.all().ns || 1;
   const columns = [
     {sort: "self", title: "Self %", number: true, cell: (row) => percent(row.self / all())},
@@ -99,7 +99,7 @@ export function createChooser(element, profile, state, {derived, names, painter}
     {sort: "name", title: "Function", wide: true, cell: (row) => named(row.func, names, painter)},
   ];
   const table = createFunctionTable(element, columns, {
-    label: "functions to choose from",
+    label: "functions to choose from", menu,
     onSort: (column) => state.set({sort: nextSort(state.get().sort, column)}),
     onChoose: (func) => func >= 0 && state.set({focus: func, frame: []}),
     onOpen: () => {},

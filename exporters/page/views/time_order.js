@@ -23,7 +23,7 @@ function lanesOf(profile, selection) {
   return {lanes: kept.sort((a, b) => a.thread - b.thread), leftOut: all.length - kept.length};
 }
 
-export function create(element, profile, state, {derived, names, painter, tooltip, status}) {
+export function create(element, profile, state, {derived, names, painter, tooltip, status, menu}) {
   let selection = null;
   let current = null;  // the profile that `lanes` are of
   let lanes = {lanes: [], leftOut: 0};
@@ -48,6 +48,7 @@ export function create(element, profile, state, {derived, names, painter, toolti
         Math.min(1, (box.endNs - from) / (to - from))]});
     },
     onRange: (span) => state.set({zoom: [], span}),
+    menu, pathOf,
     onHover(box, event) {
       tooltip.show(box && [names.of(box.func),
         `${duration(box.beginNs)} to ${duration(box.endNs)}: ${duration(box.endNs - box.beginNs)}`,

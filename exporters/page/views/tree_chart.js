@@ -14,7 +14,7 @@ const kLabels = {flame: "flame graph", icicle: "icicle", leftheavy: "left heavy,
  * @param {ReturnType<import("../state.js").createState>} state
  * @param {object} context of the page: derived, names, painter, tooltip, status
  */
-export function create(element, profile, state, {derived, names, painter, tooltip, status}) {
+export function create(element, profile, state, {derived, names, painter, tooltip, status, menu}) {
   let ranks = null;
   let layout = null;
   let tree = null;
@@ -28,6 +28,7 @@ export function create(element, profile, state, {derived, names, painter, toolti
     onChoose: (box) => state.set(chosen(box)),
     onZoom: (box) => box.folded ? (openedOf().add(box.node), view.redraw()) : state.set({...chosen(box), zoom: layout.pathOf(box.node), span: [0, 1]}),
     onRange: (span) => state.set({zoom: [], span}),
+    menu, pathOf: (box) => layout.pathOf(box.node),
     onHover(box, event) {
       tooltip.show(box === null ? null : box.merged ? names.merged(box) :
         box.folded ? names.folded(tree, box) : names.about(tree, box.node, errorOf(box.node), derived.all()), event);

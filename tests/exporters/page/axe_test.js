@@ -31,6 +31,13 @@ for (const theme of ['light', 'dark']) {
       if (view === 'table') await page.click(`${VIEW} tr[data-func]`);  // with details, from here on
       assert.deepEqual(await violations(page), [], view);
     }
+    await page.show('icicle');
+    await page.pointAt((await page.boxes()).find(({row}) => row === 1));
+    await page.page.mouse.click(page.pointer.x, page.pointer.y, {button: 'right'});
+    await page.settled();
+    assert.ok(await page.page.isVisible('[role=menuitem]'));
+    assert.deepEqual(await violations(page), [], 'the menu on a frame');
+    await page.press('Escape');
     await page.click('[data-action=help]');
     assert.deepEqual(await violations(page), [], 'help');
     await page.press('Escape');

@@ -39,6 +39,15 @@ test('lines and instructions of a function, with their time', async () => {
   assert.ok(sum(half) > 0 && sum(half) < 0.9 * sum(lines), `${sum(half)} of ${sum(lines)}`);
 });
 
+test('the menu on a frame leads to its source', async () => {
+  const page = await ProfilePage.open(browser, process.env.PAGE, 'view=table');
+  await page.search(`^${annotation.function.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}$`);
+  await page.page.click(`${VIEW} tbody tr[data-func]`, {button: 'right'});
+  await page.click('.frame-menu [data-action=source]');
+  assert.equal(await page.field('view'), 'source');
+  assert.match(await page.status(), new RegExp(`${annotation.function.slice(0, 4)}`));
+});
+
 test('a page without them has no such view', async () => {
   const page = await ProfilePage.open(browser, process.env.WITHOUT, 'view=source');
   assert.equal(await page.page.$('[data-view=source]'), null);

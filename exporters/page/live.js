@@ -46,7 +46,7 @@ export function followProcess(first) {
   };
   const open = () => startPage(profile, {onOpen: (opened) => opened.isCompared() || draw()});
   const isBusy = () => document.hidden || isDragging || page.isCompared() || document.activeElement?.matches("input, select") ||
-    document.querySelector("dialog[open], .frame-menu:not([hidden])") !== null;
+    document.querySelector("dialog[open], .menu[open], .frame-menu:not([hidden])") !== null;
 
   const show = (newer) => {
     const shown = carry(page.state.get(), profile, newer);

@@ -1,4 +1,5 @@
-// The controls: which view, which way round, coloured by what, and the search.
+// The controls: which view, which way round, coloured by what, and the search. What is needed rarely is in the menu where the
+// window has no room for it beside the others.
 
 import {kSwitches} from "../data/transforms.js";
 import {h} from "../dom.js";
@@ -64,8 +65,8 @@ function viewTabs(state, views) {
   }};
 }
 
-// What is left out of the stacks, as check boxes.
-function hideMenu(state) {
+// What is left out of the stacks, as check boxes, and room for more.
+function createMenu(state) {
   const check = (kind, text, isOn, change) => ({isOn,
     box: h("input", {type: "checkbox", "data-switch": kind, "aria-label": text, onchange: change}), text});
   const items = [
@@ -73,6 +74,11 @@ function hideMenu(state) {
     ...Object.entries(kSwitches).map(([kind, text]) => check(kind, `hide ${text}`,
       (shown) => shown.transforms.some((each) => each.kind === kind), () => switchTransform(state, kind))),
   ];
+  const more = h("div", {class: "menu-tools", onclick(event) {
+    if (!event.target.closest("button")) return;
+    menu.open = false;
+    menu.firstChild.focus();
+  }});
   const menu = h("details", {class: "menu", onkeydown(event) {
     if (event.key !== "Escape" || !menu.open) return;
     menu.open = false;
@@ -80,9 +86,9 @@ function hideMenu(state) {
     event.preventDefault();
   }, onfocusout(event) {
     if (event.relatedTarget && !menu.contains(event.relatedTarget)) menu.open = false;
-  }}, h("summary", {"data-action": "hide"}, "Hide"),
-  h("div", {class: "menu-items"}, ...items.map(({box, text}) => h("label", {}, box, text))));
-  return {menu, redraw(shown) {
+  }}, h("summary", {"data-action": "menu"}, "More"),
+  h("div", {class: "menu-items"}, ...items.map(({box, text}) => h("label", {}, box, text)), more));
+  return {menu, more, redraw(shown) {
     for (const {box, isOn} of items) box.checked = isOn(shown);
     menu.toggleAttribute("data-active", shown.transforms.some(({kind}) => kind in kSwitches));
   }};
@@ -105,19 +111,23 @@ export function create(element, profile, state, context) {
   const hasWaits = profile.samples.waiting.includes(1);
   const states = hasWaits ? select("Samples", [["all", "CPU and waits"], ["cpu", "On CPU"], ["waiting", "Waiting"]],
     (value) => state.set({selection: {...state.get().selection, state: value}})) : null;
-  const hide = hideMenu(state);
+  const menu = createMenu(state);
   const theme = h("button", {"data-action": "theme", class: "sign", onclick: () => nextTheme(state)});
   const search = h("div", {class: "search"});
   const file = h("input", {type: "file", accept: ".html", hidden: true, "aria-label": "Page to compare with",
     onchange: () => file.files.length && actions.compare(file.files[0])});
-  element.append(tabs.list, file,
-    h("div", {class: "tools"}, ...[inverted, hide.menu, color, states].filter(Boolean)), search,
+  const rare = [color, states, h("button", {"data-action": "compare", class: "sign", "aria-label": "Compare", onclick: () => file.click(),
+    title: "compare with another profile.html, which can also be dropped here"}, "A/B"),
+  button("copyLink", "Link", "Copy link", "copy a link to what is shown now (l)"), theme,
+  button("reset", "Reset", "Reset", "zoom, threads, time, search and what was done to the stacks")].filter(Boolean);
+  const tools = h("div", {class: "tools"});
+  element.append(tabs.list, file, h("div", {class: "tools"}, inverted, menu.menu), search, tools,
     h("div", {class: "tools"}, button("back", "←", "Back", "back to what was shown before (Backspace)"),
-      button("reset", "Reset", "Reset", "zoom, threads, time, search and what was done to the stacks"),
-      h("button", {"data-action": "compare", class: "sign", "aria-label": "Compare", onclick: () => file.click(),
-        title: "compare with another profile.html, which can also be dropped here"}, "A/B"),
-      button("copyLink", "Link", "Copy link", "copy a link to what is shown now (l)"), theme,
       button("help", "?", "Help", "keys and mouse (?)")));
+  const isWide = matchMedia("(min-width: 1450px)");
+  const place = () => (isWide.matches ? tools : menu.more).append(...rare);
+  isWide.addEventListener("change", place, {signal: context.signal});
+  place();
   const searchBox = createSearchBox(search, profile, state, context);
 
   return {
@@ -125,7 +135,7 @@ export function create(element, profile, state, context) {
     redraw() {
       const shown = state.get();
       tabs.redraw(shown.view);
-      hide.redraw(shown);
+      menu.redraw(shown);
       inverted.setAttribute("aria-pressed", shown.inverted);
       inverted.disabled = !kInvertible.includes(shown.view);
       color.value = shown.colorBy;

@@ -41,7 +41,7 @@ for (const theme of ['light', 'dark']) {
     await page.click('[data-action=help]');
     assert.deepEqual(await violations(page), [], 'help');
     await page.press('Escape');
-    await page.click('[data-action=hide]');
+    await page.click('[data-action=menu]');
     assert.deepEqual(await violations(page), [], 'the menu');
   });
 }

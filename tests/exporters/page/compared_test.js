@@ -47,7 +47,10 @@ test('a frame that is zoomed to is in view with what it calls, however deep it i
     for (const page of [low, await open(`view=${view}&zoom=${await low.field('zoom')}`)]) {
       const zoomed = (await page.boxes()).find(box => box.row === row);
       const away = edge === 'top' ? zoomed.y : height - zoomed.y;
-      assert.ok(away > 0 && away < 80, `${view}: ${away} pixels from the ${edge}`);
+      // Further away only where all of what it calls is in view.
+      const isAtEnd = await page.page.$eval(`${VIEW} .chart`, ({scrollTop, clientHeight, scrollHeight}, top) =>
+        top ? scrollTop + clientHeight > scrollHeight - 1 : scrollTop === 0, edge === 'top');
+      assert.ok(away > 0 && (away < 80 || isAtEnd), `${view}: ${away} pixels from the ${edge}`);
     }
   }
 });
@@ -55,11 +58,9 @@ test('a frame that is zoomed to is in view with what it calls, however deep it i
 test('by change, the frame that grew is red, and others are not', async () => {
   await page.show('leftheavy');
   const byChange = await page.picture();
-  await page.page.selectOption('[aria-label="Colour by"]', 'module');
-  await page.settled();
+  await page.select('[aria-label="Colour by"]', 'module');
   assert.notEqual(await page.picture(), byChange);
-  await page.page.selectOption('[aria-label="Colour by"]', 'diff');
-  await page.settled();
+  await page.select('[aria-label="Colour by"]', 'diff');
   const redness = await page.page.$eval(CHART, (canvas) => {
     const ratio = canvas.width / canvas.clientWidth;
     const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', {willReadFrequently: true});

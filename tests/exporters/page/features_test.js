@@ -65,6 +65,23 @@ test('one list of threads and tracks, as high as it must be; the stacks have mos
   await page.settled();
 });
 
+test('the controls have one row from 1000 pixels on, two at 900; what is rare is in the menu then', async () => {
+  for (const [width, most] of [[1600, 1], [1450, 1], [1449, 1], [1280, 1], [1000, 1], [900, 2]]) {
+    await page.page.setViewportSize({width, height: 700});
+    await page.settled();
+    assert.ok(await page.toolbarRows() <= most, `${width} pixels: ${await page.toolbarRows()} rows`);
+    assert.ok(await page.page.$eval('#search', ({clientWidth}) => clientWidth) >= 80, `${width}: room to type`);
+    assert.equal(await page.page.isVisible('[data-action=theme]'), width >= 1450, `${width}`);
+  }
+  await page.click('[data-action=menu]');
+  for (const control of ['[data-action=theme]', '[data-action=copyLink]', '[data-action=compare]', '[data-action=reset]', '[aria-label="Colour by"]', '[data-switch=idle]']) {
+    assert.ok(await page.page.isVisible(control), control);
+  }
+  await page.press('Escape');
+  await page.page.setViewportSize({width: 1280, height: 800});
+  await page.settled();
+});
+
 test('details open when something is chosen, and close', async () => {
   assert.ok(!await page.page.isVisible('#details'));
   await choose(partial.name);
@@ -188,7 +205,7 @@ test('only callees, dropped, merged: in the address, each undone', async () => {
 });
 
 test('recursion, the system\'s frames and idle threads can be hidden', async () => {
-  await page.click('[data-action=hide]');
+  await page.click('[data-action=menu]');
   for (const kind of ['system', 'recursion', 'idle']) await page.click(`[data-switch=${kind}]`);
   assert.equal(await page.field('do'), 's.r.i');
   await page.press('Escape');

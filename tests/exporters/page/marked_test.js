@@ -100,7 +100,7 @@ test('threads that only wait can be hidden, in the list, too', () => marked.with
   const page = await ProfilePage.open(browser, file);
   const names = () => page.texts('#threads .thread .name');
   assert.deepEqual(await names(), ['app', 'sleeper']);
-  await page.click('[data-action=hide]');
+  await page.click('[data-action=menu]');
   await page.click('[data-switch=idle]');
   assert.deepEqual(await names(), ['app']);
   assert.match(await page.status(), /in 3 samples/);

@@ -54,9 +54,31 @@ class ProfilePage {
     await this.settled();
   }
 
+  // Opens the toolbar's menu, if that is where it is.
+  async reach(selector) {
+    const isBehind = await this.page.$eval(selector, element => element.closest('details:not([open])')?.contains(element.parentElement.closest('.menu-items')));
+    if (isBehind) await this.page.click('[data-action=menu]');
+  }
+
   async click(selector) {
+    await this.page.waitForSelector(selector, {state: 'attached'});
+    await this.reach(selector);
     await this.page.click(selector);
     await this.settled();
+  }
+
+  async select(selector, value) {
+    await this.reach(selector);
+    await this.page.selectOption(selector, value);
+    await this.settled();
+  }
+
+  // Rows of controls; the menu's are in none.
+  async toolbarRows() {
+    const middles = await this.page.$$eval('#toolbar :is(button, select, input, summary)', controls => controls
+      .filter(each => each.checkVisibility() && !each.closest('.menu-items')).map(each => each.getBoundingClientRect())
+      .map(({top, height}) => Math.round((top + height / 2) / 8)));
+    return new Set(middles).size;
   }
 
   async show(view) { await this.click(`#toolbar [data-view=${view}]`); }

@@ -351,22 +351,19 @@ test('search: what matches, and its share, each sample once', async () => {
 
 test('colours by thread; the legend says which', async () => {
   const byModule = await page.picture();
-  await page.page.selectOption('[aria-label="Colour by"]', 'thread');
-  await page.settled();
+  await page.select('[aria-label="Colour by"]', 'thread');
   assert.notEqual(await page.picture(), byModule);
   const legend = await page.texts('.legend-item');
   const most = report.threads.toSorted((a, b) => b.samples - a.samples)[0];
   assert.ok(legend.includes(`${most.name} ${most.tid}`), `${legend}`);
-  await page.page.selectOption('[aria-label="Colour by"]', 'module');
+  await page.select('[aria-label="Colour by"]', 'module');
 });
 
 test('on CPU, waiting, or both: the samples that are chosen', async () => {
-  const choice = await page.page.$('[aria-label=Samples]');
-  if (choice === null) return;  // nothing waited
+  if (await page.page.$('[aria-label=Samples]') === null) return;  // nothing waited
   const counts = [];
   for (const state of ['cpu', 'waiting', 'all']) {
-    await choice.selectOption(state);
-    await page.settled();
+    await page.select('[aria-label=Samples]', state);
     counts.push(Number(/in ([\d,]+) samples?/.exec(await page.status())[1].replaceAll(',', '')));
   }
   assert.equal(counts[0] + counts[1], counts[2]);
@@ -481,7 +478,8 @@ test('every control has a name, can be reached by keys, and fits small windows',
     .map(each => each.outerHTML.slice(0, 80)));
   assert.deepEqual(nameless, []);
   const reached = new Set();
-  for (let i = 0; i < 40; ++i) {
+  await page.click('[data-action=menu]');
+  for (let i = 0; i < 60; ++i) {
     await page.page.keyboard.press('Tab');
     reached.add(await page.page.evaluate(() => document.activeElement.dataset.action ??
       document.activeElement.dataset.view ?? (document.activeElement.id || document.activeElement.tagName)));

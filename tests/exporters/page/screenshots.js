@@ -61,9 +61,19 @@ async function unfold(page) {
   for (const key of ['Home', '*']) await page.press(key);
 }
 
+// What can be done with a frame.
+async function showMenu(page) {
+  await page.settled();
+  const frame = (await page.boxes()).filter(box => !box.merged && box.seen && box.width > 200).sort((a, b) => a.y - b.y)[0];
+  const {x, y} = await page.pointAt(frame);
+  await page.page.mouse.click(x, y, {button: 'right'});
+  await page.settled();
+}
+
 const PICTURES = {
   'page-flame': {fragment: 'view=flame&state=cpu', prepare: chooseFrame},
   'page-sandwich': {fragment: 'view=flame&state=cpu', prepare: showCallers},
+  'page-menu': {fragment: 'view=flame&state=cpu', prepare: showMenu, size: {width: 900, height: 700}},
   'page-tree': {fragment: 'view=tree&state=cpu&theme=dark&do=s', prepare: unfold, size: {width: 900, height: 700}},
   'page-large': {fragment: 'view=flame&theme=dark', size: {width: 1600, height: 1000}},
   'page-phone': {fragment: 'view=flame&state=cpu', size: {width: 390, height: 844}},

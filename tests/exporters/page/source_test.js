@@ -39,6 +39,13 @@ test('lines and instructions of a function, with their time', async () => {
   assert.ok(sum(half) > 0 && sum(half) < 0.9 * sum(lines), `${sum(half)} of ${sum(lines)}`);
 });
 
+test('there is room for its name among the others', async () => {
+  for (const width of [1000, 1450]) {
+    const page = await ProfilePage.open(browser, process.env.PAGE, '', {viewport: {width, height: 700}});
+    assert.equal(await page.toolbarRows(), 1, `${width} pixels`);
+  }
+});
+
 test('the menu on a frame leads to its source', async () => {
   const page = await ProfilePage.open(browser, process.env.PAGE, 'view=table');
   await page.search(`^${annotation.function.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}$`);

@@ -8,7 +8,8 @@
 const kHues = [55, 250, 150, 330, 200, 290, 20, 175, 125];  // far from each other, in this order
 // Of libraries, none of which is the program's or Python's; those that nearly every program has differ.
 const kLibraryHues = [250, 150, 330, 200, 290, 20, 175, 125, 225, 310];
-const kKnownHues = {libc: 250, libsampan_preload: 150, "libstdc++": 330, libm: 200, "ld-linux-x86-64": 290, libpthread: 225};
+const kKnownHues = {__proto__: null, libc: 250, libsampan_preload: 150, "libstdc++": 330, libm: 200, "ld-linux-x86-64": 290, libpthread: 225};
+const kMostApart = 8;  // of the heaviest libraries: fewer than hues
 const kGoldenAngle = 137.508;
 const kPythonHue = 98, kPythonChroma = 1.4;  // yellow, and stronger than modules are
 
@@ -53,16 +54,21 @@ export function theme(dark) {
   return dark ? kThemes.dark : kThemes.light;
 }
 
-/** Modules by rank: the one that most CPU was spent in is 0. @param {Profile} profile */
-export function moduleRanks(profile) {
-  const {samples, stacks, functions, modules} = profile;
+// Nanoseconds of each module's own functions.
+function moduleWeights({samples, stacks, functions, modules}) {
   const weights = new Float64Array(modules.length);
   for (let sample = 0; sample < samples.count; ++sample) {
     if (samples.stack[sample] < 0) continue;
     const module = functions.module[stacks.func[samples.stack[sample]]];
     if (module >= 0) weights[module] += samples.weightNs[sample];
   }
-  const ranks = new Uint32Array(modules.length);
+  return weights;
+}
+
+/** Modules by rank: the one that most CPU was spent in is 0. @param {Profile} profile */
+export function moduleRanks(profile) {
+  const weights = moduleWeights(profile);
+  const ranks = new Uint32Array(weights.length);
   [...weights.keys()].sort((a, b) => weights[b] - weights[a])
     .forEach((module, rank) => { ranks[module] = rank; });
   return ranks;
@@ -75,18 +81,38 @@ function hashOf(name) {
   return hash >>> 0;
 }
 
+const libraryOf = (name) => name.replace(/[-.]\d[\d.]*(?=\.so|$)|\.so.*$/g, "");
+const libraryHue = (library) => kKnownHues[library] ?? kLibraryHues[hashOf(library) % kLibraryHues.length];
+
+// Hues of the heaviest libraries, no two the same. Where two names have one, the known or else the first by name keeps it; the
+// other has the next that is of none of them.
+function heaviestHues(libraries) {
+  const own = libraries.map(libraryHue);
+  const taken = new Set();
+  const hues = new Map();
+  for (const library of libraries.toSorted((a, b) => (b in kKnownHues) - (a in kKnownHues) || (a < b ? -1 : 1))) {
+    let hue = libraryHue(library);
+    let place = kLibraryHues.indexOf(hue);
+    while (taken.has(hue) || (hue !== libraryHue(library) && own.includes(hue))) hue = kLibraryHues[++place % kLibraryHues.length];
+    taken.add(hue);
+    hues.set(library, hue);
+  }
+  return hues;
+}
+
 /**
- * The hue of each module, degrees: from its name without version, so that a library has the same in
- * every recording. The program's own has the first.
+ * The hue of each module, degrees: from its name without version, so that a library has the same in every recording, but for
+ * one of the heaviest that shares it with another of them. The program's own has the first.
  * @param {Profile} profile
  */
-export function moduleHues({modules, meta}) {
+export function moduleHues(profile) {
+  const {modules, meta} = profile;
   const program = (meta.program ?? "").replace(/.*\//, "");
-  return modules.map(({name}) => {
-    if (name === program) return kHues[0];
-    const library = name.replace(/[-.]\d[\d.]*(?=\.so|$)|\.so.*$/g, "");
-    return kKnownHues[library] ?? kLibraryHues[hashOf(library) % kLibraryHues.length];
-  });
+  const weights = moduleWeights(profile);
+  const heaviest = [...weights.keys()].filter((module) => weights[module] > 0 && modules[module].name !== program)
+    .sort((a, b) => weights[b] - weights[a]).map((module) => libraryOf(modules[module].name));
+  const hues = heaviestHues([...new Set(heaviest)].slice(0, kMostApart));
+  return modules.map(({name}) => name === program ? kHues[0] : hues.get(libraryOf(name)) ?? libraryHue(libraryOf(name)));
 }
 
 /**

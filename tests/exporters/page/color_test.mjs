@@ -52,10 +52,38 @@ test("one hue per module; grey for waits", () => {
 });
 
 test("a library has the same hue in every recording, whatever its version and whoever uses it", () => {
-  const hues = (program, ...names) => moduleHues({modules: names.map((name) => ({name})), meta: {program}});
+  const hues = (program, ...names) => moduleHues({...byHand([]), modules: names.map((name) => ({name})), meta: {program}});
   const [own, libc, z] = hues("app", "app", "libc.so.6", "libz.so.1");
   assert.deepEqual(hues("/usr/bin/other", "libz.so.1.2.13", "other", "libc-2.31.so", "libc.so.6"), [z, own, libc, libc]);
   assert.equal(new Set([own, ...hues("x", "libc.so.6", "libstdc++.so.6", "libm.so.6", "ld-linux-x86-64.so.2")]).size, 5);
+});
+
+test("of the heaviest libraries no two have one colour, and only one that would share it has another", () => {
+  // The library that weighs most first.
+  const hues = (...names) => {
+    const profile = byHand([["main", names.map((name, i) => [i + 1, 100 - i, `of ${name}`])]]);
+    names.forEach((_, i) => { profile.functions.module[i] = i; });
+    const found = moduleHues({...profile, modules: names.map((name) => ({name})), meta: {program: "app"}});
+    return Object.fromEntries(names.map((name, i) => [name, found[i]]));
+  };
+  const alone = (name) => hues(name)[name];
+  const candidates = Array.from({length: 60}, (_, i) => `libmade${String.fromCharCode(97 + i % 26)}${i}x.so.1`).sort();
+  const likeC = candidates.filter((name) => alone(name) === alone("libc.so.6")).slice(0, 3);
+  assert.equal(likeC.length, 3);
+  const others = candidates.filter((name) => !likeC.includes(name)).slice(0, 4);
+  const eight = [...likeC, ...others, "libc.so.6"];
+  const found = hues(...eight);
+  assert.equal(new Set(Object.values(found)).size, 8, JSON.stringify(found));
+  assert.equal(found["libc.so.6"], alone("libc.so.6"), "one that nearly every program has keeps its own");
+  for (const name of others) {
+    const isFirst = others.filter((other) => alone(other) === alone(name))[0] === name;
+    if (isFirst) assert.equal(found[name], alone(name), name);
+  }
+  assert.deepEqual(hues(...eight.toReversed()), found, "whatever each of them weighs");
+  const more = Array.from({length: 40}, (_, i) => `libmore${i}y.so`);
+  const all = hues(...eight, ...more);
+  for (const name of eight) assert.equal(all[name], found[name], "lighter ones change nothing");
+  for (const name of more) assert.equal(all[name], alone(name), name);
 });
 
 test("Python has a colour of its own, whatever modules there are", () => {

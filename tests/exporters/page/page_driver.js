@@ -56,8 +56,7 @@ class ProfilePage {
 
   // Opens the toolbar's menu, if that is where it is.
   async reach(selector) {
-    const isBehind = await this.page.$eval(selector, element => element.closest('details:not([open])')?.contains(element.parentElement.closest('.menu-items')));
-    if (isBehind) await this.page.click('[data-action=menu]');
+    if (await this.page.$eval(selector, element => element.closest('.menu:not([open]) .menu-items') !== null)) await this.page.click('[data-action=menu]');
   }
 
   async click(selector) {

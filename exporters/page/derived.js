@@ -10,6 +10,7 @@ import {compile, matchingFunctions, weightWith} from "./data/search.js";
 import {weightsByStack} from "./data/selection.js";
 import {transformed} from "./data/transforms.js";
 import {callersOf, calleesOf, callTree} from "./data/tree.js";
+import {treeLayout} from "./data/tree_layout.js";
 
 const kTellingSamples = 16;  // with fewer, no change is shown
 
@@ -61,6 +62,16 @@ export function createDerived(whole, state) {
     }),
     tree: (inverted) => once(`tree ${inverted}`,
       () => callTree(profile, derived.weights(), {inverted})),
+    /** The chosen frame in the tree that is shown; null where there is none. */
+    chosenFrame() {
+      const {frame, inverted, view} = state.get();
+      if (frame.length === 0) return null;
+      const options = {inverted: inverted && view !== "timeorder"};
+      const tree = derived.tree(options.inverted);
+      const layout = treeLayout(tree, null);
+      const node = layout.nodeAt(frame);
+      return layout.pathOf(node).length === frame.length ? {tree, node, error: derived.errorIn(tree, options)(node)} : null;
+    },
     flat: () => once("flat", () => flatTable(profile, derived.weights())),
     /** Of one function: its row in the flat table, by function. */
     flatRow: (func) => once("rows", () => {

@@ -23,6 +23,7 @@ import {create as createSunburst} from "./views/sunburst.js";
 import {create as createTable} from "./views/table.js";
 import {create as createTimeOrder} from "./views/time_order.js";
 import {create as createToolbar, invert, kViews, nextTheme, showView} from "./views/toolbar.js";
+import {createSpoken} from "./views/spoken.js";
 import {createSplit} from "./views/split.js";
 import {create as createTimeline} from "./views/timeline.js";
 import {createTooltip} from "./views/tooltip.js";
@@ -152,7 +153,7 @@ function openPage(profile, {sources, comparison, compare}) {
   const details = createDetails(part("details"), profile, state, context);
   const parts = [createHeader(part("header"), profile), toolbar,
     timeline,
-    createViews(part("view"), profile, state, context), context.status, details];
+    createViews(part("view"), profile, state, context), context.status, details, createSpoken(state, context)];
 
   const isWide = () => getComputedStyle(part("below")).flexDirection === "row";
   createSplit(part("split-tracks"), {name: "tracks", label: "Height of the tracks", target: part("timeline"), towards: 1,

@@ -91,8 +91,10 @@ export function create(element, profile, state, {derived, names, painter, say, s
       `and ${counted(rest, "smaller one")}`));
     const func = tree.func[node];
     const children = tree.children(node);
+    const siblings = node === 0 ? [node] : tree.children(tree.parent[node]);
     const isOpen = openedOf().has(node);
     return h("tr", {id: `tree-row-${index}`, role: "row", "data-node": node, "aria-level": depth + 1, "aria-rowindex": index + 2,
+      "aria-setsize": siblings.length, "aria-posinset": siblings.indexOf(node) + 1,
       "aria-selected": String(node === chosen), "aria-expanded": children.length ? String(isOpen) : null},
     h("td", {class: "number"}, duration(tree.total[node])),
     h("td", {class: "number"}, percent(tree.total[node] / all)),

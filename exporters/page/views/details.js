@@ -2,7 +2,6 @@
 
 import {inlining} from "../data/by_thread.js";
 import {isNoise} from "../data/noise.js";
-import {treeLayout} from "../data/tree_layout.js";
 import {h} from "../dom.js";
 import {count, counted, duration, margin, percent} from "../format.js";
 
@@ -36,22 +35,11 @@ function threadTable(rows, profile, all) {
 export function create(element, profile, state, {derived, names, frameActions}) {
   const kMostThreads = 200;
 
-  // The chosen frame in the tree that is shown, where the views have such frames.
-  function frameOf({frame, inverted, view}) {
-    if (frame.length === 0) return null;
-    const options = {inverted: inverted && view !== "timeorder"};
-    const tree = derived.tree(options.inverted);
-    const layout = treeLayout(tree, null);
-    const node = layout.nodeAt(frame);
-    return layout.pathOf(node).length === frame.length ?
-      {tree, node, error: derived.errorIn(tree, options)(node)} : null;
-  }
-
   function functionFacts(func, shown) {
     const all = derived.all();
     const flat = derived.flat();
     const row = derived.flatRow(func);
-    const frame = frameOf(shown);
+    const frame = derived.chosenFrame();
     const stack = frame ? frame.tree.stack[frame.node] : -1;
     const line = stack >= 0 ? derived.profile().stacks.line[stack] : 0;
     const here = stack >= 0 && !shown.inverted;

@@ -31,6 +31,7 @@ struct Session {
   MonotonicNs start_monotonic_ns = 0;  // the same moment by CLOCK_MONOTONIC; 0: not known
   uint32_t rate_hz = 0;                // asked for
   uint32_t kernel_hz = 0;              // the kernel's tick
+  std::optional<uint32_t> cpus = {};   // of the machine, online when the session began
   std::string clock = "cpu";           // or "wall": samples on CPU and waiting
   std::string engine = "preload";
 

@@ -39,6 +39,7 @@ void write_meta(Json& json, const profile::View& view, const profile::Summary& s
   json.member("startTime", iso_8601(session.start_unix_ns));
   json.member("durationNs", profile.duration_ns());
   json.member("clock", session.clock);
+  json.member("cpus", session.cpus);
   json.member("rateHz", session.rate_hz);
   json.member("achievedRateHz", summary.achieved_rate_hz());
   const profile::RateRange rates = profile::rate_range(profile);

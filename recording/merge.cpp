@@ -108,6 +108,8 @@ Session common_session(std::span<const MergeInput> inputs) {
   keep_common(&Session::host, std::string("several"));
   keep_common(&Session::kernel, std::string("several"));
   keep_common(&Session::engine, std::string("several"));
+  keep_common(&Session::cpus, std::optional<uint32_t>());
+  if (session.host == "several") session.cpus.reset();  // all of them together are not known
   for (const MergeInput& input : inputs) {
     const Session& other = input.recording.session;
     session.start_unix_ns = std::min(session.start_unix_ns, other.start_unix_ns);

@@ -16,6 +16,7 @@ void encode(const Session& session, ColumnWriter* out) {
   out->string(session.clock);
   out->string(session.engine);
   out->uleb(session.start_monotonic_ns);
+  out->uleb(session.cpus.value_or(0));
 }
 
 std::optional<Session> decode_session(std::span<const uint8_t> payload) {
@@ -33,6 +34,8 @@ std::optional<Session> decode_session(std::span<const uint8_t> payload) {
   session.clock = in.string();
   session.engine = in.string();
   if (!in.at_end()) session.start_monotonic_ns = MonotonicNs::at(in.uleb());
+  const uint32_t cpus = in.at_end() ? 0 : in.uleb32();
+  if (cpus != 0) session.cpus = cpus;
   if (!in.ok()) return std::nullopt;
   return session;
 }

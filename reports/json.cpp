@@ -47,6 +47,7 @@ void write_session(Json& json, const profile::Profile& profile, const profile::S
   json.member("start_time", iso_8601(profile.session.start_unix_ns));
   json.member("duration_s", in_seconds(profile.duration_ns()));
   json.member("clock", profile.session.clock);
+  json.member("cpus", profile.session.cpus);
   json.member("rate_hz", profile.session.rate_hz);
   json.member("achieved_rate_hz", summary.achieved_rate_hz());
   json.objects("rates", profile.rates.changes, [&](const profile::RateChange& change) {

@@ -1,5 +1,6 @@
 #include "sampler/record.h"
 
+#include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -76,6 +77,7 @@ recording::Session describe_session(const std::vector<std::string>& command,
   session.start_monotonic_ns = monotonic_ns();
   session.rate_hz = rate_hz;
   session.kernel_hz = static_cast<uint32_t>(tick_rate_hz());
+  session.cpus = static_cast<uint32_t>(get_nprocs());
   return session;
 }
 

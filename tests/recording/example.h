@@ -41,6 +41,7 @@ inline Session example_session() {
           .start_unix_ns = 1'700'000'000'123'456'789,
           .rate_hz = 1000,
           .kernel_hz = 250,
+          .cpus = 12,
           .clock = "cpu",
           .engine = "preload"};
 }

@@ -47,6 +47,7 @@ TEST(Merge, KeepsWhereEachProcessIsFrom) {
   EXPECT_EQ(recording.origins[1].start_unix_ns, example_session().start_unix_ns + 1'000'000'000);
   EXPECT_EQ(recording.origins[1].processes, 1u);
   EXPECT_EQ(recording.session.host, "several");
+  EXPECT_FALSE(recording.session.cpus);
   EXPECT_EQ(recording.session.program, "zstd");
   EXPECT_EQ(recording.threads[3].process, 1u);
   EXPECT_EQ(recording.thread_names[1].thread, 3u);

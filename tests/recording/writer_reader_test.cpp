@@ -7,10 +7,26 @@
 #include <random>
 
 #include "base/error.h"
+#include "recording/codec.h"
 #include "recording/example.h"
 
 namespace sampan::recording {
 namespace {
+
+// Files of older programs end before the number of CPUs.
+TEST(WriterReader, ASessionMayNotKnowItsCpus) {
+  ColumnWriter out;
+  encode(example_session(), &out);
+  const std::optional<Session> older = decode_session(out.bytes().first(out.bytes().size() - 1));
+  ASSERT_TRUE(older);
+  EXPECT_EQ(older->engine, "preload");
+  EXPECT_FALSE(older->cpus);
+  Session unknown = example_session();
+  unknown.cpus.reset();
+  out.clear();
+  encode(unknown, &out);
+  EXPECT_FALSE(decode_session(out.bytes())->cpus);
+}
 
 TEST(WriterReader, EveryRowComesBack) {
   const TemporaryDirectory directory;
@@ -29,6 +45,7 @@ TEST(WriterReader, EveryRowComesBack) {
   EXPECT_EQ(recording.session.start_unix_ns, 1'700'000'000'123'456'789u);
   EXPECT_EQ(recording.session.rate_hz, 1000u);
   EXPECT_EQ(recording.session.kernel_hz, 250u);
+  EXPECT_EQ(recording.session.cpus, 12u);
   ASSERT_TRUE(recording.end);
   EXPECT_EQ(recording.end->time_ns, 5'000'000'000u);
   EXPECT_EQ(recording.end->exit_status, 3);

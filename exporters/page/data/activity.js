@@ -65,6 +65,17 @@ export function activityBy(profile, threads, slices, kinds, [fromNs, toNs] = [0,
   return ns.map((column) => column.map((value) => value / sliceNs));
 }
 
+/**
+ * What a picture of the CPUs in use is as high as, and in words. In short runs the estimate of a slice can exceed what the
+ * machine has, the scale never does.
+ * @param {number} most that are in use in a slice
+ * @param {number|null} machine how many it has; null: not known
+ */
+export function cpuScale(most, machine) {
+  const cpus = Math.min(machine ?? Infinity, Math.max(1, Math.ceil(most - 0.05)));
+  return {cpus, text: machine === null ? `${cpus} CPU${cpus === 1 ? "" : "s"}` : `${cpus} of ${machine} CPU${machine === 1 ? "" : "s"}`};
+}
+
 // Slices of a range, from those of all of the time.
 function resampled(base, durationNs, slices, [fromNs, toNs]) {
   const perBase = durationNs / base[0].length;

@@ -10,6 +10,7 @@
  * @property {string} startTime ISO 8601
  * @property {number} durationNs
  * @property {"cpu"|"wall"} clock wall: waiting threads were sampled too
+ * @property {number|null} cpus of the machine; null: not known, or of several
  * @property {number} rateHz what was asked for
  * @property {string} rates which rates held, as a sentence
  * @property {number} lowestRateHz of them

@@ -2,7 +2,7 @@
 // them. At the top, the CPUs that all chosen threads used. Dragging, a click on a span, or the keyboard
 // chooses a range of time; the wheel zooms into it.
 
-import {createActivities} from "../data/activity.js";
+import {cpuScale, createActivities} from "../data/activity.js";
 import {trackKinds} from "../data/kinds.js";
 import {beforeNextFrame, h} from "../dom.js";
 import {count} from "../format.js";
@@ -103,10 +103,12 @@ export function create(element, profile, state, {derived, tooltip, signal}) {
     const parts = activityOf(chosenKey, chosenThreads).slice(0, kinds.onCpu);
     let most = 0;
     for (let i = 0; i < slices(); ++i) most = Math.max(most, parts.reduce((sum, part) => sum + part[i], 0));
-    const cpus = Math.max(1, Math.ceil(most - 0.05));
+    // Both sides of a comparison are drawn together.
+    const {cpus, text} = cpuScale(most, profile.meta.diff ? null : profile.meta.cpus ?? null);
     const place = {left: 0, top: kAxisHeight, height: kOverviewHeight - 4, step: kSlicePixels};
     drawActivity(context, how.fills, parts, cpus, place);
-    drawCpus(context, colors, cpus, {...place, width});
+    drawCpus(context, colors, cpus, text, {...place, width});
+    canvas.setAttribute("aria-description", `scale: ${text}`);
   }
 
   function draw() {

@@ -32,13 +32,13 @@ export function drawActivity(context, fills, parts, most, {left, top, height, st
   });
 }
 
-/** A line per CPU, and how many they are. */
-export function drawCpus(context, colors, cpus, {left, top, height, width}) {
+/** A line per CPU, and how many they are, in words. */
+export function drawCpus(context, colors, cpus, text, {left, top, height, width}) {
   const each = Math.max(1, Math.ceil(cpus / 8));
   context.fillStyle = colors.line;
   for (let cpu = 0; cpu <= cpus; cpu += each) context.fillRect(left, top + height * (1 - cpu / cpus), width, 1);
   context.fillStyle = colors.muted;
-  context.fillText(`${cpus} CPU${cpus === 1 ? "" : "s"}`, left + 4, top + 12);
+  context.fillText(text, left + 4, top + 12);
 }
 
 // 1, 2 or 5 times a power of ten: the least that leaves room for its labels.

@@ -5,6 +5,7 @@
 'use strict';
 const assert = require('node:assert/strict');
 const fs = require('node:fs');
+const os = require('node:os');
 const {after, before, beforeEach, test} = require('node:test');
 const {Browser, CHART, near, parseDuration, ProfilePage, VIEW, widest} = require('./page_driver.js');
 
@@ -214,6 +215,13 @@ test('recursion, the system\'s frames and idle threads can be hidden', async () 
   assert.deepEqual(libraries.filter(path => /^(\/usr)?\/lib\//.test(path)), []);
   for (let i = 0; i < 3; ++i) await page.click('[data-action=undo]');
   assert.equal(await selectedSamples(), report.samples);
+});
+
+test('the CPUs in use are of as many as the machine has', async () => {
+  assert.equal(report.cpus, os.cpus().length);
+  const [, scale, machine] = /^scale: (\d+) of (\d+) CPU/.exec(await page.page.getAttribute(LINE, 'aria-description')).map(Number);
+  assert.equal(machine, report.cpus);
+  assert.ok(scale >= 1 && scale <= machine, `${scale}`);
 });
 
 test('the tracks zoom and move; their colours say state or library', async () => {

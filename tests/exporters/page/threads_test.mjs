@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {activityBy, createActivities, weightsByThread} from "../../../exporters/page/data/activity.js";
+import {activityBy, cpuScale, createActivities, weightsByThread} from "../../../exporters/page/data/activity.js";
 import {threadRows} from "../../../exporters/page/data/thread_rows.js";
 import {byHand} from "./by_hand.mjs";
 import {synthetic} from "./synthetic.mjs";
@@ -68,6 +68,14 @@ test("many samples are looked at once, and say the same", () => {
   const [exact] = activityBy(large, null, 256, kinds, whole);
   cpu.forEach((value, i) => assert.ok(Math.abs(value - exact[i]) < 1e-9, `${i}: ${value} where ${exact[i]} is right`));
   assert.equal(activities.get("all", null, 256, kinds, whole)[0], cpu, "kept while nothing changes");
+});
+
+test("the scale of CPUs is what was in use, and never more than the machine has", () => {
+  assert.deepEqual(cpuScale(1.3, 8), {cpus: 2, text: "2 of 8 CPUs"});
+  assert.deepEqual(cpuScale(3.4, 2), {cpus: 2, text: "2 of 2 CPUs"});
+  assert.deepEqual(cpuScale(0, 1), {cpus: 1, text: "1 of 1 CPU"});
+  assert.deepEqual(cpuScale(3.4, null), {cpus: 4, text: "4 CPUs"});
+  assert.deepEqual(cpuScale(1.04, null), {cpus: 1, text: "1 CPU"});
 });
 
 test("threads weigh what their samples in the range weigh", () => {

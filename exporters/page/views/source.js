@@ -12,7 +12,7 @@ export function create(element, profile, state, {derived, names, status, sources
   const lines = h("div", {class: "source-lines", tabindex: 0, role: "region", "aria-label": "source"});
   const code = h("div", {class: "source-code", tabindex: 0, role: "region", "aria-label": "instructions"});
   element.append(h("div", {class: "source"}, lines, code));
-  let drawn = null;  // function and selection
+  let drawn = null;  // function, transforms and selection
 
   function rowsOf(cells, heads, label) {
     return h("table", {class: "code", "aria-label": label}, h("thead", {}, h("tr", {}, ...heads.map(([text, kind]) =>
@@ -56,7 +56,11 @@ export function create(element, profile, state, {derived, names, status, sources
       return [...label, h("tr", {class: hot(ns, all)}, bar(ns, most), h("td", {class: "number"}, samples > 0 ? count(samples) : ""),
         h("td", {class: "number hint"}, address), h("td", {class: "text"}, text))];
     });
-    return rowsOf(cells, [["Self", "number"], ["Samples", "number"], ["Address", "number"], ["Instruction, in the whole recording", "text"]], "instructions");
+    const {selection: {threads, fromNs, toNs, state: only}, transforms} = state.get();
+    const isPart = threads !== null || fromNs > 0 || toNs < Infinity || only !== "all" || transforms.length > 0;
+    return h("div", {}, h("p", {class: `hint code-note${isPart ? " warn" : ""}`}, "Times of instructions are those of the whole recording" +
+      (isPart ? ", not of what is selected." : ".")),
+    rowsOf(cells, [["Self", "number"], ["Samples", "number"], ["Address", "number"], ["Instruction", "text"]], "instructions"));
   }
 
   return {
@@ -64,7 +68,7 @@ export function create(element, profile, state, {derived, names, status, sources
       const {focus} = state.get();
       const flat = derived.flat();
       const func = focus ?? flat.func.find((each) => each >= 0 && sourceOf(sources, profile, each)) ?? -1;
-      const key = `${func} ${derived.all().ns} ${derived.all().samples}`;
+      const key = `${func} ${state.get().transforms.length} ${derived.all().ns} ${derived.all().samples}`;
       const own = func < 0 ? undefined : sourceOf(sources, profile, func);
       status.show(own ? `${names.of(func)}: self ${percent((flat.self[derived.flatRow(func)] ?? 0) / (derived.all().ns || 1))}` :
         "the page has neither source nor instructions of this function: it has those with most self time");

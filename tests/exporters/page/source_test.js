@@ -31,9 +31,14 @@ test('lines and instructions of a function, with their time', async () => {
     [row.cells[2].textContent, row.cells[3].textContent, row.cells[1].textContent.replaceAll(',', '')]));
   assert.deepEqual(code, annotation.instructions.map(({address, text, self_samples: samples}) =>
     [address.replace('0x', ''), text, samples > 0 ? `${samples}` : '']));
-  // Of a part of the time, the lines have a part of it.
+  const note = () => page.text(`${VIEW} .code-note`);
+  const instructions = await page.text(`${VIEW} table[aria-label=instructions]`);
+  assert.equal(await note(), 'Times of instructions are those of the whole recording.');
+  // Of a part of the time, the lines have a part of it, and the instructions what they had.
   await page.page.$eval('#timeline canvas', ({timeline}) => timeline.setRange([0, timeline.durationNs / 2]));
   await page.settled();
+  assert.equal(await note(), 'Times of instructions are those of the whole recording, not of what is selected.');
+  assert.ok(await page.text(`${VIEW} table[aria-label=instructions]`) === instructions);
   const sum = rows => rows.reduce((all, {self}) => all + (self ? parseDuration(self) : 0), 0);
   const half = await page.page.$$eval(`${VIEW} [aria-label="source lines"] tr[data-line]`, rows => rows.map(row => ({self: row.cells[0].textContent})));
   assert.ok(sum(half) > 0 && sum(half) < 0.9 * sum(lines), `${sum(half)} of ${sum(lines)}`);

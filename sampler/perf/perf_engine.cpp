@@ -29,8 +29,8 @@ constexpr uint64_t kUnread = 500 * kNsPerMs;
 constexpr uint32_t kMeasuredRate = 10'000;
 constexpr uint64_t kMeasuredTime = 3'000'000;
 
-// What a sample costs a thread, measured on this one: the interrupt, and the copy of a stack.
-// Throws Refused.
+}  // namespace
+
 uint64_t measure_sample() {
   PerfEvents events({kMeasuredRate, false, kMeasuredTime});
   if (events.open(static_cast<pid_t>(syscall(SYS_gettid))) != 0) return 0;
@@ -42,8 +42,6 @@ uint64_t measure_sample() {
   }
   return median_of_longest(found, samples);
 }
-
-}  // namespace
 
 PerfEngine::PerfEngine(RecordingSession& session, AttachedProcesses targets, bool follow)
     : loop_(session.loop()),

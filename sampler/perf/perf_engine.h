@@ -23,6 +23,10 @@
 
 namespace sampan::sampler {
 
+// What a sample costs a thread, in ns, measured on this one: the interrupt, and the copy of a stack.
+// Others may have the CPU meanwhile. Throws Refused.
+uint64_t measure_sample();
+
 class PerfEngine : public Engine {
  public:
   // `follow`: children too. Throws Refused.

@@ -108,7 +108,9 @@ class RemoteSource : public Source {
     return asked_ns_ == 0 ? SessionNs() : seen_ns_ + (monotonic_ns() - asked_ns_);
   }
   std::string control(const std::string&) override {
-    throw Error("{} is only looked at: what is served can be changed where it runs", url_);
+    throw Error(
+        "{} can only be watched from here: pause it, or change its rate, where sampan serve runs",
+        url_);
   }
   bool over() override { return over_; }
   std::optional<int> finish() override { return std::nullopt; }

@@ -426,9 +426,9 @@ class BadInputTest(sampan.Case):
         self.assertEqual(marker_losses(run), {})
         spans = {span.name: span for span in trace.spans.values()}
         long_ones = [name for name in spans if re.fullmatch("x+~[0-9a-f]{16}", name)]
-        self.assertEqual(sorted(set(spans) - set(long_ones)), ["job", "part", "request"])
+        self.assertEqual(sorted(set(spans) - set(long_ones)), ["job", "part", "request", "task"])
         self.assertEqual(len(long_ones), 2)
-        self.assertEqual((spans["job"].text, spans["request"].text), ("17", "19"))
+        self.assertEqual([spans[name].text for name in ("task", "job", "request")], ["16", "17", "19"])
         self.assertEqual(spans["part"].parent, spans["request"].id)
         self.assertNotEqual(spans["request"].end_tid, spans["request"].tid)
         self.assertEqual(sorted(name for name, _, _ in trace.sections), ["18", "job"])

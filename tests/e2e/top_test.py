@@ -406,17 +406,17 @@ class Top(sampan.Case):
         self.addCleanup(server.stdout.close)
         url = re.search(r"http://[\d.]+:\d+", server.stdout.readline() + server.stdout.readline())[0]
         terminal = self.terminal()
-        terminal.start(f"{sampan.PROGRAM} top --token-file {token} {url}/")
+        terminal.start(f"{sampan.PROGRAM} top --token-file {token} {url.removeprefix('http://')}")
         picture = terminal.wait_for(r"worker-1 +[1-9]")
         self.assertIn(url, picture)
         terminal.wait_for(r"sleeper .* S .*\[poll")
         terminal.press("2")
         terminal.wait_for(r"forty_percent")
         terminal.press("z")
-        terminal.wait_for(r"is only looked at")
+        terminal.wait_for(r"can only be watched from here")
         terminal.press("q")
         self.assertEqual(terminal.status(), 0)
-        done = subprocess.run([sampan.PROGRAM, "top", "--once", url], stdout=subprocess.PIPE,
+        done = subprocess.run([sampan.PROGRAM, "top", "--once", url + "/"], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True)
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("--token-file", done.stderr)

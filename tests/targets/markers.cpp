@@ -100,6 +100,7 @@ void texts_of_cpp() {
   const std::string_view words = "job and more";
   const std::string_view job = words.substr(0, 3);
   { const sampan::Span span(job, std::to_string(17)); }
+  { const sampan::Span span{"task", std::to_string(16)}; }
   std::string name(10'000, 'x');
   { const sampan::Span span{name}; }
   name.back() = 'y';

@@ -234,7 +234,7 @@ std::string_view module_path(const Profile& profile, uint32_t module) {
 }
 
 void write_function(Json& json, const Profile& profile, const FlatRow& row) {
-  json.member("function", function_name(profile, row.function));
+  json.member("name", function_name(profile, row.function));
   json.member("module", function_module_path(profile, row.function));
   json.member("file", profile.strings[row.file]);
   json.member("line", row.line);

@@ -111,7 +111,7 @@ void write_side(Json& json, const profile::View& view, const Diff& diff, unsigne
 void write_change(Json& json, const profile::Profile& profile, const Change& change) {
   const profile::Function function =
       change.function == profile::kNone ? profile::Function{} : profile.functions[change.function];
-  json.member("function", function_name(profile, change.function));
+  json.member("name", function_name(profile, change.function));
   json.member("module", function_module_path(profile, change.function));
   json.member("file", profile.strings[function.file]);
   json.member("line", function.line);

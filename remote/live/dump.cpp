@@ -185,7 +185,7 @@ void write_thread(Json& json, const Dump& dump, size_t index) {
   json.member("tid", thread.tid);
   json.member("name", thread.name);
   json.member("state", std::string(1, thread.state));
-  json.member("wait", waits ? std::optional(thread.wait.call) : std::nullopt);
+  json.member("call", waits ? std::optional(thread.wait.call) : std::nullopt);
   json.member("object", thread.wait.object);
   json.member("complete", thread.problem.empty() && thread.stop == wire::StopReason::kRoot);
   json.member("stop", thread.problem.empty() ? stop_reason_text(thread.stop) : thread.problem);

@@ -24,13 +24,12 @@ void write_threads(Json& json, const Content& content, const Status& status) {
   json.objects("threads", content.threads, [&](const ThreadRow& row) {
     json.member("tid", row.tid);
     json.member("name", row.name);
-    json.member("threads", row.threads);
     json.member("state", std::string(1, static_cast<char>(row.state)));
     json.member("doing", row.doing);
     json.member("cpu_s", in_seconds(row.cpu_ns));
     if (status.waits_known) {
       json.member("waiting_s", in_seconds(row.waiting_ns));
-      json.member("queued_s", in_seconds(row.queued_ns));
+      json.member("runnable_s", in_seconds(row.queued_ns));
     }
     json.member("samples", row.samples);
   });
@@ -79,7 +78,7 @@ std::string json(const History& history, const Choices& choices, const Status& s
     json.member("start_time", iso_8601(profile.session.start_unix_ns));
     json.member("rate_hz", status.rate_hz);
     json.member("clock", profile.session.clock);
-    json.member("span_s", in_seconds(threads.span_ns));
+    json.member("duration_s", in_seconds(threads.span_ns));
     json.member("cpu_s", in_seconds(threads.cpu_ns));
     json.member("samples", status.samples);
     write_lost(json, profile);

@@ -62,10 +62,10 @@ class Diff(Case):
     def check_planted(self, a, b, percent):
         found = diff(a, b)
         ranked = [row for row in found["functions"] if row["beyond_noise"]]
-        self.assertEqual(bare(ranked[0]["function"]), "slower", found["functions"][:3])
+        self.assertEqual(bare(ranked[0]["name"]), "slower", found["functions"][:3])
         self.assertEqual(len(ranked), found["beyond_noise"])
         for row in found["functions"]:
-            name = bare(row["function"])
+            name = bare(row["name"])
             if name not in SHARES:
                 self.assertFalse(row["beyond_noise"], row)
                 continue
@@ -76,7 +76,7 @@ class Diff(Case):
     def test_a_function_that_takes_twice_as_long(self):
         a, b = planted(0, 2), planted(100, 2)
         [first, *_] = diff(a, b)["functions"]
-        self.assertEqual((bare(first["function"]), first["beyond_noise"]), ("slower", True), first)
+        self.assertEqual((bare(first["name"]), first["beyond_noise"]), ("slower", True), first)
         result = sampan("diff", f"before={a.directory}", f"after={b.directory}")
         self.assertRegex(result.stdout, r"A  before +\d")
         self.assertRegex(result.stdout, r"(?m)^ +[23]\d\.\d\d +4\d\.\d\d +\+1\d\.\d\d +\d\.\d\d .*slower")

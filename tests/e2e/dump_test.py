@@ -67,7 +67,7 @@ class DumpTest(sampan.Case):
         for name, (function, call, wanted) in HABITS.items():
             thread = threads[name]
             with self.subTest(thread=name):
-                self.assertEqual(thread["wait"], calls(call))
+                self.assertEqual(thread["call"], calls(call))
                 self.assertRegex(thread["object"], f"^{wanted}$")
                 functions = [frame["function"] for frame in thread["stack"]]
                 place = functions.index(function)

@@ -249,7 +249,7 @@ for _ in range(100):  # so long that either has a hundred samples at the tick's 
                 for turns in ("1000", "6000")]
         recordings = [run.recording for run in runs]
         changes = json.loads(self.sampan("diff", "--json", "--python", "python", *recordings))["functions"]
-        grown = [row["function"] for row in changes if row["beyond_noise"] and row["change"] > 0]
+        grown = [row["name"] for row in changes if row["beyond_noise"] and row["change"] > 0]
         self.assertIn("changed", grown)
         self.assertNotIn("JSONEncoder.iterencode", grown)
         # Each function has in the merged recording what it has in both.

@@ -98,7 +98,7 @@ TEST_F(Annotation, AsData) {
   rapidjson::Document document;
   document.Parse(annotation_json(annotated(true)).c_str());
   ASSERT_FALSE(document.HasParseError());
-  EXPECT_STREQ(document["function"].GetString(), "work");
+  EXPECT_STREQ(document["name"].GetString(), "work");
   EXPECT_EQ(document["self_samples"].GetInt(), 97);
   EXPECT_EQ(document["total_samples"].GetInt(), 100);
   const rapidjson::Value& file = document["files"][0];

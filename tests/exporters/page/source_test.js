@@ -16,7 +16,7 @@ after(() => browser.close());
 test('lines and instructions of a function, with their time', async () => {
   const page = await ProfilePage.open(browser, process.env.PAGE);
   await page.show('table');
-  await page.search(`^${annotation.function.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}$`);
+  await page.search(`^${annotation.name.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}$`);
   await page.click(`${VIEW} tbody tr[data-func]`);
   await page.show('source');
   const lines = await page.page.$$eval(`${VIEW} [aria-label="source lines"] tr[data-line]`, rows => rows.map(row =>

@@ -19,7 +19,7 @@ TEST(TopJson, HasThreadsFunctionsAndTree) {
   json.Parse(sampan::top::json(history, {}, status).c_str());
   ASSERT_FALSE(json.HasParseError());
   EXPECT_EQ(json["rate_hz"].GetUint(), 100u);
-  EXPECT_DOUBLE_EQ(json["span_s"].GetDouble(), 1);
+  EXPECT_DOUBLE_EQ(json["duration_s"].GetDouble(), 1);
   EXPECT_DOUBLE_EQ(json["cpu_s"].GetDouble(), 0.6);
   const auto& thread = json["threads"][0];
   EXPECT_STREQ(thread["name"].GetString(), "worker-1");

@@ -1,0 +1,103 @@
+"""JSON has one word for one thing over all commands, and the pages of docs/ explain each.
+
+usage: json_test.py SAMPAN SHIM_FOLDER
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+import cli_test
+
+ROOT = pathlib.Path(__file__).parent.parent.parent
+# A name of its own for each number that is no time: a count, a share, a number that something has.
+COUNTS = {
+    "samples", "self_samples", "total_samples", "too_few_samples", "occurrences", "unclosed", "count", "tasks", "spans", "functions",
+    "closed_by_thread_end", "closed_by_process_end", "in_slow"}
+SHARES = {"share", "self_share", "total_share", "change", "low", "high", "confidence", "p", "coverage", "complete_stacks"}
+NUMBERS_OF_THINGS = {"pid", "tid", "parent", "depth", "line", "column", "exit_status", "exit_signal"}
+RATES = {"rate_hz", "achieved_rate_hz"}
+# What other words would say: the word that is used for it.
+SYNONYMS = {"queued": "runnable", "runnable_ns": "runnable_s", "seconds": "time_s", "total": "total_s", "self": "self_s",
+            "wait_s": "waiting_s", "waited_s": "waiting_s", "span_s": "duration_s", "stopped_ns": "stopped_s",
+            "function_name": "name", "path": "file", "hz": "rate_hz", "thread_name": "name"}
+PROGRAM = """
+import asyncio, sys
+sys.path.insert(0, sys.argv[1])
+import sampan_markers as markers
+
+def work():
+    return sum(range(300_000))
+
+async def request(i):
+    with markers.span("request"):
+        work()
+        await asyncio.sleep(0.001)
+
+async def main():
+    with markers.section("all"):
+        for i in range(120):
+            await request(i)
+
+asyncio.run(main())
+"""
+
+
+def members(value):
+    """All keys with their values, however deep. Reasons of losses are keys, too, and have a table of their own."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield key, inner
+            if key != "lost":
+                yield from members(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from members(inner)
+
+
+class Words(cli_test.Case):
+    def answers(self):
+        """What each command that has --json says, by its words."""
+        script = self.path / "program.py"
+        script.write_text(PROGRAM)
+        self.assertEqual(self.run_quietly(sys.executable, script, ROOT / "examples", options=["--clock", "wall"]).returncode, 0)
+        run = self.only_run()
+        sleeper = subprocess.Popen(["sleep", "60"])
+        self.addCleanup(sleeper.wait)
+        self.addCleanup(sleeper.kill)
+        for words in (["report", "--blocking", "1", run], ["spans", run], ["spans", "--tree", "--cpu", run],
+                      ["spans", "--explain", "request", run], ["diff", run, run], ["annotate", "work", run], ["doctor"],
+                      ["doctor", run], ["dump", sleeper.pid], ["top", "-s", "500ms", sleeper.pid]):
+            result = self.sampan(words[0], "--json", *words[1:])
+            if words[0] in ("dump", "top") and "permi" in result.stderr:
+                continue
+            self.assertIn(result.returncode, (0, 1), result.stderr)
+            yield words[0], json.loads(result.stdout)
+
+    def test_are_the_same_in_all_commands(self):
+        documented = "".join(page.read_text() for page in (ROOT / "docs").glob("*-json.md"))
+        commands = set()
+        for command, answer in self.answers():
+            commands.add(command)
+            for key, value in members(answer):
+                with self.subTest(command=command, key=key):
+                    self.assertNotIn(key, SYNONYMS)
+                    if isinstance(value, (int, float)) and not isinstance(value, bool) and key != "beyond_noise":
+                        self.assertTrue(key.endswith(("_s", "_s_since_start")) or
+                                        key in COUNTS | SHARES | NUMBERS_OF_THINGS | RATES, f"{key}: {value}")
+                    if command != "doctor":
+                        self.assertIn(f"`{key}`", documented)
+        self.assertLessEqual({"report", "spans", "diff", "annotate", "doctor"}, commands)
+
+    def test_of_a_function_is_its_name(self):
+        for command, answer in self.answers():
+            rows = answer.get("functions", []) if command in ("report", "diff", "top") else [answer] if command == "annotate" else []
+            for row in rows:
+                self.assertIn("name", row, command)
+                self.assertIn("module", row, command)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -306,7 +306,7 @@ int examine(const DoctorOptions& options, const std::vector<std::string>& words)
     if (!command.empty()) fmt::print("{}\n", words.front());
     print(command, style);
     if (!command.empty()) fmt::print("\n");
-    fmt::print("{}\n", pid ? fmt::format("Process {} ({})", *pid, sampler::executable_of(*pid))
+    fmt::print("{}\n", pid ? fmt::format("Process {} ({})", *pid, sampler::program_of(*pid))
                            : "This machine");
     print(machine, style);
     if (!modules.empty()) fmt::print("\nNames\n");

@@ -64,11 +64,23 @@ std::vector<Recorded> recordings_below(const std::string& output) {
   return found;
 }
 
+// "sampan report sampan-profiles": where `run` leaves recordings is none itself.
+void refuse_several(const std::string& directory) {
+  if (!fs::is_directory(directory) || fs::exists(recording_path(directory))) return;
+  const std::vector<Recorded> found = recordings_below(directory);
+  if (found.empty()) return;
+  throw Error("{} is no recording, but has {}: name one, such as {}", directory,
+              plural(found.size(), "recording"), found.front().directory);
+}
+
 }  // namespace
 
 std::string named_recording(const std::string& word) {
   const size_t place = place_of(word);
-  if (place == 0) return word;
+  if (place == 0) {
+    refuse_several(word);
+    return word;
+  }
   const std::string output = usual_output();
   const std::vector<Recorded> found = recordings_below(output);
   if (found.empty()) {

@@ -15,7 +15,7 @@ DumpHead dump_head(pid_t pid) {
   if (const std::string why = sampler::why_not_profilable(pid); !why.empty()) {
     throw Error("{}", why);
   }
-  return {pid, sampler::executable_of(pid), sampler::command_line_of(pid), iso_8601(unix_now_ns())};
+  return {pid, sampler::program_of(pid), sampler::command_line_of(pid), iso_8601(unix_now_ns())};
 }
 
 std::string head_as_text(const DumpHead& head, const std::string& summary) {

@@ -1,10 +1,10 @@
-// sampan: a sampling profiler for native programs on Linux.
+// sampan: a sampling profiler for programs on Linux, native and Python.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <exception>
 #include <iterator>
-#include <memory>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,19 +20,6 @@ namespace sampan::cli {
 namespace {
 
 constexpr const char* kVersion = "sampan " SAMPAN_VERSION "\n";
-
-// CLI11's --help, without the "{false}" behind --no-follow: a value that nobody can type.
-class HelpText : public CLI::Formatter {
- public:
-  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
-    static constexpr std::string_view kNegated = "{false}";
-    std::string name = Formatter::make_option_name(option, is_positional);
-    if (const size_t place = name.find(kNegated); place != name.npos) {
-      name.erase(place, kNegated.size());
-    }
-    return name;
-  }
-};
 
 struct CommandFile {
   void (*add)(CLI::App&, Commands&);
@@ -121,7 +108,14 @@ std::vector<std::string> names_of_options(const CLI::App& command) {
   return names;
 }
 
+// Commands of perf and samply that have another name here.
+const std::map<std::string_view, std::string_view> kForeignCommands = {
+    {"script", "sampan export -f perf-script -o -"}, {"load", "sampan view"}};
+
 [[noreturn]] void refuse_command(const CLI::App& app, const std::string& word) {
+  if (const auto here = kForeignCommands.find(word); here != kForeignCommands.end()) {
+    throw UsageError("unknown command {}: here it is {}", word, here->second);
+  }
   throw UsageError("unknown command {}{}\n(to profile a program: sampan run -- {})", word,
                    did_you_mean(word, names_of_commands(app)), word);
 }
@@ -208,8 +202,9 @@ Action parse_arguments(CLI::App& app, Commands& commands, int argc, char** argv)
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("A sampling profiler for native programs on Linux", "sampan");
-  app.formatter(std::make_shared<HelpText>());
+  CLI::App app("A sampling profiler for programs on Linux, native and Python", "sampan");
+  app.formatter(help_text());
+  app.footer("The options of a command, and examples: sampan help COMMAND");
   app.set_version_flag("-V,--version", kVersion, "Print the version of sampan");
   Commands commands;
   declare_commands(app, commands, argc > 1 ? argv[1] : "");

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/safe_file_name.h"
 #include "base/say.h"
+#include "cli/command.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
 #include "cli/signals.h"
@@ -244,7 +245,24 @@ void RunFiles::say_segments() const {
       directory_.path(), directory_.path());
 }
 
+namespace {
+
+// Other profilers take "-o out.svg". Here it would become a directory.
+void refuse_file(const std::string& output) {
+  const auto names_it = [&](const exporters::Format& format) {
+    return output.ends_with(format.suffix);
+  };
+  if (std::ranges::none_of(exporters::formats(), names_it) || fs::is_directory(output)) return;
+  throw UsageError(
+      "-o takes a directory for recordings, not a file such as {}\n"
+      "(after the run, sampan export -f FORMAT -o {} writes it)",
+      output, output);
+}
+
+}  // namespace
+
 void check_options(const RunOptions& options, pid_t process) {
+  refuse_file(options.output);
   chosen_formats(options);
   file_mode(options.mode);
   segment_options(options.continuous, "");

@@ -6,12 +6,14 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/say.h"
 #include "cli/command.h"
 #include "cli/record.h"
 #include "cli/recorded_run.h"
+#include "cli/values.h"
 #include "sampler/launch/launch.h"
 #include "sampler/launch/program.h"
 #include "sampler/process/own_limits.h"
@@ -109,7 +111,8 @@ int run_and_record(const std::vector<std::string>& command, const RunOptions& op
     } catch (const std::exception& error) {
       say("sampan: {}\n", error.what());
       if (options.strict) return kExitRunFailure;
-      say("sampan: nothing is recorded; the program runs all the same (--strict refuses)\n");
+      say("sampan: nothing is recorded, and the program runs without it (--strict does not run "
+          "it)\n");
     }
     sampler::become({command, "", "", options.follow, options.environment});
   } catch (const sampler::LaunchError& error) {
@@ -134,13 +137,24 @@ void add_launcher(CLI::App& app, Commands& commands) {
   };
 }
 
+// "perf record -p PID -- sleep 10" samples for as long as the command runs. Only sleep is known here.
+uint64_t duration_of(const std::vector<std::string>& program) {
+  if (program.size() != 2 || program.front() != "sleep") {
+    throw UsageError(
+        "record: either -p PID or a command; -d 10s, or -- sleep 10, ends a recording with -p");
+  }
+  return time_value("sleep", program.back());
+}
+
 // `run`, and with -p `attach`.
 void add_record(CLI::App& app, Commands& commands) {
-  CLI::App* command = app.add_subcommand("record", "The same as run; with -p PID, as attach");
-  set_examples(*command,
-               {"sampan record -- ./program its arguments", "sampan record -F 99 -g -p PID",
-                "sampan record -d 30s -p redis-server"},
-               "sampan record [OPTIONS] [-p PID | -- COMMAND [ARG...]]");
+  CLI::App* command = app.add_subcommand(
+      "record", "Launch a program and profile it, as run; with -p PID a running one, as attach");
+  set_examples(
+      *command,
+      {"sampan record -- ./program its arguments", "sampan record -F 99 -g -p PID -- sleep 10",
+       "sampan record -d 30s -p redis-server"},
+      "sampan record [OPTIONS] [-p PID | -- COMMAND [ARG...]]");
   const auto options = std::make_shared<AttachOptions>();
   add_run_options(*command, options->run);
   add_attach_options(*command, *options);
@@ -149,7 +163,9 @@ void add_record(CLI::App& app, Commands& commands) {
   const CLI::Option* follow = command->get_option("--follow");
   commands.actions[command] = [options, follow, &commands] {
     if (options->target.empty()) return run_and_record(commands.program, options->run);
-    if (!commands.program.empty()) throw UsageError("record: either -p PID or a command");
+    // It is not run, so the exit status is ours.
+    const std::vector<std::string> program = std::exchange(commands.program, {});
+    if (!program.empty()) options->duration_ns = duration_of(program);
     if (follow->count() == 0) options->run.follow = false;
     return attach_and_record(*options);
   };

@@ -156,7 +156,6 @@ class Usage(Case):
             self.assertEqual(result.returncode, 0)
             self.assertNotIn("collect", result.stdout)
         self.assertIn("SAMPAN_FOLLOW", self.sampan("help", "run").stdout)
-        self.assertNotIn("{", self.sampan("help", "run").stdout)
         self.assertNotIn("REQUIRED", self.sampan("help", "attach").stdout)  # PID, or -p PID
 
     def test_there_is_no_help_for_what_is_no_command(self):
@@ -191,31 +190,16 @@ class Command(Case):
         self.assertEqual(result.returncode, 4)
         self.assertTrue((self.only_run() / "recording.sampan").exists())
 
-    def test_the_letters_of_perf(self):
-        result = self.sampan("run", "--quiet", "-gF", "99", "-fnone", "-o", self.output, "true")
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
-        self.assertEqual(self.report_of(self.only_run())["rate_hz"], 99)
-
-    def test_a_pid_with_its_letter_or_alone(self):
-        sleeper = subprocess.Popen(["sleep", "60"])
-        self.addCleanup(sleeper.wait)
-        self.addCleanup(sleeper.kill)
-        for number, words in enumerate((["record", "-F", "99", "-g", "-p", sleeper.pid], ["attach", "-F99", sleeper.pid],
-                                        ["attach", "-F", "99", "--pid", sleeper.pid])):
-            with self.subTest(words=words):
-                output = self.path / str(number)
-                result = self.sampan(*words, "-d", "0.1", "-f", "none", "-o", output, "--quiet")
-                if "permi" in result.stderr:
-                    self.skipTest(result.stderr)
-                self.assertEqual((result.returncode, result.stderr), (0, ""))
-                report = self.report_of(self.only_run(output))
-                self.assertEqual((report["rate_hz"], report["processes"][0]["pid"]), (99, sleeper.pid))
-        alone, lettered = (self.sampan("dump", *words) for words in ([sleeper.pid], ["-p", sleeper.pid]))
-        self.assertEqual((alone.returncode, lettered.returncode), (0, 0), lettered.stderr)
-        self.assertIn(str(sleeper.pid), lettered.stdout)
-        for words in (["attach"], ["dump"], ["attach", sleeper.pid, "-p", sleeper.pid]):
-            self.assertEqual(self.sampan(*words).returncode, 2)
-        self.assertIn("attach: which process? sampan attach PID", self.sampan("attach").stderr)
+    def test_a_process_is_called_what_it_was_started_as(self):
+        shutil.copy(shutil.which("sleep"), self.path / "program")
+        (self.path / "server").symlink_to("program")
+        process = subprocess.Popen([self.path / "server", "60"])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertIn(f"Process {process.pid} ({self.path}/server)\n", self.sampan("doctor", process.pid).stdout)
+        dump = self.sampan("dump", "--json", process.pid)
+        if "permi" not in dump.stderr:
+            self.assertEqual(json.loads(dump.stdout)["executable"], f"{self.path}/server")
 
     def test_what_cannot_be_executed(self):
         plain = self.path / "plain"
@@ -368,6 +352,13 @@ class Latest(Case):
                 said = re.findall("sampan: (.*) is sampan-profiles/(.*)\n", result.stderr)
                 self.assertEqual(said, [("the latest recording", self.TWO) if place == 1 else (f"-{place}", self.ONE)
                                         for place in places])
+
+    def test_is_named_where_the_directory_of_all_is_given(self):
+        for words in ["report"], ["export", "-f", "folded"], ["diff", f"sampan-profiles/{self.ONE}"]:
+            result = self.sampan(*words, "sampan-profiles")
+            self.assertEqual((result.returncode, result.stdout), (1, ""))
+            self.assertEqual(result.stderr, "sampan: sampan-profiles is no recording, but has 2 recordings: "
+                             f"name one, such as sampan-profiles/{self.TWO}\n")
 
     def test_is_where_run_leaves_it(self):
         result = self.sampan("report", env={"SAMPAN_OUTPUT": str(self.output)})

@@ -3,6 +3,7 @@
 usage: manual_test.py SAMPAN
 """
 import functools
+import os
 import pathlib
 import re
 import shutil
@@ -11,7 +12,7 @@ import sys
 import tempfile
 import unittest
 
-SAMPAN = sys.argv.pop(1)
+SAMPAN = os.path.abspath(sys.argv.pop(1))
 
 
 @functools.cache
@@ -52,6 +53,28 @@ class Manual(unittest.TestCase):
                 self.assertIn(f"\\fB{variable}\\fR", page)
 
 
+class Help(unittest.TestCase):
+    def test_every_one_begins_with_what_to_type(self):
+        page = output_of("help", "--man").replace("\\-", "-")
+        for command in commands():
+            with self.subTest(command=command):
+                text = output_of("help", command)
+                [usage] = re.findall("(?m)^Usage: (.*)$", text)
+                self.assertTrue(usage.startswith(f"sampan {command} "), usage)
+                self.assertEqual(text.count(usage + "\n"), 1)
+                self.assertIn(f'.SS "{usage}"\n', page)
+                self.assertNotIn("{", text)
+
+    def test_the_ways_to_serve_are_where_one_looks(self):
+        for command in "view", "top":
+            self.assertIn("HOST:PORT of a sampan serve", output_of("help", command))
+
+    def test_what_only_a_launched_program_has_is_not_offered_to_others(self):
+        for option in "--strict", "--sections-only", "--max-sections":
+            self.assertIn(option, commands()["run"])
+            self.assertNotIn(option, commands()["attach"])
+
+
 class Examples(unittest.TestCase):
     def test_every_command_has_three_that_are_right(self):
         page, known = output_of("help", "--man"), commands()
@@ -63,6 +86,21 @@ class Examples(unittest.TestCase):
                 with self.subTest(example=example):
                     self.assertIn("\n" + example.replace("-", "\\-") + "\n", page)
                     self.check(re.split(r" -- | \| ", example)[0].split()[1:], known)
+
+    def test_all_are_accepted(self):
+        """With a process, a program, and recordings that do not exist, each fails, but none because of its words."""
+        pid = int(pathlib.Path("/proc/sys/kernel/pid_max").read_text()) + 1
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("SAMPAN", "XDG_"))}
+        with tempfile.TemporaryDirectory(prefix="sampan-manual-") as directory:
+            for command in commands():
+                for example in re.findall("(?m)^  (sampan .*)$", output_of("help", command).split("Examples:")[1]):
+                    words = re.sub(r"\bPID\b", str(pid), example).replace("redis-server", "no-such-program").split(" | ")[0]
+                    words = re.sub(r"^(sampan top)", r"\1 --once", words)  # this is no terminal
+                    words = [SAMPAN, *re.sub(r" -- (?!sleep).*", " -- no-such-program", words).split()[1:]]
+                    with self.subTest(example=example):
+                        result = subprocess.run(words, cwd=directory, env={**environment, "HOME": directory}, timeout=60, text=True,
+                                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                        self.assertIn(result.returncode, (0, 1, 127), result.stderr)
 
     def check(self, words, known):
         if words[0] in ("-V", "--version"):

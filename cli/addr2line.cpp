@@ -184,7 +184,8 @@ void add_addr2line(CLI::App& app, Commands& commands) {
   command
       ->add_option("--output-style", options->style,
                    "GNU: as addr2line; LLVM or JSON: as llvm-symbolizer, with its defaults")
-      ->check(CLI::IsMember({"GNU", "LLVM", "JSON"}))
+      ->type_name("GNU|LLVM|JSON")
+      ->check(CLI::IsMember({"GNU", "LLVM", "JSON"}).description(""))
       ->capture_default_str();
   set_examples(*command, {"sampan addr2line -e ./program 0x1139",
                           "sampan addr2line -Cfip -e ./program 0x1139 0x1150",

@@ -30,8 +30,11 @@ void say_what_begins(const sampler::RecordingSession& session, pid_t pid,
   if (!python || !python->is_known) return;
   say("sampan: {}\n",
       session.engine() == "perf"
-          ? "Python's functions are read right behind each sample; where that is too late, the "
-            "stack is native and counted. --engine ptrace stops the thread and is never late."
+          ? "Python's functions are read just after each sample. Where that is too late, the stack "
+            "has "
+            "only native functions; the report counts such stacks. --engine ptrace is never late: "
+            "it "
+            "stops the thread."
           : "Python's functions are exact: they are read while the sampled thread is stopped.");
 }
 
@@ -117,6 +120,10 @@ void add_attach(CLI::App& app, Commands& commands) {
       ->type_name("PID");
   add_run_options(*command, options->run);
   add_attach_options(*command, *options);
+  // They are for programs that sampan launches; their variables may be set for those.
+  for (const char* const name : {"--strict", "--sections-only", "--max-sections"}) {
+    command->get_option(name)->group("");
+  }
   set_examples(*command,
                {"sampan attach -d 10s PID", "sampan attach -F 99 -d 1m redis-server",
                 "sampan attach --clock wall -f flamegraph PID"},

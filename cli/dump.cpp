@@ -46,7 +46,9 @@ void add_dump(CLI::App& app, Commands& commands) {
   CLI::App* const command =
       app.add_subcommand("dump", "Print the threads of a process and their stacks");
   const auto options = std::make_shared<DumpOptions>();
-  command->add_option("-p,--pid,PID", options->process, "A process, or its name if it is unique")
+  command
+      ->add_option("-p,--pid,PID", options->process,
+                   "A pid, or the name of a process if it is unique")
       ->type_name("PID");
   CLI::Option* const threads = command
                                    ->add_option("-t,--thread", options->threads,

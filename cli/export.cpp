@@ -187,7 +187,8 @@ void add_export(CLI::App& app, Commands& commands) {
       ->transform(CLI::Validator(size_in_bytes, ""));
   command
       ->add_option("--max-sections", options->write.max_sections,
-                   "Write a directory for each of this many sections, longest first; 0: none")
+                   "Write a directory of files for each section, of at most so many sections, the "
+                   "longest first; 0: none")
       ->type_name("N")
       ->capture_default_str();
   command->add_flag("--bundle", options->bundle, "Write one .tar.gz with all files");

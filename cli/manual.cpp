@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <utility>
 
 #include "cli/command.h"
 #include "exporters/exporter.h"
@@ -54,9 +55,13 @@ std::vector<std::string> examples_of(const std::string& footer) {
   return lines;
 }
 
+// The first line of the footer, where set_examples() has put a usage.
+std::string given_usage(const std::string& footer) {
+  return footer.starts_with("sampan ") ? split(footer, '\n').front() : "";
+}
+
 std::string usage_of(const CommandText& command, const std::string& footer) {
-  // That of `run` is in its footer.
-  if (footer.starts_with("sampan ")) return split(footer, '\n').front();
+  if (std::string given = given_usage(footer); !given.empty()) return given;
   std::string usage = "sampan " + command.name;
   for (const OptionText& option : command.options) {
     if (!option.positional) continue;
@@ -65,6 +70,44 @@ std::string usage_of(const CommandText& command, const std::string& footer) {
   }
   return usage + " [OPTIONS]";
 }
+
+CommandText describe_command(const CLI::App& command) {
+  CommandText text{command.get_name(), command.get_description(), "", {}};
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_group().empty()) continue;
+    // "-p PID" may be given either way.
+    if (option->get_positional()) text.options.push_back(describe_option(*option, true));
+    if (option->nonpositional()) text.options.push_back(describe_option(*option, false));
+  }
+  text.usage = usage_of(text, command.get_footer());
+  text.examples = examples_of(command.get_footer());
+  return text;
+}
+
+// CLI11's --help, with the usage of the man page, and without the "{false}" behind --no-follow: a
+// value that nobody can type.
+class HelpText : public CLI::Formatter {
+ public:
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    static constexpr std::string_view kNegated = "{false}";
+    std::string name = Formatter::make_option_name(option, is_positional);
+    if (const size_t place = name.find(kNegated); place != name.npos) {
+      name.erase(place, kNegated.size());
+    }
+    return name;
+  }
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    const bool is_command = app->get_parent() != nullptr;
+    return is_command ? "Usage: " + describe_command(*app).usage + "\n"
+                      : Formatter::make_usage(app, std::move(name));
+  }
+  std::string make_footer(const CLI::App* app) const override {
+    const std::string footer = Formatter::make_footer(app);
+    const size_t place =
+        given_usage(footer).empty() ? 0 : footer.find_first_not_of('\n', footer.find('\n'));
+    return footer.substr(place);
+  }
+};
 
 // Escapes the characters that roff interprets.
 std::string roff(const std::string& text) {
@@ -173,32 +216,28 @@ std::vector<CommandText> describe(const CLI::App& app) {
   std::vector<CommandText> commands;
   for (const CLI::App* command : app.get_subcommands({})) {
     if (command->get_group().empty()) continue;  // hidden
-    CommandText text{command->get_name(), command->get_description(), "", {}};
-    for (const CLI::Option* option : command->get_options()) {
-      if (option->get_group().empty()) continue;
-      // "-p PID" may be given either way.
-      if (option->get_positional()) text.options.push_back(describe_option(*option, true));
-      if (option->nonpositional()) text.options.push_back(describe_option(*option, false));
-    }
-    text.usage = usage_of(text, command->get_footer());
-    text.examples = examples_of(command->get_footer());
-    commands.push_back(std::move(text));
+    commands.push_back(describe_command(*command));
   }
   return commands;
+}
+
+std::shared_ptr<CLI::FormatterBase> help_text() {
+  return std::make_shared<HelpText>();
 }
 
 std::string man_page(const CLI::App& app) {
   const std::vector<CommandText> commands = describe(app);
   std::string text = fmt::format(".TH SAMPAN 1 \"\" \"sampan {}\"\n", SAMPAN_VERSION);
-  text += section("NAME") + "sampan \\- a sampling profiler for native programs\n";
+  text += section("NAME") + "sampan \\- a sampling profiler for programs, native and Python\n";
   text += section("SYNOPSIS");
   for (const CommandText& command : commands) {
     if (&command != &commands.front()) text += ".br\n";
     text += "\\fB" + roff(command.usage) + "\\fR\n";
   }
   text += section("DESCRIPTION") +
-          "sampan profiles native Linux programs without recompiling or relinking them, and shows "
-          "where each thread spent its CPU time, or waited. A run writes a recording and files for "
+          "sampan profiles Linux programs without recompiling or relinking them, and shows "
+          "where each thread, native or Python, spent its CPU time, or waited. A run writes a "
+          "recording and files for "
           "the usual viewers to sampan\\-profiles/.\n";
   return text + commands_section(commands) + environment_section(commands) + exit_status_section();
 }

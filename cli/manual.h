@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ struct CommandText {
 // The commands and options that --help shows.
 std::vector<CommandText> describe(const CLI::App& app);
 
+// What writes --help.
+std::shared_ptr<CLI::FormatterBase> help_text();
 // sampan(1) in man(7) format; checked with mandoc -Tlint.
 std::string man_page(const CLI::App& app);
 // `shell`: "bash", "zsh" or "fish". Throws UsageError for others.

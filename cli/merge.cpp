@@ -96,7 +96,7 @@ void add_merge(CLI::App& app, Commands& commands) {
       ->required();
   command
       ->add_option("--subsample", options->subsample,
-                   "Merge only this many of them, evenly distributed")
+                   "Merge only N of the recordings, evenly spread over the list")
       ->type_name("N")
       ->check(CLI::PositiveNumber.description(""));
   command

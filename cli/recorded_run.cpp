@@ -26,8 +26,8 @@ std::string note_about(const std::string& outside, size_t joined, size_t still_r
   if (const std::string why = sampler::why_no_address_space(); !why.empty()) {
     return why + ": nothing was sampled.";
   }
-  return "The program did not take the shim in, so nothing was sampled. Does it clear its "
-         "environment, or end before main?";
+  return "The shim was not loaded into the program, so nothing was sampled. Does the program clear "
+         "its environment, or end before main?";
 }
 
 }  // namespace

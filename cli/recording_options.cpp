@@ -81,7 +81,7 @@ void add_selection_options(CLI::App& command, profile::Selection& selection) {
       ->type_name("PID");
   command
       .add_option("--label", selection.labels,
-                  "Only what a merged recording has from the one with this label (repeatable)")
+                  "In a merged recording: only what the one with this label had (repeatable)")
       ->type_name("LABEL")
       ->allow_extra_args(false);
   command
@@ -97,8 +97,9 @@ void add_selection_options(CLI::App& command, profile::Selection& selection) {
                     [&bound_s](uint64_t ns) { bound_s = static_cast<double>(ns) * 1e-9; },
                     {.least_ns = 0});
   };
-  add_bound("--from", selection.from_s, "Only what happened after this time, such as 10 or 2m");
-  add_bound("--to", selection.to_s, "Only what happened before this time");
+  add_bound("--from", selection.from_s,
+            "Only what happened later than this after the start, such as 10s or 2m");
+  add_bound("--to", selection.to_s, "Only what happened earlier than this after the start");
   command
       .add_option("--section", selection.section,
                   "Only what threads did inside the section with this name")
@@ -109,8 +110,8 @@ void add_python_option(CLI::App& command, profile::PythonFrames& python) {
   command
       .add_option_function<std::string>(
           "--python", [&python](const std::string& word) { python = kPythonFrames.at(word); },
-          "Stacks of Python threads: only their C functions, only their Python functions, which "
-          "then include the C that they call, or both")
+          "Stacks of Python threads: native: their C functions; python: their Python functions, "
+          "with the time of the C that these call; mixed: both")
       ->envname("SAMPAN_PYTHON_FRAMES")
       ->type_name("native|python|mixed")
       ->check(CLI::IsMember({"native", "python", "mixed"}).description(""));
@@ -119,7 +120,7 @@ void add_python_option(CLI::App& command, profile::PythonFrames& python) {
 void add_recording_option(CLI::App& command, std::string& recording) {
   command.add_option("RECORDING", recording,
                      "A recording.sampan, or its directory (default: -1, the latest below "
-                     "sampan-profiles; -2 is the one before)");
+                     "sampan-profiles; -2: the one before)");
   command.callback([&recording] { recording = named_recording(recording); });
 }
 

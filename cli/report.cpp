@@ -105,8 +105,8 @@ void add_report(CLI::App& app, Commands& commands) {
   command->add_flag("--tasks", options->tasks,
                     "Show the tasks of asyncio instead of the table, and what held their loops");
   add_time_option(*command, "--blocking",
-                  "With --tasks or --json: steps of an event loop that took so long, in "
-                  "milliseconds, or such as 1s",
+                  "With --tasks or --json: show the steps that held their event loop for at least "
+                  "this long, such as 1s; a plain number counts milliseconds",
                   [options](uint64_t ns) { options->blocking_ns = ns; },
                   {.least_ns = 0,
                    .plain_ns = kNsPerMs,

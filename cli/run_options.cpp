@@ -50,7 +50,7 @@ void add_sampling_options(CLI::App& command, SamplingOptions& options) {
       ->default_str(std::to_string(options.rate_hz));
   command
       .add_option("--clock", options.clock,
-                  "What is sampled: only threads on CPU, or waiting threads, too")
+                  "cpu: sample threads while they are on CPU; wall: also while they wait")
       ->envname("SAMPAN_CLOCK")
       ->type_name("cpu|wall")
       ->capture_default_str()
@@ -59,9 +59,9 @@ void add_sampling_options(CLI::App& command, SamplingOptions& options) {
       .add_option(
           "--max-overhead", options.max_overhead,
           "Lower the rate if sampling costs more than this share of the program's CPU, such "
-          "as 1%; none: whatever it costs. Without this option the rate is lowered if samples take "
-          "more "
-          "than 10% inside the program")
+          "as 1%; none: never lower it. Without this option it is lowered if samples take more "
+          "than "
+          "10% inside the program")
       ->envname("SAMPAN_MAX_OVERHEAD")
       ->type_name("PERCENT|none");
 }
@@ -71,7 +71,7 @@ void add_engine_option(CLI::App& command, std::string& engine, const std::string
   names.insert(names.begin(), "auto");
   command
       .add_option("--engine", engine,
-                  description + ": by this engine, or by the first one that is permitted")
+                  description + "; auto: by the first of these that is permitted")
       ->envname("SAMPAN_ENGINE")
       ->type_name(fmt::format("{}", fmt::join(names, "|")))
       ->check(CLI::IsMember(names).description(""));
@@ -109,7 +109,9 @@ sampler::RateOptions rate_options(const SamplingOptions& options, bool quiet) {
 
 void add_run_options(CLI::App& command, RunOptions& options) {
   add_sampling_options(command, options.sampling);
-  command.add_option("-o,--output", options.output, "Directory in which each run gets a directory")
+  command
+      .add_option("-o,--output", options.output,
+                  "Directory for recordings: each run gets a directory in it")
       ->envname("SAMPAN_OUTPUT")
       ->type_name("DIR")
       ->capture_default_str();
@@ -151,7 +153,8 @@ void add_run_options(CLI::App& command, RunOptions& options) {
       ->envname("SAMPAN_PYTHON");
   command
       .add_option("--max-sections", options.max_sections,
-                  "Write a directory for each of this many sections, longest first; 0: none")
+                  "Write a directory of files for each section, of at most so many sections, the "
+                  "longest first; 0: none")
       ->envname("SAMPAN_MAX_SECTIONS")
       ->type_name("N")
       ->capture_default_str();

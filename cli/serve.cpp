@@ -68,7 +68,7 @@ std::string read_pem(const std::string& path, const char* option) {
 
 void add_serve_options(CLI::App& command, ServeOptions& options) {
   command.add_option("TARGET", options.target,
-                     "A process, or its name if it is unique; or a recording");
+                     "A pid, the name of a process if it is unique, or a recording");
   command.add_option("--port", options.port, "Port (default: any free one, which is printed)")
       ->envname("SAMPAN_PORT")
       ->type_name("PORT");

@@ -46,13 +46,12 @@ bool page(const std::string& text, const std::string& command) {
 
 void add_table_options(CLI::App& command, TableOptions& options) {
   command
-      .add_option("--width", options.width,
-                  "Columns of the output (default: those of the terminal; tables are not cut where "
-                  "there is none)")
+      .add_option(
+          "--width", options.width,
+          "Columns of the output (default: the terminal's; nothing is cut where there is none)")
       ->type_name("N");
   command.add_flag("!--no-pager", options.pager,
-                   "Print directly; else a terminal gets the output through SAMPAN_PAGER, PAGER or "
-                   "less");
+                   "Print directly to the terminal, not through SAMPAN_PAGER, PAGER or less");
 }
 
 void add_full_names_option(CLI::App& command, TableOptions& options) {

@@ -216,7 +216,7 @@ int run_top(const TopOptions& options, const std::vector<std::string>& command) 
 
 void add_options(CLI::App& command, TopOptions& options) {
   add_sampling_options(command, options.sampling);
-  add_engine_option(command, options.engine, "How a running process is sampled, see attach");
+  add_engine_option(command, options.engine, "How a running process is sampled");
   command.add_flag("--follow,!--no-follow", options.follow, "Profile child processes, too")
       ->envname("SAMPAN_FOLLOW");
   command.add_option("--token-file", options.token_file, "File with the token of the sampan serve")
@@ -229,7 +229,7 @@ void add_options(CLI::App& command, TopOptions& options) {
                    .allowed = "a time from 100ms to 1h, such as 2 or 500ms"})
       ->envname("SAMPAN_DELAY")
       ->default_str("1s");
-  add_time_option(command, "--window", "Time that is shown",
+  add_time_option(command, "--window", "How much of the time until now is shown",
                   [&options](uint64_t ns) { options.window_ns = ns; },
                   {.least_ns = 100 * kNsPerMs,
                    .most_ns = 86400 * kNsPerSecond,
@@ -241,7 +241,7 @@ void add_options(CLI::App& command, TopOptions& options) {
       ->type_name("threads|functions|tree")
       ->check(CLI::IsMember(kLooks).description(""));
   add_python_option(command, options.python);
-  command.add_option("-o,--output", options.output, "Directory for the page of the key o")
+  command.add_option("-o,--output", options.output, "Directory for the page that the key o opens")
       ->envname("SAMPAN_OUTPUT")
       ->type_name("DIR")
       ->capture_default_str();
@@ -263,7 +263,7 @@ void add_top(CLI::App& app, Commands& commands) {
   const auto options = std::make_shared<TopOptions>();
   command
       ->add_option("-p,--pid,PID", options->target,
-                   "A process, its name if it is unique, or HOST:PORT of a sampan serve")
+                   "A pid, the name of a process if it is unique, or HOST:PORT of a sampan serve")
       ->type_name("PID");
   add_options(*command, *options);
   commands.actions[command] = [options, &commands] { return run_top(*options, commands.program); };

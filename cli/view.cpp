@@ -199,6 +199,8 @@ void add_view(CLI::App& app, Commands& commands) {
       "view", "Show a recording in the browser, as one page that needs no network");
   const auto options = std::make_shared<ViewOptions>();
   add_recording_options(*command, options->input);
+  CLI::Option* const recording = command->get_option("RECORDING");
+  recording->description(recording->get_description() + ", or HOST:PORT of a sampan serve");
   command
       ->add_option("-o,--output", options->output,
                    "File of the page (default: profile.html beside the recording)")

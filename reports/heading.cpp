@@ -127,7 +127,7 @@ std::string why_slower(const Context& context) {
                ? "code in the kernel is sampled at its tick, " + tick_hz
                : "the kernel's tick is " + tick_hz;
   }
-  return "it computes for less than a tick at a time, so one sample stands for several times";
+  return "its threads run in bursts shorter than a tick, so one sample covers several bursts";
 }
 
 std::string rate(const Context& context) {

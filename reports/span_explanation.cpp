@@ -86,21 +86,20 @@ std::vector<std::string> sentences(const profile::Profile& profile,
   if (!explanation.too_few.empty()) result.push_back(explanation.too_few);
   if (queue_ns > kMuch * longer_ns) {
     result.push_back(
-        fmt::format("{} of the {} that they take longer they waited for a CPU: the "
+        fmt::format("they take {} longer than the others; for {} of it they waited for a CPU: the "
                     "machine was busy",
-                    duration(std::min(queue_ns, longer_ns)), duration(longer_ns)));
+                    duration(longer_ns), duration(std::min(queue_ns, longer_ns))));
   }
   if (explanation.across) {
-    result.push_back(
-        fmt::format("they go across threads: sampled is what was done in the spans "
-                    "inside them, {} of the {} that they take longer; in the rest no "
-                    "thread was at work on them",
-                    duration(std::clamp(longer_ns - off_ns, 0., longer_ns)), duration(longer_ns)));
+    result.push_back(fmt::format(
+        "they take {} longer than the others; the samples of the spans inside them explain "
+        "{} of it: these spans go across threads, and in the rest no thread worked on them",
+        duration(longer_ns), duration(std::clamp(longer_ns - off_ns, 0., longer_ns))));
   } else if (!profile.has_waits() && off_ns > kMuch * longer_ns) {
-    result.push_back(
-        fmt::format("{} of the {} that they take longer they were off the CPU: record "
-                    "with --clock wall to see what they wait for",
-                    duration(std::min(off_ns, longer_ns)), duration(longer_ns)));
+    result.push_back(fmt::format(
+        "they take {} longer than the others; for {} of it they were off the CPU: record with "
+        "--clock wall to see what they wait for",
+        duration(longer_ns), duration(std::min(off_ns, longer_ns))));
   }
   const std::vector<std::string> losses = profile::marker_losses(profile);
   result.insert(result.end(), losses.begin(), losses.end());

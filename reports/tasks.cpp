@@ -170,8 +170,10 @@ std::string block_rows(const Context& context) {
     text += context.style.faint("  " + words) + "\n";
   };
   if (shown < blocks.size()) line(fmt::format("and {} more", count(blocks.size() - shown)));
-  line("from the first to the last sample of the step: it took longer, by less than a sample's");
-  line("CPU and by the waits at either end");
+  line(
+      "ms: from the first to the last sample of the step, which took a little longer: by less "
+      "than");
+  line("a sample's CPU, and by waits at either end");
   return text;
 }
 

@@ -41,11 +41,11 @@ Finding shim_finding(const std::string& path) {
 }
 
 Finding filter_finding() {
-  if (!under_seccomp_filter()) return {true, kFilterSubject, "none is handed down", ""};
+  if (!under_seccomp_filter()) return {true, kFilterSubject, "none is inherited", ""};
   if (seccomp_filter_permits_samples()) {
-    return {true, kFilterSubject, "handed down; it permits samples", ""};
+    return {true, kFilterSubject, "inherited; it permits samples", ""};
   }
-  return {false, kFilterSubject, "handed down; a signal, or the return from it, is forbidden",
+  return {false, kFilterSubject, "inherited; it forbids signals, or the return from them",
           "run it outside of the container or service that has the filter, or permit rt_sigreturn "
           "and timer_create in it: the program runs, and nothing is sampled"};
 }

@@ -145,7 +145,7 @@ Finding loader_finding(pid_t pid) {
 Finding tick_finding() {
   return {
       true, "kernel tick",
-      fmt::format("{} Hz: CPU timers (`sampan run` without perf, ptrace) sample so often at most",
+      fmt::format("{} Hz: CPU timers (`sampan run` without perf, ptrace) sample at most that often",
                   tick_rate_hz()),
       ""};
 }
@@ -174,7 +174,8 @@ Finding pending_finding(pid_t pid) {
   if (!limit) return unreadable(subject, fmt::format("that limit of process {}", pid));
   if (*limit == RLIM_INFINITY) return {true, subject, "unlimited", ""};
   constexpr uint64_t kFew = 64;
-  return {*limit >= kFew, subject, fmt::format("{}: so many threads can have a timer", *limit),
+  return {*limit >= kFew, subject,
+          fmt::format("{}: at most that many threads can have a timer", *limit),
           *limit >= kFew ? "" : "raise it (ulimit -i): threads beyond are unsampled or polled"};
 }
 

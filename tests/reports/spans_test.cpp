@@ -171,8 +171,9 @@ TEST(Explanation, SaysWhatElseItMayBe) {
   explanation.causes.clear();
   std::string text = explanation_page(select(profile), explanation, {});
   EXPECT_NE(text.find("  nothing: "), text.npos) << text;
-  EXPECT_NE(text.find("20.0ms of the 20.0ms that they take longer they were off the CPU"),
-            text.npos)
+  EXPECT_NE(
+      text.find("they take 20.0ms longer than the others; for 20.0ms of it they were off the CPU"),
+      text.npos)
       << text;
   explanation.slow.runnable_ns = 20e6;
   text = explanation_page(select(profile), explanation, {});
@@ -180,7 +181,7 @@ TEST(Explanation, SaysWhatElseItMayBe) {
   EXPECT_EQ(text.find("off the CPU:"), text.npos) << text;
   explanation.across = true;
   text = explanation_page(select(profile), explanation, {});
-  EXPECT_NE(text.find("they go across threads"), text.npos) << text;
+  EXPECT_NE(text.find("these spans go across threads"), text.npos) << text;
   explanation.too_few = "there are only 3 of them";
   text = explanation_page(select(profile), explanation, {});
   EXPECT_NE(text.find("there are only 3 of them"), text.npos) << text;

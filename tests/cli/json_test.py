@@ -20,7 +20,7 @@ SHARES = {"share", "self_share", "total_share", "change", "low", "high", "confid
 NUMBERS_OF_THINGS = {"pid", "tid", "parent", "depth", "line", "column", "exit_status", "exit_signal"}
 RATES = {"rate_hz", "achieved_rate_hz"}
 # What other words would say: the word that is used for it.
-SYNONYMS = {"queued": "runnable", "runnable_ns": "runnable_s", "seconds": "time_s", "total": "total_s", "self": "self_s",
+SYNONYMS = {"queued_s": "runnable_s", "runnable_ns": "runnable_s", "seconds": "time_s", "total": "total_s", "self": "self_s",
             "wait_s": "waiting_s", "waited_s": "waiting_s", "span_s": "duration_s", "stopped_ns": "stopped_s",
             "function_name": "name", "path": "file", "hz": "rate_hz", "thread_name": "name"}
 PROGRAM = """

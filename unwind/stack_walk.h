@@ -82,8 +82,8 @@ class StackWalk {
   // In instructions that are looked at, some 10 ns each. A search takes up to some microseconds,
   // while the tables are not in the processor's caches.
   static constexpr uint16_t kMostWork = 1 << 14, kWorkOfSearch = 32;
-  // Of code that is in no module, which is made at run time and changes, nothing is remembered:
-  // there the frame pointer comes first, unless the function's end is near.
+  // Of code that is in no module, which is made at run time and changes, nothing is remembered
+  // beyond this walk: there the frame pointer comes first, unless the function's end is near.
   static constexpr uint16_t kMostOfFunction = 1 << 12, kNearReturn = 16, kMostOfUnknownCode = 512;
 
   uint32_t walk(std::span<uint64_t> frames, LastWalk* last, uint64_t* cfas, Step& step);
@@ -98,6 +98,25 @@ class StackWalk {
   [[gnu::noinline]] Step follow_instructions(uint16_t most, uint64_t pc, Returns returns,
                                              bool remember);
   Step recover(Step failure, const CfiRow* row, uint64_t pc);
+  bool step_by_made_row(Frame& frame, PackedRow row);
+
+  // Rows of code that is made at run time, and kNoReturn where the frame pointer leads on. Recursion
+  // meets the same few pcs for as many frames as there is room for. To follow the code for each of
+  // them took longer than a period of a fast clock, and the thread came to nothing.
+  struct MadeRow {
+    uint64_t pc;
+    PackedRow row;
+  };
+  PackedRow made_row(uint64_t pc) const {
+    for (const MadeRow& made : made_rows_) {
+      if (made.pc == pc) return made.row;
+    }
+    return {};
+  }
+  void remember_made(uint64_t pc, PackedRow row) {
+    made_rows_[1] = made_rows_[0];
+    made_rows_[0] = {pc, row};
+  }
 
   // The same registers in both forms.
   void to_file(const Frame& frame) {
@@ -143,6 +162,7 @@ class StackWalk {
   bool leaf_ : 1 = true;
   bool chained_ : 1 = false;  // the last slow step was by the frame pointer
   uint16_t work_left_ = kMostWork;
+  MadeRow made_rows_[2] = {};
   Module module_{};  // of the last slow step
   RegisterFile file_{};
 };
@@ -346,6 +366,8 @@ template <typename Memory, typename Modules>
 Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, uint64_t pc,
                                                   PackedRow::Kind known) {
   const bool in_module = module_.contains_code(pc);
+  const PackedRow made = in_module || interrupted_ ? PackedRow() : made_row(pc);
+  if (made.is_row() && !follow_all_ && step_by_made_row(frame, made)) return Step::kCaller;
   const bool chained = chained_ && !fast_frames_;
   chained_ = false;
   to_file(frame);
@@ -357,7 +379,8 @@ Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, uint64_t pc,
     file_.set(kRsp, frame.sp + 8);
     step = Step::kCaller;
   }
-  if (step == Step::kNoRule && known != PackedRow::kNoReturn) {
+  if (step == Step::kNoRule && known != PackedRow::kNoReturn &&
+      made.kind() != PackedRow::kNoReturn) {
     step = follow_instructions(in_module ? kMostOfFunction : kNearReturn, pc, Returns::kAny,
                                known == PackedRow::kUncovered);
   }
@@ -368,6 +391,9 @@ Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, uint64_t pc,
   if (step == Step::kNoRule) {
     step = follow_frame_pointer(memory_, chained, file_);
     if (step == Step::kCaller) {
+      if (!in_module && made.kind() == PackedRow::kNone) {
+        remember_made(pc, PackedRow(PackedRow::kNoReturn, 0, 0, 0));
+      }
       chained_ = true;
       dropped_ = false;  // nothing is known of them from here on
     } else if (!in_module && step != Step::kRoot &&
@@ -384,6 +410,21 @@ Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, uint64_t pc,
   return Step::kCaller;
 }
 
+// False, with the frame as it was, where the row does not lead to a return address.
+template <typename Memory, typename Modules>
+bool StackWalk<Memory, Modules>::step_by_made_row(Frame& frame, PackedRow row) {
+  Frame caller = frame;
+  const bool fast_frames = fast_frames_;
+  if (follow(row, caller) == Step::kCaller && is_return_address(memory_, caller.pc)) {
+    frame = caller;
+    chained_ = false;
+    return true;
+  }
+  fast_frames_ = fast_frames;
+  interrupted_ = false;
+  return false;
+}
+
 template <typename Memory, typename Modules>
 Step StackWalk<Memory, Modules>::follow_instructions(uint16_t most, uint64_t pc, Returns returns,
                                                      bool remember) {
@@ -394,8 +435,8 @@ Step StackWalk<Memory, Modules>::follow_instructions(uint16_t most, uint64_t pc,
   ReturnPath<Memory> path(memory_, file_, !interrupted_, returns);
   const Step step = path.follow(left, file_);
   work_left_ = static_cast<uint16_t>(work_left_ + left);
-  if (remember && step == Step::kCaller && path.row().is_row()) {
-    cache_.rows.insert(pc, generation_, path.row());
+  if (step == Step::kCaller && path.row().is_row()) {
+    remember ? cache_.rows.insert(pc, generation_, path.row()) : remember_made(pc, path.row());
   } else if (remember && returns == Returns::kAny && step == Step::kNoRule && whole_search &&
              !path.met_return()) {
     cache_.rows.insert(pc, generation_, PackedRow(PackedRow::kNoReturn, 0, 0, 0));

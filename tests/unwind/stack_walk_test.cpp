@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include "eh_frame_builder.h"
@@ -182,6 +183,52 @@ TEST_F(StackWalkTest, TheWorkOfAWalkIsBounded) {
   for (uint64_t i = 0; i < 1000; ++i) memory.words[kStack + 8 + 16 * i] = 0x1910;
   EXPECT_EQ(walk(true, 2000).stop, wire::StopReason::kDepthLimit);
   EXPECT_EQ(frames.size(), 513u);
+}
+
+// Two functions in no module that call each other: the code of each is followed once in a walk.
+TEST_F(StackWalkTest, CodeThatIsMadeAtRunTimeIsFollowedOnceHoweverDeepItRecurses) {
+  constexpr uint64_t kDepth = 1000;
+  registers.value[kRip] = 0x1010;
+  for (uint64_t i = 0; i <= kDepth; ++i) {
+    memory.words[kStack + 16 * i] = 0;
+    memory.words[kStack + 16 * i + 8] = i == kDepth ? 0x1110 : i % 2 == 0 ? 0x8010 : 0x9010;
+  }
+  const std::string code = std::string(200, '\x90') + "\x48\x83\xc4\x08\xc3";  // add rsp, 8; ret
+  for (const uint64_t made : {0x8010, 0x9010}) {
+    memory.put_call_before(made);
+    memory.put_code(made, code);
+  }
+  memory.put_call_before(0x1110);
+  EXPECT_EQ(walk(true, 2000).stop, wire::StopReason::kRoot);
+  EXPECT_EQ(frames.size(), kDepth + 2);
+}
+
+TEST_F(StackWalkTest, ItsFramePointersAreFollowedAsDeep) {
+  constexpr uint64_t kDepth = 1900;
+  registers.value[kRip] = 0x8020;
+  registers.value[kRbp] = kStack;
+  for (uint64_t i = 0; i <= kDepth; ++i) {
+    memory.words[kStack + 16 * i] = kStack + 16 * (i + 1);
+    memory.words[kStack + 16 * i + 8] = i == kDepth ? 0x1110 : 0x8020;
+  }
+  memory.put_call_before(0x8020);
+  memory.put_code(0x8020, std::string(200, '\x90'));
+  memory.put_call_before(0x1110);
+  EXPECT_EQ(walk(true, 2000).stop, wire::StopReason::kRoot);
+  EXPECT_EQ(frames.size(), kDepth + 2);
+}
+
+// The code of a pc may say what does not hold in another frame of it.
+TEST_F(StackWalkTest, ARowOfMadeCodeMustLeadToBehindACall) {
+  registers.value[kRip] = 0x1010;
+  registers.value[kRbp] = kStack + 40;
+  memory.words = {{kStack + 8, 0x8010},  {kStack + 16, 0}, {kStack + 24, 0x8010},
+                  {kStack + 32, 0x1110}, {kStack + 40, 0}, {kStack + 48, 0x1120}};
+  memory.put_call_before(0x8010);
+  memory.put_code(0x8010, "\x48\x83\xc4\x08\xc3");
+  memory.put_call_before(0x1120);
+  EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
+  EXPECT_EQ(frames, (Frames{0x1010, 0x800f, 0x800f, 0x111f}));
 }
 
 TEST_F(StackWalkTest, AStackThatEndsInAFunctionSaysNothingOfOthersThroughIt) {

@@ -459,7 +459,7 @@ while time.thread_time() < end: pass
 
     def test_attach_says_how_python_is_read(self):
         script = "import time\ntime.sleep(100)\n"
-        for engine, said in (("perf", r"right\s+behind\s+each\s+sample.*--engine\s+ptrace"), ("ptrace", r"exact.*stopped"),
+        for engine, said in (("perf", r"just\s+after\s+each\s+sample.*--engine\s+ptrace"), ("ptrace", r"exact.*stopped"),
                              ("poll", r"exact.*stopped")):
             with interpreters.Script("/usr/bin/python3", self.path / "program.py", AWAITED + script) as target:
                 run = sampan.Attached(target.pid, engine, ["--duration", "0.2"]).finish()

@@ -53,11 +53,11 @@ test('there is room for its name among the others', async () => {
 
 test('the menu on a frame leads to its source', async () => {
   const page = await ProfilePage.open(browser, process.env.PAGE, 'view=table');
-  await page.search(`^${annotation.function.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}$`);
+  await page.search(`^${annotation.name.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}$`);
   await page.page.click(`${VIEW} tbody tr[data-func]`, {button: 'right'});
   await page.click('.frame-menu [data-action=source]');
   assert.equal(await page.field('view'), 'source');
-  assert.match(await page.status(), new RegExp(`${annotation.function.slice(0, 4)}`));
+  assert.match(await page.status(), new RegExp(`${annotation.name.slice(0, 4)}`));
 });
 
 test('a page without them has no such view', async () => {

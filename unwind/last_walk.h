@@ -5,12 +5,16 @@
 // Nothing is guessed. A row depends on the pc and on the generation of modules alone; the place only
 // says where to look. The words of the stack are read as ever.
 //
+// It also has room for rows that hold for the walk under way only: of code that is made at run time,
+// which may be other code at the next walk.
+//
 // Memory of zeros is one without a walk. Freestanding: linked into the target; async-signal-safe, for
 // one walk at a time.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include "unwind/packed_row.h"
 
@@ -25,6 +29,15 @@ class LastWalk {
  public:
   // Frames that are deeper take their rows from the cache.
   static constexpr uint32_t kMostFrames = 1024;
+
+  // kNone when this walk has not met the pc, or has met many others since.
+  PackedRow made_row(uint64_t pc) const {
+    for (const MadeRow& made : made_) {
+      if (made.pc == pc) return made.row;
+    }
+    return {};
+  }
+  void remember_made(uint64_t pc, PackedRow row) { made_[next_made_++ % kMade] = {pc, row}; }
 
   // One walk: it reads the frames of the last one, leaf first, and writes its own.
   class Pass {
@@ -57,12 +70,19 @@ class LastWalk {
 
  private:
   static constexpr Frame kEnd = {0, UINT64_MAX, {}};
+  static constexpr uint64_t kMade = 8;
+  struct MadeRow {
+    uint64_t pc;
+    PackedRow row;
+  };
 
   // The frames of the last walk.
   const Frame* begin(uint64_t generation) {
     if (generation != generation_) frames_[known_][0] = kEnd;
     generation_ = generation;
     own_ = frames_[1 - known_];
+    if (next_made_ != 0) std::memset(static_cast<void*>(made_), 0, sizeof made_);
+    next_made_ = 0;
     return frames_[known_];
   }
   void end(uint32_t depth) {
@@ -73,6 +93,8 @@ class LastWalk {
   uint64_t generation_;  // 0: no walk yet, and what frames_ holds is no end
   uint64_t known_;       // which of the two is the last walk
   Frame* own_;           // the other one
+  uint64_t next_made_;
+  MadeRow made_[kMade];
   Frame frames_[2][kMostFrames + 1];
 };
 

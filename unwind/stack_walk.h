@@ -58,12 +58,13 @@ class StackWalk {
   WalkResult run(const Registers& registers, std::span<uint64_t> frames, LastWalk* last = nullptr,
                  RegisterSet known = kAllRegisters, uint64_t* cfas = nullptr) {
     WalkResult result{};
+    last_ = last;
     for (bool follow_all : {false, true}) {
       if (!follow_all && known != kAllRegisters) continue;
       follow_all_ = follow_all;
       file_ = {registers, known};
       Step step = Step::kCaller;
-      result.depth = walk(frames, last, cfas, step);
+      result.depth = walk(frames, cfas, step);
       result.stop = reason(step);
       if (step != Step::kLostRegister || !dropped_) break;
     }
@@ -86,7 +87,7 @@ class StackWalk {
   // beyond this walk: there the frame pointer comes first, unless the function's end is near.
   static constexpr uint16_t kMostOfFunction = 1 << 12, kNearReturn = 16, kMostOfUnknownCode = 512;
 
-  uint32_t walk(std::span<uint64_t> frames, LastWalk* last, uint64_t* cfas, Step& step);
+  uint32_t walk(std::span<uint64_t> frames, uint64_t* cfas, Step& step);
   PackedRow known_row(LastWalk::Pass& pass, uint32_t index, uint64_t pc, uint64_t sp);
   Step follow(PackedRow row, Frame& frame);
   [[gnu::noinline]] Step slow_step(Frame& frame, uint64_t pc, PackedRow::Kind known);
@@ -103,19 +104,11 @@ class StackWalk {
   // Rows of code that is made at run time, and kNoReturn where the frame pointer leads on. Recursion
   // meets the same few pcs for as many frames as there is room for. To follow the code for each of
   // them took longer than a period of a fast clock, and the thread came to nothing.
-  struct MadeRow {
-    uint64_t pc;
-    PackedRow row;
-  };
   PackedRow made_row(uint64_t pc) const {
-    for (const MadeRow& made : made_rows_) {
-      if (made.pc == pc) return made.row;
-    }
-    return {};
+    return last_ != nullptr ? last_->made_row(pc) : PackedRow();
   }
   void remember_made(uint64_t pc, PackedRow row) {
-    made_rows_[1] = made_rows_[0];
-    made_rows_[0] = {pc, row};
+    if (last_ != nullptr) last_->remember_made(pc, row);
   }
 
   // The same registers in both forms.
@@ -162,21 +155,20 @@ class StackWalk {
   bool leaf_ : 1 = true;
   bool chained_ : 1 = false;  // the last slow step was by the frame pointer
   uint16_t work_left_ = kMostWork;
-  MadeRow made_rows_[2] = {};
+  LastWalk* last_ = nullptr;
   Module module_{};  // of the last slow step
   RegisterFile file_{};
 };
 
 // Writes frames until there is no caller or no room (kCaller); returns how many.
 template <typename Memory, typename Modules>
-uint32_t StackWalk<Memory, Modules>::walk(std::span<uint64_t> frames, LastWalk* last,
-                                          uint64_t* cfas, Step& step) {
+uint32_t StackWalk<Memory, Modules>::walk(std::span<uint64_t> frames, uint64_t* cfas, Step& step) {
   Frame frame = from_file();
   fast_frames_ = dropped_ = false;
   interrupted_ = true;
   leaf_ = true;
   chained_ = false;
-  LastWalk::Pass pass(last, generation_);
+  LastWalk::Pass pass(last_, generation_);
   uint32_t depth = 0;
   uint64_t pc = frame.pc;  // a lookup AVMA
   while (depth < frames.size()) {

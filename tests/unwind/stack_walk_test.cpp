@@ -185,16 +185,16 @@ TEST_F(StackWalkTest, TheWorkOfAWalkIsBounded) {
   EXPECT_EQ(frames.size(), 513u);
 }
 
-// Two functions in no module that call each other: the code of each is followed once in a walk.
+// Eight functions in no module that call each other: the code of each is followed once in a walk.
 TEST_F(StackWalkTest, CodeThatIsMadeAtRunTimeIsFollowedOnceHoweverDeepItRecurses) {
   constexpr uint64_t kDepth = 1000;
   registers.value[kRip] = 0x1010;
   for (uint64_t i = 0; i <= kDepth; ++i) {
     memory.words[kStack + 16 * i] = 0;
-    memory.words[kStack + 16 * i + 8] = i == kDepth ? 0x1110 : i % 2 == 0 ? 0x8010 : 0x9010;
+    memory.words[kStack + 16 * i + 8] = i == kDepth ? 0x1110 : 0x8010 + i % 8 * 0x1000;
   }
   const std::string code = std::string(200, '\x90') + "\x48\x83\xc4\x08\xc3";  // add rsp, 8; ret
-  for (const uint64_t made : {0x8010, 0x9010}) {
+  for (uint64_t made = 0x8010; made <= 0xf010; made += 0x1000) {
     memory.put_call_before(made);
     memory.put_code(made, code);
   }

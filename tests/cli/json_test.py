@@ -13,8 +13,8 @@ import cli_test
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
 # A name of its own for each number that is no time: a count, a share, a number that something has.
-COUNTS = {"cpus", 
-    "samples", "self_samples", "total_samples", "too_few_samples", "occurrences", "unclosed", "count", "tasks", "spans", "functions",
+COUNTS = {
+    "cpus", "samples", "self_samples", "total_samples", "too_few_samples", "occurrences", "unclosed", "count", "tasks", "spans", "functions",
     "closed_by_thread_end", "closed_by_process_end", "in_slow"}
 SHARES = {"share", "self_share", "total_share", "change", "low", "high", "confidence", "p", "coverage", "complete_stacks"}
 NUMBERS_OF_THINGS = {"pid", "tid", "parent", "depth", "line", "column", "exit_status", "exit_signal"}

@@ -31,10 +31,8 @@ void say_what_begins(const sampler::RecordingSession& session, pid_t pid,
   say("sampan: {}\n",
       session.engine() == "perf"
           ? "Python's functions are read just after each sample. Where that is too late, the stack "
-            "has "
-            "only native functions; the report counts such stacks. --engine ptrace is never late: "
-            "it "
-            "stops the thread."
+            "has only native functions; the report counts such stacks. --engine ptrace is never "
+            "late: it stops the thread."
           : "Python's functions are exact: they are read while the sampled thread is stopped.");
 }
 

@@ -34,7 +34,7 @@ struct CommandText {
 // The commands and options that --help shows.
 std::vector<CommandText> describe(const CLI::App& app);
 
-// What writes --help.
+// Writes --help.
 std::shared_ptr<CLI::FormatterBase> help_text();
 // sampan(1) in man(7) format; checked with mandoc -Tlint.
 std::string man_page(const CLI::App& app);

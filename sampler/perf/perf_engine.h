@@ -23,7 +23,7 @@
 
 namespace sampan::sampler {
 
-// What a sample costs a thread, in ns, measured on this one: the interrupt, and the copy of a stack.
+// Measures on this thread what a sample costs, in ns: the interrupt, and the copy of a stack.
 // Others may have the CPU meanwhile. Throws Refused.
 uint64_t measure_sample();
 

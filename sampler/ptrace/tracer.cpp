@@ -283,7 +283,7 @@ void Tracer::check_signal_mask(pid_t tid, Tracee& tracee) {
   std::string_view line = line_after(status ? *status : std::string_view(), "SigBlk:");
   const bool was_blocked = tracee.signal_blocked;
   tracee.signal_blocked = (take_number(line, 16) >> (signal - 1) & 1) != 0;
-  // Where it is blocked, it would be pending, and the thread would take it by sigwait or signalfd.
+  // A blocked signal would stay pending, and the thread would take it by sigwait or signalfd.
   if (tracee.signal_blocked) {
     process_of(tracee).timers->forget(tid);
   } else if (was_blocked && !leaving_) {

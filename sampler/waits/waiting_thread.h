@@ -77,8 +77,8 @@ class WaitingThread {
 
   SchedstatFile file_;
   MonotonicNs looked_ns_;
-  // What the kernel counts next as time in the queue began later. At a look after which the thread got a
-  // CPU it may have been in the queue, but not before the look before.
+  // Time in the queue that the kernel counts next began after this: after the latest look that saw the
+  // thread asleep, or after the look before the latest one that saw it move.
   MonotonicNs queue_since_ns_;
   MonotonicNs next_ns_ = 0;
   MonotonicNs since_ns_ = 0;  // when it was first seen in `place_`

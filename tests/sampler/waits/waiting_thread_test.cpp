@@ -80,7 +80,7 @@ TEST_F(WaitingThreadTest, GathersTimeInTheQueueForACpu) {
   EXPECT_EQ(thread_.take_runnable(1), 0u);
 }
 
-// Of a thread that was seen asleep at 130 ms, the kernel says at 140 ms that it was in the queue for 30 ms.
+// The thread was seen asleep at 130 ms. At 140 ms the kernel says that it was in the queue for 30 ms.
 TEST_F(WaitingThreadTest, ASleepIsNoTimeInTheQueueWhateverTheKernelSays) {
   thread_.moved(110 * kNsPerMs, times(5, 5, 1), in(1));
   thread_.stayed(120 * kNsPerMs);

@@ -13,6 +13,7 @@
 
 #include "base/syscall.h"
 #include "preload/clocks/clock.h"
+#include "sampan/markers.h"
 
 namespace {
 
@@ -61,6 +62,7 @@ extern "C" {
   const KernelAction action{on_trap, kSiginfo | kRestorer, step_return_from_signal, kSignals};
   sampan::raw_syscall(SYS_rt_sigaction, SIGTRAP, &action, nullptr, sizeof action.mask);
   left = instructions;
+  sampan_resume();
   asm volatile(
       "sub $128, %%rsp\n\t"  // the red zone
       "pushfq\n\t"

@@ -177,20 +177,22 @@ class Gil(sampan.Case):
         self.assertLessEqual(waits.get((tid, "GIL"), 0), waited + bound, waits)
         self.assertGreaterEqual(waits.get((tid, "GIL"), 0), 0.5 * waited - bound, waits)
         # The lock and the sleep are what they are. The lock is released when the main thread has got the GIL.
-        tid = truths["locked"][0]
+        tid, _, _, waited, bound = truths["locked"]
         of_locked = {}
         for wait in run.report["waits"]:
             if wait["tid"] == tid:
                 of_locked[wait["call"]] = of_locked.get(wait["call"], 0) + wait["waiting_s"]
         of_sleep = max(of_locked.get(call, 0) for call in ("clock_nanosleep", "pselect6", "select"))
         self.assertGreater(min(of_locked["futex"], of_sleep), 0.4 * SECONDS, of_locked)
-        self.assertLess(of_locked.get("GIL", 0), 0.2 * SECONDS, of_locked)
+        self.assertLessEqual(of_locked["futex"] + of_sleep + of_locked.get("GIL", 0), waited + bound, of_locked)
         # The thread that holds it is named from 3.11 on.
         tids = {tid for tid, *_ in truths.values()}
         for held in objects - {""}:
             self.assertRegex(held, r"^held by thread \d+ ")
         if objects - {""}:
-            spinners = {truths[name][0] for name in ("spin-1", "spin-2")}
+            # The other waits for one that spins, but for the error of its waits.
+            spins = [truths[name] for name in ("spin-1", "spin-2")]
+            spinners = {tid for tid, _, cpu, _, bound in spins if cpu > bound}
             by = {int(held.split()[3]) for held in objects - {""}}
             self.assertLessEqual(spinners, by)
             self.assertLessEqual(by - {run.report["processes"][0]["pid"]}, tids)

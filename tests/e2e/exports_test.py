@@ -117,7 +117,7 @@ class Nothing(sampan.Case):
     """A recording without samples: pstats refuses a file without functions by a TypeError."""
 
     def test_pstats(self):
-        run = sampan.run(["sh", "-c", "/bin/true; /bin/true"], ["--rate", "1"])
+        run = sampan.run(["true"], ["--start-paused"])
         self.assertEqual(run.report["samples"], 0)
         path = run.directory / "profile_overall.prof"
         subprocess.run([sampan.PROGRAM, "export", "--format", "pstats", run.recording], check=True, stdout=subprocess.DEVNULL)

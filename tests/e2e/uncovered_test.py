@@ -33,8 +33,11 @@ class Uncovered(sampan.Case):
         for name, count in counts.items():
             noise = share_noise(1 / len(CALLED), in_turns(samples)) + unsampled_s() / SECONDS
             self.assertLess(abs(count / samples - truth[name] / sum(truth.values())), noise, counts)
-        rootless = [stack for stack, _ in outcome.folded_stacks() if "_start" not in stack]
-        self.assertEqual(outcome.report["complete_stacks"], 1, (outcome.report["lost"], rootless))
+        # The loader's _start has no unwind table and no caller, and a thread that is interrupted in it counts as incomplete:
+        # by ptrace, that is a sample due when the program is executed, which a slow machine has.
+        in_start = sum(count for stack, count in outcome.folded_stacks() if stack[1:] == ["_start"])
+        samples = outcome.report["samples"]
+        self.assertGreaterEqual(round(outcome.report["complete_stacks"] * samples) + in_start, samples, outcome.report["lost"])
         rules = outcome.report["lost"]["table_overruled"]
         self.assertGreater(rules, 0)
         doctor = subprocess.run([sampan.PROGRAM, "doctor", str(outcome.run.directory)], check=True, stdout=subprocess.PIPE, text=True)

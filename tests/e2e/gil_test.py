@@ -173,9 +173,11 @@ class Gil(sampan.Case):
             self.assertLessEqual(abs(waits.get((tid, "GIL"), 0) - waited), bound, (name, waits))
             self.assertLessEqual(waits.get((tid, "futex"), 0), POINTS * life)
         # It takes the GIL between two calls, and allocates memory, for which it may wait, too.
-        tid, _, _, waited, bound = truths["compress"]
+        tid, life, cpu, waited, bound = truths["compress"]
         self.assertLessEqual(waits.get((tid, "GIL"), 0), waited + bound, waits)
-        self.assertGreaterEqual(waits.get((tid, "GIL"), 0), 0.5 * waited - bound, waits)
+        # Where sampan gets no CPU, it takes that wait for one for a CPU.
+        unseen = max(0, waits.get((tid, "runnable"), 0) - (life - cpu - waited))
+        self.assertGreater(waits.get((tid, "GIL"), 0) + unseen, 0.5 * waited, waits)
         # The lock and the sleep are what they are. The lock is released when the main thread has got the GIL.
         tid, _, _, waited, bound = truths["locked"]
         of_locked = {}

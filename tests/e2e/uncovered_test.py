@@ -36,8 +36,8 @@ class Uncovered(sampan.Case):
         # The loader's _start has no unwind table and no caller, and a thread that is interrupted in it counts as incomplete:
         # by ptrace, that is a sample due when the program is executed, which a slow machine has.
         in_start = sum(count for stack, count in outcome.folded_stacks() if stack[1:] == ["_start"])
-        samples = outcome.report["samples"]
-        self.assertGreaterEqual(round(outcome.report["complete_stacks"] * samples) + in_start, samples, outcome.report["lost"])
+        taken = outcome.report["samples"]
+        self.assertGreaterEqual(round(outcome.report["complete_stacks"] * taken) + in_start, taken, outcome.report["lost"])
         rules = outcome.report["lost"]["table_overruled"]
         self.assertGreater(rules, 0)
         doctor = subprocess.run([sampan.PROGRAM, "doctor", str(outcome.run.directory)], check=True, stdout=subprocess.PIPE, text=True)

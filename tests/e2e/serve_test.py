@@ -183,7 +183,7 @@ class Secret(sampan.Case):
                 self.assertEqual(list(commands), ["the page", "pprof", "Prometheus", "the terminal"])
                 self.assertIn("sampan_samples_total", self.pasted(commands["Prometheus"]))
                 self.assertIn("<html", self.pasted(commands["the page"].replace("xdg-open", "curl -f")))
-                self.assertTrue(self.pasted(commands["pprof"].replace("go tool pprof -http=:", "curl -f")))
+                self.assertIn("Showing nodes", self.pasted(commands["pprof"].replace("-http=:", "-top")))
                 self.assertIn("Functions", self.pasted(
                     commands["the terminal"].replace("sampan", str(sampan.PROGRAM), 1) + " --once --delay 0.1"))
 

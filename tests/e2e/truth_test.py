@@ -46,8 +46,8 @@ def python(script, *options):
 
 # Name: command, options of `sampan run`.
 RECORDINGS = {
-    "no samples": (["true"], ["--rate", "1"]),
-    "no samples, wall": (["sleep", "0.01"], ["--rate", "1", "--clock", "wall"]),
+    "no samples": (["true"], ["--start-paused"]),
+    "no samples, wall": (["sleep", "0.01"], ["--start-paused", "--clock", "wall"]),
     "one thread": python(SPIN.format(0.5)),
     "fast": python(SPIN.format(0.5), "--rate", "4000"),
     "slow": python(SPIN.format(1), "--rate", "20"),

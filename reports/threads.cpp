@@ -14,8 +14,10 @@ namespace {
 
 // Longer lists are folded: "and 37 more threads, 0.3 s".
 constexpr size_t kShownThreads = 20;
-// So are those that used less than this share of the CPU, if there are several: shells and wrappers.
-constexpr double kLeastShare = 0.002;
+// So are those that used less than this share of the CPU, and of what the busiest one used, if there are several: the
+// shells of a wrapper are, two hundred equal threads are not.
+constexpr double kLeastShare = 0.01;
+constexpr double kLeastOfBusiest = 0.05;
 constexpr size_t kFewestFolded = 4;
 
 std::string optional_seconds(std::optional<uint64_t> ns) {
@@ -75,14 +77,16 @@ std::string outcome_cell(const profile::Process& process) {
 // How many rows, busiest first, are worth a line each.
 template <typename Row, typename Cpu, typename Matters>
 size_t shown_of(const Context& context, const std::vector<Row>& rows, Cpu cpu_of, Matters matters) {
-  const double least_ns =
-      kLeastShare *
-      static_cast<double>(context.summary.cpu_ns.value_or(context.summary.sampled.ns));
   size_t shown = rows.size();
-  const bool by_cpu = !context.view.is_of_wall_time();
-  while (by_cpu && shown > 1 && static_cast<double>(cpu_of(rows[shown - 1])) < least_ns &&
-         !matters(rows[shown - 1])) {
-    --shown;
+  if (!context.view.is_of_wall_time() && shown > 0) {
+    const auto all_ns =
+        static_cast<double>(context.summary.cpu_ns.value_or(context.summary.sampled.ns));
+    const double least_ns =
+        std::min(kLeastShare * all_ns, kLeastOfBusiest * static_cast<double>(cpu_of(rows.front())));
+    while (shown > 1 && static_cast<double>(cpu_of(rows[shown - 1])) < least_ns &&
+           !matters(rows[shown - 1])) {
+      --shown;
+    }
   }
   if (rows.size() - shown < kFewestFolded) shown = rows.size();
   return shown > kShownThreads + 1 ? kShownThreads : shown;

@@ -111,6 +111,23 @@ TEST(Page, FoldsProcessesThatUsedHardlyAnything) {
   EXPECT_EQ(said.find("sh103"), std::string::npos) << said;
 }
 
+TEST(Page, FoldsTheShellsOfAWrapper) {
+  std::string text = "# process 100 /usr/bin/python3\n# thread 100 python3\nwork 450\n";
+  for (int pid = 101; pid < 179; ++pid) {
+    text += fmt::format("# process {0} /bin/bash\n# thread {0} bash\nread_word 2\n", pid);
+  }
+  const std::string said = page(select(test::profile_of(text)));
+  EXPECT_NE(said.find("and 78 more processes, 0.624 s of CPU"), std::string::npos) << said;
+  EXPECT_NE(said.find("and 78 more threads, 0.624 s of CPU"), std::string::npos) << said;
+}
+
+TEST(Page, ShowsTheFirstOfManyEqualThreads) {
+  std::string text = "# process 100 /bin/service\n";
+  for (int tid = 100; tid < 300; ++tid) text += fmt::format("# thread {0} worker\nwork 2\n", tid);
+  const std::string said = page(select(test::profile_of(text)));
+  EXPECT_NE(said.find("and 180 more threads, 1.440 s of CPU"), std::string::npos) << said;
+}
+
 TEST(Page, OfWallTimeFoldsThreadsThatOnlyWait) {
   const profile::Profile profile = test::profile_of(kWaits);
   expect_golden("page_wall", page(select(profile)));

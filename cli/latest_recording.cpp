@@ -64,24 +64,19 @@ std::vector<Recorded> recordings_below(const std::string& output) {
   return found;
 }
 
-// "sampan report sampan-profiles": where `run` leaves recordings is none itself.
-void refuse_several(const std::string& directory) {
-  if (!fs::is_directory(directory) || fs::exists(recording_path(directory))) return;
-  const std::vector<Recorded> found = recordings_below(directory);
-  if (found.empty()) return;
-  throw Error("{} is no recording, but has {}: name one, such as {}", directory,
-              plural(found.size(), "recording"), found.front().directory);
+// Where `run` leaves recordings, which is none itself.
+bool has_recordings(const std::string& directory) {
+  return fs::is_directory(directory) && !fs::exists(recording_path(directory)) &&
+         !recordings_below(directory).empty();
 }
 
 }  // namespace
 
 std::string named_recording(const std::string& word) {
-  const size_t place = place_of(word);
-  if (place == 0) {
-    refuse_several(word);
-    return word;
-  }
-  const std::string output = usual_output();
+  const size_t number = place_of(word);
+  if (number == 0 && !has_recordings(word)) return word;
+  const size_t place = number == 0 ? 1 : number;
+  const std::string output = number == 0 ? word : usual_output();
   const std::vector<Recorded> found = recordings_below(output);
   if (found.empty()) {
     throw Error("there is no recording below {}: name one, or make one by sampan run", output);

@@ -11,8 +11,8 @@ inline constexpr const char* kUsualOutput = "sampan-profiles";
 inline constexpr const char* kDirectoryTime = "%Y-%m-%d_%H-%M-%S";
 
 // The directory that `word` stands for: "-1" for the latest recording below the usual directory, or
-// SAMPAN_OUTPUT, "-2" for the one before. Says on stderr which one it is. Other words stay as they
-// are. Throws Error if there are not so many, and for a directory of recordings that is none itself.
+// SAMPAN_OUTPUT, "-2" for the one before, and a directory of recordings for its latest. Says on stderr
+// which one it is. Other words stay as they are. Throws Error if there are not so many.
 std::string named_recording(const std::string& word);
 
 }  // namespace sampan::cli

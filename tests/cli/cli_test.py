@@ -353,12 +353,12 @@ class Latest(Case):
                 self.assertEqual(said, [("the latest recording", self.TWO) if place == 1 else (f"-{place}", self.ONE)
                                         for place in places])
 
-    def test_is_named_where_the_directory_of_all_is_given(self):
-        for words in ["report"], ["export", "-f", "folded"], ["diff", f"sampan-profiles/{self.ONE}"]:
-            result = self.sampan(*words, "sampan-profiles")
-            self.assertEqual((result.returncode, result.stdout), (1, ""))
-            self.assertEqual(result.stderr, "sampan: sampan-profiles is no recording, but has 2 recordings: "
-                             f"name one, such as sampan-profiles/{self.TWO}\n")
+    def test_is_meant_where_the_directory_of_all_is_named(self):
+        shutil.move(self.path / "sampan-profiles", self.path / "kept")
+        for words in ["report", "kept"], ["diff", f"kept/{self.ONE}", "kept"]:
+            with self.subTest(words=words):
+                result = self.sampan(*words)
+                self.assertEqual((result.returncode, result.stderr), (0, f"sampan: the latest recording is kept/{self.TWO}\n"))
 
     def test_is_where_run_leaves_it(self):
         result = self.sampan("report", env={"SAMPAN_OUTPUT": str(self.output)})

@@ -32,11 +32,13 @@ export function drawActivity(context, fills, parts, most, {left, top, height, st
   });
 }
 
-/** A line per CPU, and how many they are, in words. */
+/** A line per CPU, and how many they are, in words, on a plate that keeps them readable over the bars. */
 export function drawCpus(context, colors, cpus, text, {left, top, height, width}) {
   const each = Math.max(1, Math.ceil(cpus / 8));
   context.fillStyle = colors.line;
   for (let cpu = 0; cpu <= cpus; cpu += each) context.fillRect(left, top + height * (1 - cpu / cpus), width, 1);
+  context.fillStyle = colors.background;
+  context.fillRect(left, top + 1, context.measureText(text).width + 8, 15);
   context.fillStyle = colors.muted;
   context.fillText(text, left + 4, top + 12);
 }

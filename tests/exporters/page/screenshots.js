@@ -15,21 +15,6 @@ const {Browser, ProfilePage} = require('./page_driver.js');
 const MOST_BYTES = 150_000;
 const [file, directory, wanted] = process.argv.slice(2);
 
-// A frame that people would look at.
-async function chooseFrame(page) {
-  await page.settled();
-  const frame = (await page.boxes()).filter(box => !box.merged && box.seen && box.width > 80)
-    .sort((a, b) => b.row - a.row)[0];
-  await page.clickOn(frame);
-  await page.press('0');
-}
-
-// The same frame's function with its callers and callees.
-async function showCallers(page) {
-  await chooseFrame(page);
-  await page.click('button:has-text("Callers and callees")');
-}
-
 // A span under the pointer, in the rows of a pool.
 async function showSpan(page) {
   await page.click('#threads .thread.pool .twist');
@@ -54,6 +39,13 @@ const chooseFunction = name => async page => {
   await page.reveal(index);
   await page.settled();
 };
+const choosePrice = chooseFunction('shop::price');
+
+// A function with its callers and callees.
+async function showCallers(page) {
+  await choosePrice(page);
+  await page.click('button:has-text("Callers and callees")');
+}
 
 // The tree, unfolded to where the time is.
 async function unfold(page) {
@@ -71,7 +63,7 @@ async function showMenu(page) {
 }
 
 const PICTURES = {
-  'page-flame': {fragment: 'view=flame&state=cpu', prepare: chooseFrame},
+  'page-flame': {fragment: 'view=flame&state=cpu', prepare: choosePrice},
   'page-sandwich': {fragment: 'view=flame&state=cpu', prepare: showCallers},
   'page-menu': {fragment: 'view=flame&state=cpu', prepare: showMenu, size: {width: 900, height: 700}},
   'page-tree': {fragment: 'view=tree&state=cpu&theme=dark&do=s', prepare: unfold, size: {width: 900, height: 700}},

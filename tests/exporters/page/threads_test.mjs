@@ -3,6 +3,7 @@ import test from "node:test";
 
 import {activityBy, cpuScale, createActivities, weightsByThread} from "../../../exporters/page/data/activity.js";
 import {threadRows} from "../../../exporters/page/data/thread_rows.js";
+import {drawCpus} from "../../../exporters/page/views/timeline_paint.js";
 import {byHand} from "./by_hand.mjs";
 import {synthetic} from "./synthetic.mjs";
 
@@ -76,6 +77,18 @@ test("the scale of CPUs is what was in use, and never more than the machine has"
   assert.deepEqual(cpuScale(0, 1), {cpus: 1, text: "1 of 1 CPU"});
   assert.deepEqual(cpuScale(3.4, null), {cpus: 4, text: "4 CPUs"});
   assert.deepEqual(cpuScale(1.04, null), {cpus: 1, text: "1 CPU"});
+});
+
+test("the words of the scale are readable over bars", () => {
+  const drawn = [];
+  drawCpus({
+    measureText: (text) => ({width: 6 * text.length}),
+    fillRect(x, y, width, height) { drawn.push({fill: this.fillStyle, x, y, right: x + width, bottom: y + height}); },
+    fillText(text, x, y) { drawn.push({fill: this.fillStyle, x, y: y - 9, right: x + 6 * text.length, bottom: y + 3}); },
+  }, {line: "grey", background: "white", muted: "black"}, 2, "2 of 8 CPUs", {left: 10, top: 20, height: 40, width: 300});
+  const [plate, words] = drawn.slice(-2);
+  assert.deepEqual([plate.fill, words.fill], ["white", "black"]);
+  assert.ok(plate.x <= words.x && plate.y <= words.y && plate.right >= words.right && plate.bottom >= words.bottom);
 });
 
 test("threads weigh what their samples in the range weigh", () => {

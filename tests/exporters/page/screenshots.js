@@ -27,11 +27,16 @@ async function showSpan(page) {
   await page.pointAt(place, '#timeline canvas');
 }
 
-// The frame of this function that is widest.
+// The frame of this function that is widest, unfolded if it is in a chain.
 const chooseFunction = name => async page => {
-  await page.press('z');
-  const index = (await page.boxes()).map((box, at) => ({...box, at})).filter(box => box.name === name)
-    .sort((a, b) => b.width - a.width)[0].at;
+  const widest = async () => (await page.boxes()).map((box, at) => ({...box, at}))
+    .filter(box => box.name === name || box.name.startsWith(`${name}(`)).sort((a, b) => b.width - a.width)[0]?.at;
+  await page.settled();
+  let index = await widest();
+  if (index === undefined) {
+    await page.press('z');
+    index = await widest();
+  }
   await page.reveal(index);
   await page.settled();
   await page.clickOn((await page.boxes())[index]);

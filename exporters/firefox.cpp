@@ -21,7 +21,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -138,7 +137,8 @@ class FirefoxWriter {
     const SessionNs last_ns =
         view_.samples.empty() ? SessionNs() : profile_.samples[view_.samples.back()].time_ns;
     const SessionNs end_ns = std::max(profile_.duration_ns(), last_ns + period_ns);
-    const std::vector<size_t> visible = busiest();
+    std::vector<size_t> visible = windows_.busiest_first();
+    if (visible.size() > kVisibleThreads) visible.resize(kVisibleThreads);
     return fmt::format(
         R"({{"version":{},"preprocessedProfileVersion":{},"product":{},"arguments":{},)"
         R"("importedFrom":"sampan","interval":{},"startTime":{},"profilingStartTime":0,)"
@@ -152,18 +152,6 @@ class FirefoxWriter {
         json_string("Linux " + session.kernel), !tables_.has_python(),
         FirefoxMarkers::schema_json(), fmt::join(visible, ","),
         fmt::join(visible.begin(), visible.begin() + !visible.empty(), ","), categories_.json());
-  }
-
-  // Positions of the threads to show first; those with most samples first.
-  std::vector<size_t> busiest() {
-    std::vector<uint64_t> weights;
-    for (size_t i = 0; i < view_.threads.size(); ++i) weights.push_back(windows_.weight(i).ns);
-    std::vector<size_t> positions(weights.size());
-    std::iota(positions.begin(), positions.end(), 0);
-    std::stable_sort(positions.begin(), positions.end(),
-                     [&](size_t a, size_t b) { return weights[a] > weights[b]; });
-    if (positions.size() > kVisibleThreads) positions.resize(kVisibleThreads);
-    return positions;
   }
 
   void write_thread(size_t position, const std::string& tid) {

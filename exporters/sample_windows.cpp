@@ -2,9 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <compare>
+#include <functional>
+#include <numeric>
 #include <random>
 
 #include "base/units.h"
+#include "profile/weights.h"
 
 namespace sampan::exporters {
 namespace {
@@ -122,12 +127,25 @@ void SampleWindows::thin() {
   });
 }
 
-profile::Weight SampleWindows::weight(size_t position) const {
-  profile::Weight sum;
-  for (size_t i = first_[position]; i < first_[position + 1]; ++i) {
-    sum += {view_.profile->samples[sorted_[i]].weight_ns, 1};
+std::vector<size_t> SampleWindows::busiest_first() const {
+  struct Used {
+    uint64_t cpu_ns = 0;
+    uint64_t all_ns = 0;
+    auto operator<=>(const Used&) const = default;
+  };
+  std::vector<Used> used(view_.threads.size());
+  for (size_t position = 0; position < used.size(); ++position) {
+    for (size_t i = first_[position]; i < first_[position + 1]; ++i) {
+      const profile::Sample& sample = view_.profile->samples[sorted_[i]];
+      used[position].all_ns += sample.weight_ns;
+      if (sample.wait == profile::kNone) used[position].cpu_ns += sample.weight_ns;
+    }
   }
-  return sum;
+  std::vector<size_t> positions(used.size());
+  std::iota(positions.begin(), positions.end(), 0);
+  std::ranges::stable_sort(positions, std::greater<>(),
+                           [&](size_t position) { return used[position]; });
+  return positions;
 }
 
 std::vector<std::string> SampleWindows::fit(uint64_t max_size,

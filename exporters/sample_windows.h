@@ -18,7 +18,6 @@
 
 #include "base/time.h"
 #include "profile/view.h"
-#include "profile/weights.h"
 
 namespace sampan::exporters {
 
@@ -39,8 +38,8 @@ class SampleWindows {
   // The samples of the thread at a position in view.threads, by time. Valid until the next call.
   const std::vector<WindowSample>& samples(size_t position);
 
-  // Of all samples of that thread.
-  profile::Weight weight(size_t position) const;
+  // Positions in view.threads: the threads that used most CPU first, then those that waited longest.
+  std::vector<size_t> busiest_first() const;
 
   // Chooses the shortest window for which size() is at most `max_size` bytes (0: any number). If
   // there is none, leaves out as few samples as possible. The result is the same each time. Returns

@@ -9,8 +9,6 @@
 //   speedscope colours by file, so a function whose file is unknown has its module there.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -122,7 +120,8 @@ class SpeedscopeWriter {
     file_.write(json_string(view_.profile->session.program));
     file_.write(",\n\"profiles\":[");
     bool first = true;
-    for (const size_t position : busiest_first()) {
+    for (const size_t position : windows_.busiest_first()) {
+      if (windows_.samples(position).empty()) continue;
       if (!first) file_.write(",");
       first = false;
       write_thread(labels[position], windows_.samples(position));
@@ -143,20 +142,6 @@ class SpeedscopeWriter {
       }
       return size;
     });
-  }
-
-  // Positions of the threads that have samples.
-  std::vector<size_t> busiest_first() {
-    std::vector<profile::Weight> weights;
-    for (size_t position = 0; position < view_.threads.size(); ++position) {
-      weights.push_back(windows_.weight(position));
-    }
-    std::vector<size_t> positions(weights.size());
-    std::iota(positions.begin(), positions.end(), 0);
-    std::erase_if(positions, [&](size_t i) { return weights[i].samples == 0; });
-    std::stable_sort(positions.begin(), positions.end(),
-                     [&](size_t a, size_t b) { return weights[a].ns > weights[b].ns; });
-    return positions;
   }
 
   void write_thread(const std::string& label, const std::vector<WindowSample>& samples) {

@@ -112,12 +112,15 @@ test('the panes split where one likes, which is remembered', async () => {
 });
 
 test('chains of single calls are folded; a click and a key unfold them; the choice is remembered', async () => {
-  const chains = () => page.page.$eval(CHART, ({chart}) => chart.boxes().filter(box => box.folded)
-    .map(box => ({...chart.placeOf(box), folded: box.folded, width: box.width})));
+  const chains = () => page.page.$eval(CHART, ({chart}) => chart.boxes()
+    .map((box, index) => ({...chart.placeOf(box), index, folded: box.folded, width: box.width})).filter(({folded}) => folded));
   const folded = await chains();
   assert.ok(folded.length > 0, 'the recording has a chain');
   const before = (await page.boxes()).length;
-  const longest = folded.sort((a, b) => b.width - a.width)[0];
+  const {index} = folded.sort((a, b) => b.width - a.width)[0];
+  await page.reveal(index);  // in deep stacks it may be out of sight
+  await page.settled();
+  const longest = (await chains()).find(chain => chain.index === index);
   await page.pointAt(longest);
   assert.equal((await page.tooltip())[0], `${longest.folded} frames that call one function each`);
   await page.clickOn(longest);

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <compare>
 #include <functional>
 #include <numeric>
 #include <random>
+#include <utility>
 
 #include "base/units.h"
 #include "profile/weights.h"
@@ -128,17 +128,12 @@ void SampleWindows::thin() {
 }
 
 std::vector<size_t> SampleWindows::busiest_first() const {
-  struct Used {
-    uint64_t cpu_ns = 0;
-    uint64_t all_ns = 0;
-    auto operator<=>(const Used&) const = default;
-  };
-  std::vector<Used> used(view_.threads.size());
+  std::vector<std::pair<uint64_t, uint64_t>> used(view_.threads.size());  // CPU; and waiting, ns
   for (size_t position = 0; position < used.size(); ++position) {
     for (size_t i = first_[position]; i < first_[position + 1]; ++i) {
       const profile::Sample& sample = view_.profile->samples[sorted_[i]];
-      used[position].all_ns += sample.weight_ns;
-      if (sample.wait == profile::kNone) used[position].cpu_ns += sample.weight_ns;
+      auto& [cpu_ns, waited_ns] = used[position];
+      (sample.wait == profile::kNone ? cpu_ns : waited_ns) += sample.weight_ns;
     }
   }
   std::vector<size_t> positions(used.size());

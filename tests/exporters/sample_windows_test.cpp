@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "profile/weights.h"
 #include "support/text_profile.h"
 
 namespace sampan::exporters {

@@ -54,8 +54,8 @@ TEST(SampleWindows, KeepEverySampleWhereThereIsRoom) {
   EXPECT_EQ(weights(windows, 1), (Weights{{0, 1}, {profile::kNone, 1}}));
 }
 
-// Of wall time, a thread that only waits has most time, and is not what a person wants to see first.
-// Positions are main, busy, half, idle.
+// With wall time, a thread that only waits has the most time, but a person wants to see the busiest
+// one first. The positions are those of main, busy, half and idle.
 TEST(SampleWindows, TheBusiestThreadHasMostCpu) {
   const profile::Profile profile = profile_of(
       "# thread 100 main\n~futex 90\n# thread 101 idle\n~futex 95\n# thread 102 half\na 5\n~read "

@@ -66,12 +66,14 @@ export function activityBy(profile, threads, slices, kinds, [fromNs, toNs] = [0,
 }
 
 /**
- * What a picture of the CPUs in use is as high as, and in words. In short runs the estimate of a slice can exceed what the
- * machine has, the scale never does.
- * @param {number} most that are in use in a slice
+ * What a picture of the CPUs in use is as high as, and in words: the most that are in use in a slice. In short runs the
+ * estimate of a slice can exceed what the machine has, the scale never does.
+ * @param {Float64Array[]} parts by kind of CPU time, without the waits
  * @param {number|null} machine how many it has; null: not known
  */
-export function cpuScale(most, machine) {
+export function cpuScale(parts, machine) {
+  let most = 0;
+  for (let i = 0; i < (parts[0]?.length ?? 0); ++i) most = Math.max(most, parts.reduce((sum, part) => sum + part[i], 0));
   const cpus = Math.min(machine ?? Infinity, Math.max(1, Math.ceil(most - 0.05)));
   return {cpus, text: machine === null ? `${cpus} CPU${cpus === 1 ? "" : "s"}` : `${cpus} of ${machine} CPU${machine === 1 ? "" : "s"}`};
 }

@@ -79,6 +79,8 @@ export function create(element, profile, state, {derived, tooltip, signal}) {
   const seenShares = () => seen().map((ns) => ns / (durationNs || 1));
 
   const activityOf = (key, threads) => activities.get(key, threads, slices(), kinds, seen());
+  // Both sides of a comparison are drawn together.
+  const scaleOf = (parts) => cpuScale(parts.slice(0, kinds.onCpu), profile.meta.diff ? null : profile.meta.cpus ?? null);
 
   function drawRow(row, top, how) {
     const {threads} = state.get().selection;
@@ -88,7 +90,8 @@ export function create(element, profile, state, {derived, tooltip, signal}) {
     if (row.threads.length !== 0) {
       const place = {left: 0, top: top + row.height - kRowHeight, height: kRowHeight - 2, step: kSlicePixels};
       const parts = activityOf(row.key, row.threads);
-      drawActivity(context, how.fills, parts, Math.max(1, row.threads.length), place);
+      // Many threads share few CPUs: what they used fills the row, and their waits what is left of it.
+      drawActivity(context, how.fills, parts, Math.min(row.threads.length, scaleOf(parts).cpus), place);
       context.fillStyle = how.colors.line;
       context.fillRect(0, place.top + place.height, width, 1);
     }
@@ -100,13 +103,10 @@ export function create(element, profile, state, {derived, tooltip, signal}) {
     context.fillStyle = colors.background;
     context.fillRect(0, 0, width, kHeadHeight);
     drawAxis(context, colors, seen(), {width, height: kAxisHeight});
-    const parts = activityOf(chosenKey, chosenThreads).slice(0, kinds.onCpu);
-    let most = 0;
-    for (let i = 0; i < slices(); ++i) most = Math.max(most, parts.reduce((sum, part) => sum + part[i], 0));
-    // Both sides of a comparison are drawn together.
-    const {cpus, text} = cpuScale(most, profile.meta.diff ? null : profile.meta.cpus ?? null);
+    const parts = activityOf(chosenKey, chosenThreads);
+    const {cpus, text} = scaleOf(parts);
     const place = {left: 0, top: kAxisHeight, height: kOverviewHeight - 4, step: kSlicePixels};
-    drawActivity(context, how.fills, parts, cpus, place);
+    drawActivity(context, how.fills, parts.slice(0, kinds.onCpu), cpus, place);
     drawCpus(context, colors, cpus, text, {...place, width});
     canvas.setAttribute("aria-description", `scale: ${text}`);
   }
@@ -164,9 +164,11 @@ export function create(element, profile, state, {derived, tooltip, signal}) {
     const slice = Math.min(slices() - 1, Math.floor(x / kSlicePixels));
     const there = parts.map((part, kind) => [part[slice], kinds.labels[kind]]).filter(([value]) => value > 0.005)
       .sort((a, b) => b[0] - a[0]).slice(0, 4);
+    if (there.length === 0) return null;
     const most = row.threads.length;
-    return there.length === 0 ? null : [row.label, ...there.map(([value, label]) =>
-      `${label}: ${most === 1 ? `${Math.round(100 * Math.min(1, value))} %` : `${value.toFixed(1)} of ${most} threads`}`)];
+    return [row.label, ...there.map(([value, label]) =>
+      `${label}: ${most === 1 ? `${Math.round(100 * Math.min(1, value))} %` : `${value.toFixed(1)} of ${most} threads`}`),
+    ...(most === 1 ? [] : [`the row's height is ${scaleOf(parts).text}`])];
   }
   canvas.addEventListener("pointermove", (event) => {
     tooltip.show(event.buttons === 0 ? linesUnder(event.offsetX, event.offsetY) : null, event);

@@ -108,6 +108,32 @@ test('threads that only wait can be hidden, in the list, too', () => marked.with
   assert.deepEqual(await names(), ['app', 'sleeper']);
 }));
 
+// 64 threads that wait; two at a time compute during the first 16 ticks, and one during the next 32.
+const kPool = ['main 1', ...Array.from({length: 64}, (_, i) => {
+  const tick = i < 32 ? i >> 1 : i - 16;
+  return `# thread ${101 + i} worker-${i}\n${tick ? `start;~futex:[7] ${tick}\n` : ''}start;work 1\nstart;~futex:[7] ${48 - tick}`;
+})].join('\n') + '\n';
+
+test('the row of a pool is as high as the CPUs that it used, however many its threads', () => marked.withPage(kPool, async file => {
+  const page = await ProfilePage.open(browser, file);
+  const colorsAt = share => page.page.$eval(LINE, (canvas, at) => {
+    const {timeline} = canvas;
+    const row = timeline.rows().find(({kind}) => kind === 'pool');
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', {willReadFrequently: true});
+    copy.drawImage(canvas, 0, 0);
+    const ratio = canvas.width / canvas.clientWidth;
+    return [0.25, 0.75].map(down => {
+      const [red, , blue] = copy.getImageData(at * canvas.clientWidth * ratio, (row.y + down * row.height) * ratio, 1, 1).data;
+      return blue > red + 30 ? 'on CPU' : 'waits';
+    });
+  }, share);
+  assert.deepEqual(await colorsAt(8 / 49), ['on CPU', 'on CPU']);
+  assert.deepEqual(await colorsAt(32 / 49), ['waits', 'on CPU']);
+  const row = await page.page.$eval(LINE, ({timeline}) => timeline.rows().find(({kind}) => kind === 'pool'));
+  await page.pointAt({x: 200, y: row.y + 10}, LINE);
+  assert.match((await page.tooltip()).at(-1), /^the row's height is 2 (of \d+ )?CPUs$/);
+}));
+
 test('100,000 spans', async () => {
   const spans = Array.from({length: 100000}, (_, i) =>
     `! span 100 ${(i * 0.001).toFixed(6)} ${(i * 0.001 + 0.0009).toFixed(6)} request_${i % 50}`);

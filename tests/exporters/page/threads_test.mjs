@@ -72,11 +72,12 @@ test("many samples are looked at once, and say the same", () => {
 });
 
 test("the scale of CPUs is what was in use, and never more than the machine has", () => {
-  assert.deepEqual(cpuScale(1.3, 8), {cpus: 2, text: "2 of 8 CPUs"});
-  assert.deepEqual(cpuScale(3.4, 2), {cpus: 2, text: "2 of 2 CPUs"});
-  assert.deepEqual(cpuScale(0, 1), {cpus: 1, text: "1 of 1 CPU"});
-  assert.deepEqual(cpuScale(3.4, null), {cpus: 4, text: "4 CPUs"});
-  assert.deepEqual(cpuScale(1.04, null), {cpus: 1, text: "1 CPU"});
+  assert.deepEqual(cpuScale([[0.5, 0.5], [0.1, 0.8]], 8), {cpus: 2, text: "2 of 8 CPUs"});
+  assert.deepEqual(cpuScale([[0, 3.4]], 2), {cpus: 2, text: "2 of 2 CPUs"});
+  assert.deepEqual(cpuScale([[0], [0]], 1), {cpus: 1, text: "1 of 1 CPU"});
+  assert.deepEqual(cpuScale([], 1), {cpus: 1, text: "1 of 1 CPU"});
+  assert.deepEqual(cpuScale([[3.4]], null), {cpus: 4, text: "4 CPUs"});
+  assert.deepEqual(cpuScale([[1.04]], null), {cpus: 1, text: "1 CPU"});
 });
 
 test("the words of the scale are readable over bars", () => {

@@ -1,9 +1,11 @@
 // The milliseconds that a page takes, as a user sees them: until it is drawn, and for each action.
-// Run by tests/support/npm_packages.py:  page_clock.js PAGE.html
+// "inert" is a page of as many bytes that does nothing with them: what the browser takes by itself.
+// Run by tests/support/npm_packages.py:  page_clock.js PAGE.html INERT.html
 'use strict';
 const {Browser} = require('../tests/support/browser.js');
 
 const OPEN = 120_000;
+const kPairs = 5;
 
 // From before an action to after the frame that shows it.
 function timed(page, act) {
@@ -20,13 +22,28 @@ function timed(page, act) {
 const key = (name, element = 'document.querySelector("#view .pane:not([hidden]) canvas")') =>
   `${element}.dispatchEvent(new KeyboardEvent("keydown", {key: ${JSON.stringify(name)}, bubbles: true, cancelable: true}))`;
 
-async function main(file) {
-  const browser = await Browser.launch();
+async function opened(browser, file) {
   const begin = Date.now();
   const page = await browser.open(file);
   await page.waitForSelector('#view canvas', {timeout: OPEN});
   await timed(page, '');
-  console.log(`open ${Date.now() - begin}`);
+  return {page, taken: Date.now() - begin};
+}
+
+async function main(file, inert) {
+  const browser = await Browser.launch();
+  await browser.open('about:blank');  // the browser's own start is nobody's
+  const [inertTimes, times] = [[], []];
+  for (let i = 0; i < kPairs; ++i) {
+    for (const [each, into] of [[inert, inertTimes], [file, times]]) {
+      const {page, taken} = await opened(browser, each);
+      into.push(taken);
+      await page.context().close();
+    }
+  }
+  console.log(`inert ${inertTimes.join(' ')}`);
+  console.log(`open ${times.join(' ')}`);
+  const {page} = await opened(browser, file);
   await page.focus('#view canvas');
   const medians = {
     zoom: [key('ArrowUp') + ';' + key('ArrowUp') + ';' + key('Enter'), key('0', 'document.body')],
@@ -66,4 +83,4 @@ async function main(file) {
   await browser.close();
 }
 
-main(process.argv[2]).catch(error => { console.error(error); process.exit(1); });
+main(process.argv[2], process.argv[3]).catch(error => { console.error(error); process.exit(1); });

@@ -1,5 +1,7 @@
 // Numbers for people, in the style of the terminal report.
 
+const kGrouped = new Intl.NumberFormat("en-US");  // toLocaleString() would make one for each number
+
 /** Three digits of it, at least: 12.3, 123, 1.23. */
 function digits(value) {
   const size = Math.abs(value);
@@ -39,7 +41,7 @@ export function margin(error) {
 
 /** @param {number} value an integer */
 export function count(value) {
-  return value.toLocaleString("en-US");
+  return kGrouped.format(value);
 }
 
 export function counted(value, noun) {

@@ -48,8 +48,12 @@ async function inflate(base64) {
   const binary = atob(base64);
   const bytes = new Uint8Array(binary.length);
   for (let i = 0; i < bytes.length; ++i) bytes[i] = binary.charCodeAt(i);
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  // Not from a Blob: its bytes go to the browser's process and back.
+  const {readable, writable} = new DecompressionStream("deflate");
+  const inflated = new Response(readable).arrayBuffer();
+  const writer = writable.getWriter();
+  const written = Promise.all([writer.write(bytes), writer.close()]);
+  return new Uint8Array((await Promise.all([inflated, written]))[0]);
 }
 
 export const inflatedText = async (base64) => new TextDecoder().decode(await inflate(base64));

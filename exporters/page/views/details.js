@@ -33,7 +33,7 @@ function threadTable(rows, profile, all) {
  * @param {ReturnType<import("../state.js").createState>} state
  */
 export function create(element, profile, state, {derived, names, frameActions}) {
-  const kMostThreads = 200;
+  const kMostThreads = 50;  // they are written anew with each function that is chosen
 
   function functionFacts(func, shown) {
     const all = derived.all();

@@ -19,6 +19,7 @@ namespace {
 constexpr uint64_t kMaxRowsPerByte = 4;
 // Reserves more than the expected markers: pages that are never touched cost nothing.
 constexpr double kSpare = 1.25;
+constexpr size_t kFirstRead = 1 << 16;  // of a file that does not say how long it is: a pipe
 
 void check_header(std::string_view bytes, const std::string& name) {
   FileHeader header;
@@ -116,14 +117,13 @@ class Parser {
 std::string read_file(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) throw Error("opening {}: {}", path, std::strerror(errno));
-  std::string bytes;
   struct stat status {};
-  if (::fstat(fd, &status) == 0 && status.st_size > 0) {
-    bytes.reserve(static_cast<size_t>(status.st_size) + 1);
-  }
+  const bool is_known = ::fstat(fd, &status) == 0 && status.st_size > 0;
+  // One byte more than it has: so the end is met without room for more.
+  std::string bytes(is_known ? static_cast<size_t>(status.st_size) + 1 : kFirstRead, '\0');
   size_t size = 0;
   for (ssize_t count = 1; count > 0; size += static_cast<size_t>(count)) {
-    bytes.resize(size + (size_t{1} << 20));
+    if (size == bytes.size()) bytes.resize(2 * size);
     do {
       count = ::read(fd, bytes.data() + size, bytes.size() - size);
     } while (count < 0 && errno == EINTR);

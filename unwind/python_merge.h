@@ -25,6 +25,12 @@ struct EvalLoop {
   uint64_t start, end;  // AVMAs
 
   bool contains(uint64_t avma) const { return avma - start < end - start; }
+  // Whether it has run so little of its code that its cframe may be linked and not written yet. Before both is
+  // one branch, which no run takes, and no call: CPython 3.11 is through with both after 0x6d bytes, 3.12 after 0xae.
+  bool begins(uint64_t avma) const {
+    constexpr uint64_t kBeginning = 256;
+    return avma - start < kBeginning;
+  }
 };
 
 // The native stack, leaf first. Frame i lies between cfas[i - 1] and cfas[i].
@@ -105,9 +111,6 @@ class PythonMerge {
   bool has_run_of_others() const { return has_run_of_others_; }
 
  private:
-  // How far the eval loop may be into its code while its cframe is linked and not written yet.
-  static constexpr uint64_t kBeginning = 256;  // bytes
-
   void begin_again() {
     depth_ = 0;
     is_full_ = false;
@@ -197,7 +200,7 @@ class PythonMerge {
     uint64_t cframe = 0;
     if (layout_.groups == PythonGroups::kFrameObjects || layout_.thread_cframe == 0 ||
         !memory_.read(thread + layout_.thread_cframe, cframe) || !native_.has_root ||
-        native_.frames.empty() || native_.frames[0] - eval_loop_.start >= kBeginning ||
+        native_.frames.empty() || !eval_loop_.begins(native_.frames[0]) ||
         !memory_.on_stack(cframe) || cframe >= native_.cfas[0] || leaves_generator(cframe)) {
       return false;
     }

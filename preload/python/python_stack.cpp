@@ -55,14 +55,18 @@ struct Codes {
   void clear() { loop_frames.clear(); }
 };
 
-// The eval loop is the leaf. It may have linked its cframe and not written it yet, so the cframe's
-// pointers may be any that were there before.
-bool may_be_unwritten(PythonMemory& memory, const unwind::PythonLayout& layout, uint64_t thread,
+// A run of the eval loop may have linked its cframe and not written it yet: then the cframe's pointers may
+// be any that were there before. Such a run is the leaf, or a handler of the program's has interrupted it.
+bool may_be_unwritten(const unwind::PythonLayout& layout, const unwind::EvalLoop& eval_loop,
                       const unwind::NativeStack& native) {
-  uint64_t cframe = 0;
-  return layout.groups != unwind::PythonGroups::kFrameObjects && layout.thread_cframe != 0 &&
-         (!memory.read(thread + layout.thread_cframe, cframe) ||
-          (!native.frames.empty() && cframe < native.cfas[0]));
+  if (layout.groups == unwind::PythonGroups::kFrameObjects || layout.thread_cframe == 0) {
+    return false;
+  }
+  if (eval_loop.start == 0) return true;
+  for (const uint64_t frame : native.frames) {
+    if (eval_loop.begins(frame)) return true;
+  }
+  return false;
 }
 
 // Merges with the state `thread`, and with those around it.
@@ -96,7 +100,9 @@ unwind::WalkResult merge_python(PythonState& state, const unwind::WalkResult& re
   const uint64_t thread = innermost_state(memory, layout, first_thread);
   const bool is_due = ++state.samples % kSamplesOfPages == 0;
   if (is_due) state.chunk_low = state.chunk_high = 0;
-  if (is_due || may_be_unwritten(memory, layout, thread, native)) state.pages->clear();
+  if (is_due || may_be_unwritten(layout, interpreter_eval_loop(), native)) {
+    state.pages->clear();
+  }
   if (layout.thread_datastack != 0) trust_chunk(state, memory, layout, thread);
   Codes codes{memory, layout, ring};
   unwind::PythonMerge merge(memory, layout, interpreter_eval_loop(), native, codes, frames);

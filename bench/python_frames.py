@@ -95,6 +95,10 @@ def cpu(bench):
         bench.judge(f"Python, 10 cold frames: CPU at {rate} Hz", measured["ratio"], bound,
                     f"{measured['ratio']:.3f} [{measured['low']:.3f} {measured['high']:.3f}]")
         account(bench)
+    env = {"LD_PRELOAD": str(bench.build / "bench" / "libempty_clock.so"), "EMPTY_CLOCK_HZ": "1000"}
+    bench.table.note(pairs.shown(command, env)[:160])
+    empty = pairs.pairs(lambda: pairs.Cost(command, env=env), lambda: pairs.Cost(command), bench.pairs)
+    bench.table.row("  an empty handler at 1000 Hz", f"{empty['ratio']:.3f} [{empty['low']:.3f} {empty['high']:.3f}]")
 
 
 def threads(bench):

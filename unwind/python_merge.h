@@ -40,6 +40,18 @@ struct NativeStack {
   bool has_root;
 };
 
+// Whether the pointers of the innermost cframe may be any that were there before: a run of the eval loop has linked
+// it and not written it yet. Such a run is the leaf, or a handler of the program's has interrupted it.
+inline bool may_lead_anywhere(const PythonLayout& layout, const EvalLoop& eval_loop,
+                              const NativeStack& native) {
+  if (layout.groups == PythonGroups::kFrameObjects || layout.thread_cframe == 0) return false;
+  if (eval_loop.start == 0) return true;
+  for (const uint64_t frame : native.frames) {
+    if (eval_loop.begins(frame)) return true;
+  }
+  return false;
+}
+
 enum class CodeKind : uint8_t {
   kFunction,
   kHandleRun,   // the same: asyncio's Handle._run(), that runs a callback of the event loop

@@ -55,20 +55,6 @@ struct Codes {
   void clear() { loop_frames.clear(); }
 };
 
-// A run of the eval loop may have linked its cframe and not written it yet: then the cframe's pointers may
-// be any that were there before. Such a run is the leaf, or a handler of the program's has interrupted it.
-bool may_be_unwritten(const unwind::PythonLayout& layout, const unwind::EvalLoop& eval_loop,
-                      const unwind::NativeStack& native) {
-  if (layout.groups == unwind::PythonGroups::kFrameObjects || layout.thread_cframe == 0) {
-    return false;
-  }
-  if (eval_loop.start == 0) return true;
-  for (const uint64_t frame : native.frames) {
-    if (eval_loop.begins(frame)) return true;
-  }
-  return false;
-}
-
 // Merges with the state `thread`, and with those around it.
 template <typename Merge>
 bool merge_states(Merge& merge, PythonMemory& memory, const unwind::PythonLayout& layout,
@@ -100,7 +86,7 @@ unwind::WalkResult merge_python(PythonState& state, const unwind::WalkResult& re
   const uint64_t thread = innermost_state(memory, layout, first_thread);
   const bool is_due = ++state.samples % kSamplesOfPages == 0;
   if (is_due) state.chunk_low = state.chunk_high = 0;
-  if (is_due || may_be_unwritten(layout, interpreter_eval_loop(), native)) {
+  if (is_due || unwind::may_lead_anywhere(layout, interpreter_eval_loop(), native)) {
     state.pages->clear();
   }
   if (layout.thread_datastack != 0) trust_chunk(state, memory, layout, thread);

@@ -19,7 +19,8 @@ namespace {
 constexpr uint64_t kMaxRowsPerByte = 4;
 // Reserves more than the expected markers: pages that are never touched cost nothing.
 constexpr double kSpare = 1.25;
-constexpr size_t kFirstRead = 1 << 16;  // of a file that does not say how long it is: a pipe
+// A file is read in steps: what is zeroed for one is still in the caches when it is read into.
+constexpr size_t kLeastStep = 1 << 12, kMostStep = 1 << 20;
 
 void check_header(std::string_view bytes, const std::string& name) {
   FileHeader header;
@@ -117,13 +118,16 @@ class Parser {
 std::string read_file(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) throw Error("opening {}: {}", path, std::strerror(errno));
+  std::string bytes;
   struct stat status {};
-  const bool is_known = ::fstat(fd, &status) == 0 && status.st_size > 0;
-  // One byte more than it has: so the end is met without room for more.
-  std::string bytes(is_known ? static_cast<size_t>(status.st_size) + 1 : kFirstRead, '\0');
+  if (::fstat(fd, &status) == 0 && status.st_size > 0) {
+    bytes.reserve(static_cast<size_t>(status.st_size) + 1);  // the end is met without room for more
+  }
   size_t size = 0;
   for (ssize_t count = 1; count > 0; size += static_cast<size_t>(count)) {
-    if (size == bytes.size()) bytes.resize(2 * size);
+    if (size == bytes.size()) {
+      bytes.resize(size + std::clamp(bytes.capacity() - size, kLeastStep, kMostStep));
+    }
     do {
       count = ::read(fd, bytes.data() + size, bytes.size() - size);
     } while (count < 0 && errno == EINTR);

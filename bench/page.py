@@ -11,7 +11,7 @@ import sys
 SIZE = ("1000000", "2000", "200000")
 HERE = pathlib.Path(__file__).resolve().parent
 MOST_TO_INERT = 3  # of a page of as many bytes that does nothing with them
-BOUNDS_MS = {"zoom": 100,
+BOUNDS_MS = {"open": 3000, "zoom": 100,
              "tracks-picture": 1000 / 30, "stacks-picture": 1000 / 30}  # 30 pictures a second while one zooms and moves
 
 

@@ -25,12 +25,6 @@ struct EvalLoop {
   uint64_t start, end;  // AVMAs
 
   bool contains(uint64_t avma) const { return avma - start < end - start; }
-  // Whether it has run so little of its code that its cframe may be linked and not written yet. Before both is
-  // one branch, which no run takes, and no call: CPython 3.11 is through with both after 0x6d bytes, 3.12 after 0xae.
-  bool begins(uint64_t avma) const {
-    constexpr uint64_t kBeginning = 256;
-    return avma - start < kBeginning;
-  }
 };
 
 // The native stack, leaf first. Frame i lies between cfas[i - 1] and cfas[i].
@@ -39,18 +33,6 @@ struct NativeStack {
   const uint64_t* cfas;
   bool has_root;
 };
-
-// Whether the pointers of the innermost cframe may be any that were there before: a run of the eval loop has linked
-// it and not written it yet. Such a run is the leaf, or a handler of the program's has interrupted it.
-inline bool may_lead_anywhere(const PythonLayout& layout, const EvalLoop& eval_loop,
-                              const NativeStack& native) {
-  if (layout.groups == PythonGroups::kFrameObjects || layout.thread_cframe == 0) return false;
-  if (eval_loop.start == 0) return true;
-  for (const uint64_t frame : native.frames) {
-    if (eval_loop.begins(frame)) return true;
-  }
-  return false;
-}
 
 enum class CodeKind : uint8_t {
   kFunction,
@@ -123,6 +105,9 @@ class PythonMerge {
   bool has_run_of_others() const { return has_run_of_others_; }
 
  private:
+  // How far the eval loop may be into its code while its cframe is linked and not written yet.
+  static constexpr uint64_t kBeginning = 256;  // bytes
+
   void begin_again() {
     depth_ = 0;
     is_full_ = false;
@@ -212,7 +197,7 @@ class PythonMerge {
     uint64_t cframe = 0;
     if (layout_.groups == PythonGroups::kFrameObjects || layout_.thread_cframe == 0 ||
         !memory_.read(thread + layout_.thread_cframe, cframe) || !native_.has_root ||
-        native_.frames.empty() || !eval_loop_.begins(native_.frames[0]) ||
+        native_.frames.empty() || native_.frames[0] - eval_loop_.start >= kBeginning ||
         !memory_.on_stack(cframe) || cframe >= native_.cfas[0] || leaves_generator(cframe)) {
       return false;
     }

@@ -55,6 +55,16 @@ struct Codes {
   void clear() { loop_frames.clear(); }
 };
 
+// The eval loop is the leaf. It may have linked its cframe and not written it yet, so the cframe's
+// pointers may be any that were there before.
+bool may_be_unwritten(PythonMemory& memory, const unwind::PythonLayout& layout, uint64_t thread,
+                      const unwind::NativeStack& native) {
+  uint64_t cframe = 0;
+  return layout.groups != unwind::PythonGroups::kFrameObjects && layout.thread_cframe != 0 &&
+         (!memory.read(thread + layout.thread_cframe, cframe) ||
+          (!native.frames.empty() && cframe < native.cfas[0]));
+}
+
 // Merges with the state `thread`, and with those around it.
 template <typename Merge>
 bool merge_states(Merge& merge, PythonMemory& memory, const unwind::PythonLayout& layout,
@@ -86,9 +96,7 @@ unwind::WalkResult merge_python(PythonState& state, const unwind::WalkResult& re
   const uint64_t thread = innermost_state(memory, layout, first_thread);
   const bool is_due = ++state.samples % kSamplesOfPages == 0;
   if (is_due) state.chunk_low = state.chunk_high = 0;
-  if (is_due || unwind::may_lead_anywhere(layout, interpreter_eval_loop(), native)) {
-    state.pages->clear();
-  }
+  if (is_due || may_be_unwritten(memory, layout, thread, native)) state.pages->clear();
   if (layout.thread_datastack != 0) trust_chunk(state, memory, layout, thread);
   Codes codes{memory, layout, ring};
   unwind::PythonMerge merge(memory, layout, interpreter_eval_loop(), native, codes, frames);

@@ -40,7 +40,7 @@ SHIM = """
     preload::interpreter_runtime_layout preload::has_subinterpreters preload::merge_states preload::outer_state preload::Search::*
     preload::ReadablePages::* preload::PythonMemory::*
     preload::interpreter_layout preload::interpreter_thread preload::merge_python preload::trust_chunk
-    unwind::may_lead_anywhere preload::Codes::* preload::find_code preload::find_entry preload::write preload::announce
+    preload::may_be_unwritten preload::Codes::* preload::find_code preload::find_entry preload::write preload::announce
     preload::kind_of* preload::LoopFrames::* preload::find_step preload::Objects::* preload::TaskName::* preload::mix
     preload::write_text preload::number_of_task preload::task_of_callback preload::task_of_coroutine
     preload::seek_task preload::id_of_step unwind::asyncio_layout preload::interpreter_float_type

@@ -112,24 +112,5 @@ TEST_F(TwoInterpreters, AStateThatIsNotAroundTheOtherOneIsRefused) {
   EXPECT_FALSE(merge({kThread, kOuterThread}));
 }
 
-TEST(MayLeadAnywhere, OnlyWhereARunOfTheEvalLoopBegins) {
-  const uint64_t cfas[] = {kStack + 0x100, kStack + 0x200};
-  const auto may = [&](int version, const EvalLoop& eval_loop, uint64_t leaf, uint64_t caller) {
-    const uint64_t frames[] = {leaf, caller};
-    return may_lead_anywhere(*python_layout(static_cast<uint16_t>(version)), eval_loop,
-                             {frames, cfas, true});
-  };
-  const EvalLoop eval_loop{kEvalLoopCode, kEvalLoopCode + 0x8000};
-  const uint64_t linked = kEvalLoopCode + 0x60, running = kEvalLoopCode + 0x4000;
-  for (const int version : {0x030b, 0x030c}) {
-    EXPECT_TRUE(may(version, eval_loop, linked, running));
-    EXPECT_TRUE(may(version, eval_loop, kOtherCode, linked)) << "a handler has interrupted it";
-    EXPECT_FALSE(may(version, eval_loop, running, running));
-    EXPECT_FALSE(may(version, eval_loop, kOtherCode, kOtherCode));
-    EXPECT_TRUE(may(version, {}, running, running)) << "an eval loop that is not known";
-  }
-  EXPECT_FALSE(may(0x030d, eval_loop, linked, running)) << "it has no cframes";
-}
-
 }  // namespace
 }  // namespace sampan::unwind

@@ -3,6 +3,7 @@ import statistics
 import subprocess
 
 import pairs
+import portions
 
 PYTHON = "/usr/bin/python3"
 SHALLOW, DEEP = 10, 110
@@ -31,7 +32,7 @@ def leaf():
     return total
 for number in range(9):
     exec(f"def level_{number}(): return {'leaf' if number == 0 else f'level_{number - 1}'}()")
-for _ in range(int(sys.argv[1])): level_8()
+for _ in sys.stdin: print(level_8(), flush=True)
 """
 
 # Every thread has the same work, in short turns with a sleep between. It runs so long that the start of sampan is a small
@@ -84,21 +85,43 @@ def account(bench):
                     ", ".join(f"{cost[part] / cost['target_cpu_s']:.4f}" for part in ("in_target_s", "recorder_s")))
 
 
+class Cold(portions.Side):
+    """A program with ten Python functions on its stack whose data are never in a cache."""
+
+    portions = 20
+    COMMAND = [PYTHON, "-c", COLD]
+
+    def __init__(self, prefix, _folder, _side, cpu):
+        super().__init__(prefix, self.COMMAND, cpu, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def work(self):
+        for _ in range(10):
+            self.job.process.stdin.write(b"\n")
+            self.job.process.stdin.flush()
+            self.job.process.stdout.readline()
+        return 0
+
+    def end(self):
+        self.job.process.stdin.close()
+        self.job.wait()
+
+
 def cpu(bench):
-    """A program with ten Python functions on its stack whose data are never in a cache. It runs so long that the start of
-    sampan is a small part."""
-    command = [PYTHON, "-c", COLD, "600"]
+    """What a sample costs whose data are never in a cache, target and recorder together."""
+    def of(what, prefix, bound=None):
+        bench.table.note(pairs.shown([*prefix, *Cold.COMMAND])[:160])
+        mean, text = portions.measured(Cold, prefix, bench.folder, 2 * bench.pairs)
+        if bound:
+            bench.judge(what, mean, bound, text)
+            account(bench)
+        else:
+            bench.table.row(what, text)
+
+    of("Python, 10 cold frames: CPU of two bare programs", ())
     for rate, bound in ((250, 1.005), (1000, 1.01)):
-        ours = [*bench.capture("--rate", str(rate)), *command]
-        bench.table.note(pairs.shown(ours)[:160])
-        measured = pairs.pairs(lambda: pairs.Cost(ours), lambda: pairs.Cost(command), bench.pairs)
-        bench.judge(f"Python, 10 cold frames: CPU at {rate} Hz", measured["ratio"], bound,
-                    f"{measured['ratio']:.3f} [{measured['low']:.3f} {measured['high']:.3f}]")
-        account(bench)
-    env = {"LD_PRELOAD": str(bench.build / "bench" / "libempty_clock.so"), "EMPTY_CLOCK_HZ": "1000"}
-    bench.table.note(pairs.shown(command, env)[:160])
-    empty = pairs.pairs(lambda: pairs.Cost(command, env=env), lambda: pairs.Cost(command), bench.pairs)
-    bench.table.row("  an empty handler at 1000 Hz", f"{empty['ratio']:.3f} [{empty['low']:.3f} {empty['high']:.3f}]")
+        of(f"Python, 10 cold frames: CPU at {rate} Hz", bench.capture("--rate", str(rate)), bound)
+    library = bench.build / "bench" / "libempty_clock.so"
+    of("  an empty handler at 1000 Hz", ["env", f"LD_PRELOAD={library}", "EMPTY_CLOCK_HZ=1000"])
 
 
 def threads(bench):

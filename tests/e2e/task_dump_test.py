@@ -79,7 +79,8 @@ def truth():
                                 type(awaits).__name__ if awaits is not None else None]
     return tasks
 
-def compute():
+def compute(told):
+    print(told, flush=True)
     while True:
         pass
 
@@ -87,8 +88,7 @@ async def spinner(others):
     new = asyncio.get_running_loop().create_task(fresh(), name="new")
     others.update(truth())
     del new
-    print(json.dumps(others), flush=True)
-    compute()  # spinner
+    compute(json.dumps(others))  # spinner
 
 async def main(others, in_thread):
     loop = asyncio.get_running_loop()

@@ -22,6 +22,7 @@ struct AnnotateOptions {
   TableOptions table;
   std::string function;
   std::vector<std::string> source_paths;
+  std::string sources_below;
   bool assembly = false;
   bool json = false;
 };
@@ -34,7 +35,8 @@ int annotate(const AnnotateOptions& options) {
   const profile::Annotation annotation = profile::annotate(view, options.function);
   reports::Annotated annotated{
       .view = view, .annotation = annotation, .sources = {}, .code = {}, .notes = {}};
-  annotated.sources = symbolizer::find_sources(profile, annotation, mappings, &annotated.notes);
+  annotated.sources = symbolizer::find_sources(profile, annotation, mappings, &annotated.notes,
+                                               options.sources_below);
   if (options.assembly && annotation.is_python) {
     annotated.notes.emplace_back("a Python function has no instructions: these are its lines");
   } else if (options.assembly) {
@@ -58,6 +60,10 @@ void add_annotate(CLI::App& app, Commands& commands) {
       ->required();
   add_recording_options(*command, options->recording);
   add_source_path_option(*command, options->source_paths);
+  command
+      ->add_option("--sources-below", options->sources_below,
+                   "Show only sources in this directory and below it")
+      ->type_name("DIR");
   command->add_flag("--asm", options->assembly, "Show instructions instead of the source");
   add_table_options(*command, options->table);
   command->add_flag("--json", options->json, "Print JSON, see docs/annotate-json.md");

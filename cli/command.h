@@ -53,6 +53,8 @@ void add_view(CLI::App& app, Commands& commands);
 void add_version(CLI::App& app, Commands& commands);
 void add_report(CLI::App& app, Commands& commands);
 void add_export(CLI::App& app, Commands& commands);  // export, formats
+void add_list(CLI::App& app, Commands& commands);
+void add_mcp(CLI::App& app, Commands& commands);
 void add_push(CLI::App& app, Commands& commands);
 void add_merge(CLI::App& app, Commands& commands);
 void add_diff(CLI::App& app, Commands& commands);

@@ -90,4 +90,12 @@ std::string named_recording(const std::string& word) {
   return directory;
 }
 
+std::vector<std::string> latest_recordings(const std::string& output) {
+  std::vector<std::string> directories;
+  for (const Recorded& recorded : recordings_below(output.empty() ? usual_output() : output)) {
+    directories.push_back(recorded.directory);
+  }
+  return directories;
+}
+
 }  // namespace sampan::cli

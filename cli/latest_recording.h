@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace sampan::cli {
 
@@ -14,5 +15,8 @@ inline constexpr const char* kDirectoryTime = "%Y-%m-%d_%H-%M-%S";
 // SAMPAN_OUTPUT, "-2" for the one before, and a directory of recordings for its latest. Says on stderr
 // which one it is. Other words stay as they are. Throws Error if there are not so many.
 std::string named_recording(const std::string& word);
+
+// The directories of the recordings below `output`, the latest first. "": below the usual directory.
+std::vector<std::string> latest_recordings(const std::string& output);
 
 }  // namespace sampan::cli

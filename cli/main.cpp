@@ -37,6 +37,7 @@ const CommandFile kCommandFiles[] = {
     {add_annotate, {"annotate"}},   {add_symbolize, {"symbolize"}},
     {add_addr2line, {"addr2line"}}, {add_view, {"view"}},
     {add_serve, {"serve"}},         {add_push, {"push"}},
+    {add_list, {"list"}},           {add_mcp, {"mcp"}},
     {add_version, {"version"}},
 };
 

@@ -40,7 +40,8 @@ struct ReportOptions {
   bool tasks = false;
   uint64_t blocking_ns = profile::kLongBlock;
   bool json = false;
-  std::string callers;
+  bool summary = false;
+  std::string callers, callees;
 };
 
 template <typename Value>
@@ -68,14 +69,16 @@ int report(const ReportOptions& options) {
   page.tasks = options.tasks;
   page.least_block_ns = options.blocking_ns;
   page.callers = options.callers;
+  page.callees = options.callees;
   page.recording = options.recording.recording;
 
   profile::Profile profile =
       profile::load(recording::read_whole(options.recording.path()), options.recording.python);
   const profile::View view = select(profile, options.recording.selection);
   page.notes = find_names(profile);
-  print_paged(options.json ? reports::json(view, page.notes, page.least_block_ns)
-                           : reports::page(view, page),
+  print_paged(options.json      ? reports::json(view, page.notes, page.least_block_ns)
+              : options.summary ? reports::summary(view, page)
+                                : reports::page(view, page),
               options.table);
   return 0;
 }
@@ -96,11 +99,18 @@ void add_report(CLI::App& app, Commands& commands) {
   command->add_option("--top", options->top, "Number of rows (0: all)")
       ->envname("SAMPAN_TOP")
       ->type_name("N");
+  command->add_flag("--summary", options->summary,
+                    "Show the essence on one screen: shares with their sampling error, and what to "
+                    "ask next");
   command->add_flag("--idle", options->idle, "Include threads that only wait");
   command->add_flag("--tree", options->tree, "Show the call tree instead of the table");
   command
       ->add_option("--callers", options->callers,
                    "Show the callers of functions whose names contain NAME")
+      ->type_name("NAME");
+  command
+      ->add_option("--callees", options->callees,
+                   "Show what functions whose names contain NAME call")
       ->type_name("NAME");
   command->add_flag("--tasks", options->tasks,
                     "Show the tasks of asyncio instead of the table, and what held their loops");

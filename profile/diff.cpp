@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "profile/frames.h"
+#include "profile/function_shares.h"
 #include "profile/python_modules.h"
 #include "profile/statistics.h"
 
@@ -18,44 +18,6 @@ namespace {
 
 // With fewer samples on both sides together, even "all on one side" is within noise.
 constexpr uint64_t kFewSamples = 10;
-
-// The functions that a stack counts for: that of its leaf, or each one once.
-class StackFunctions {
- public:
-  StackFunctions(const Profile& profile, DiffOptions::Of of) : profile_(profile), of_(of) {}
-
-  const std::vector<uint32_t>& of(uint32_t stack) {
-    const auto [place, is_new] = known_.try_emplace(stack);
-    if (is_new) place->second = find(stack);
-    return place->second;
-  }
-
- private:
-  std::vector<uint32_t> find(uint32_t stack) {
-    if (stack == kNone) return {kNone};
-    leaf_to_root(profile_, stack, &frames_);
-    if (of_ == DiffOptions::Of::kSelf) return {frames_.front().function};
-    std::vector<uint32_t> functions;
-    for (const Frame& frame : frames_) functions.push_back(frame.function);
-    std::sort(functions.begin(), functions.end());
-    functions.erase(std::unique(functions.begin(), functions.end()), functions.end());
-    return functions;
-  }
-
-  const Profile& profile_;
-  DiffOptions::Of of_;
-  std::unordered_map<uint32_t, std::vector<uint32_t>> known_;
-  std::vector<Frame> frames_;
-};
-
-std::vector<double> weights_of(const View& side, DiffOptions::By by) {
-  std::vector<double> weights;
-  for (const uint32_t index : side.samples) {
-    const double ns = static_cast<double>(side.profile->samples[index].weight_ns);
-    weights.push_back(by == DiffOptions::By::kTime ? ns : 1);
-  }
-  return weights;
-}
 
 class Comparison {
  public:
@@ -102,30 +64,16 @@ class Comparison {
     diff_.too_few = std::erase_if(diff_.changes, [](const Change& change) {
       return change.weight[0].samples + change.weight[1].samples < kFewSamples;
     });
-    rows_.clear();
-    for (size_t i = 0; i < diff_.changes.size(); ++i) rows_[diff_.changes[i].function] = i;
   }
 
   // Shares of one side; their variances are added to the margins.
   void add_noise(const View& side, unsigned number) {
-    const std::vector<double> weights = weights_of(side, options_.by);
-    const ShareNoise noise(weights);
-    std::vector<ShareNoise::Part> parts(diff_.changes.size());
-    for (ShareNoise::Part& part : parts) part.by_block.resize(noise.blocks());
-    for (size_t i = 0; i < side.samples.size(); ++i) {
-      const uint32_t stack = view_.profile->samples[side.samples[i]].stack;
-      for (const uint32_t function : functions_.of(stack)) {
-        const auto row = rows_.find(function);
-        if (row == rows_.end()) continue;
-        ShareNoise::Part& part = parts[row->second];
-        part.weight += weights[i];
-        part.squares += weights[i] * weights[i];
-        part.by_block[noise.block_of(i)] += weights[i];
-      }
-    }
-    for (size_t row = 0; row < parts.size(); ++row) {
-      diff_.changes[row].share[number] = parts[row].weight / noise.total();
-      diff_.changes[row].margin += noise.variance(parts[row]);
+    std::vector<uint32_t> functions;
+    for (const Change& change : diff_.changes) functions.push_back(change.function);
+    const auto shares = function_shares(side, functions_, functions, options_.by);
+    for (size_t row = 0; row < shares.size(); ++row) {
+      diff_.changes[row].share[number] = shares[row].share;
+      diff_.changes[row].margin += shares[row].variance;
     }
   }
 
@@ -137,7 +85,8 @@ class Comparison {
   const View& view_;
   const DiffOptions& options_;
   StackFunctions functions_;
-  std::unordered_map<uint32_t, size_t> rows_;  // by function, into diff_.changes
+  std::unordered_map<uint32_t, size_t>
+      rows_;  // by function, into diff_.changes while they are counted
   Diff diff_;
 };
 

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "profile/function_shares.h"
 #include "profile/profile.h"
 #include "profile/view.h"
 #include "profile/weights.h"
@@ -24,8 +25,10 @@
 namespace sampan::profile {
 
 struct DiffOptions {
-  enum class By { kTime, kSamples } by = By::kTime;
-  enum class Of { kSelf, kTotal } of = Of::kSelf;
+  using By = ShareBy;
+  using Of = ShareOf;
+  By by = By::kTime;
+  Of of = Of::kSelf;
   double confidence = 0.99;  // that no change beyond noise is false
 };
 

@@ -38,6 +38,7 @@ struct PageOptions {
   bool tasks = false;                             // the tasks of event loops instead of the table
   uint64_t least_block_ns = profile::kLongBlock;  // of steps that held a loop
   std::string callers = {};  // callers of functions with this in the name, instead of the table
+  std::string callees = {};  // the same: what they call
   bool full_names = false;   // of functions; else short names that are made to fit
   unsigned width = 80;       // columns; kUncut: of tables, as many as their cells need
   bool colour = false;
@@ -48,8 +49,10 @@ struct PageOptions {
   unsigned text_width() const { return width == kUncut ? 80 : width; }  // of sentences
 };
 
-// Throws Error when no function's name contains `callers`.
+// Throws Error when no function's name contains `callers`, or `callees`.
 std::string page(const profile::View& view, const PageOptions& options = {});
+// The essence on one screen; `options` say its width, at most 100 columns, and which recording it is.
+std::string summary(const profile::View& view, PageOptions options = {});
 // One object, see docs/report-json.md.
 std::string json(const profile::View& view, const std::vector<std::string>& notes = {},
                  uint64_t least_block_ns = profile::kLongBlock);

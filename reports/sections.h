@@ -36,10 +36,12 @@ std::string gil_section(const Context& context);
 std::string named_sections_section(const Context& context);
 // functions.cpp: the flat table of functions, or of whatever options.by says.
 std::string flat_section(const Context& context);
-// tree.cpp: the call tree, or the callers of functions.
+// tree.cpp: the call tree, or the callers or callees of functions.
 std::string tree_section(const Context& context);
 // Throws Error when no function's name contains options.callers.
 std::string callers_section(const Context& context);
+// The same with options.callees.
+std::string callees_section(const Context& context);
 // also_recorded.cpp: spans, counters and the like, with the commands that show them. Empty if there are none.
 std::string also_recorded_section(const Context& context);
 

@@ -1,4 +1,4 @@
-// The call tree and the callers of a function as lines of text, heaviest branch first.
+// The call tree, and the callers and callees of a function, as lines of text, heaviest branch first.
 //
 // The lines of a branch without forks stay in one column, so that deep stacks are not indented more
 // and more; `×3` is direct recursion. Below a fork:
@@ -10,8 +10,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -131,17 +134,9 @@ class TreeText {
   std::string text_;
 };
 
-}  // namespace
-
-std::string tree_section(const Context& context) {
-  if (context.summary.total().samples == 0) return "";
-  return context.style.heading("Call tree (seconds)") + "\n" +
-         TreeText(context, call_tree(context.view), true).text();
-}
-
-std::string callers_section(const Context& context) {
-  const profile::Profile& profile = context.profile();
-  const std::string& wanted = context.options.callers;
+// The functions whose names contain `wanted`. Throws Error when there is none.
+std::function<bool(uint32_t)> functions_named(const profile::Profile& profile,
+                                              const std::string& wanted) {
   std::vector<bool> matches(profile.functions.size());
   std::vector<std::string_view> names;
   bool found = false;
@@ -153,14 +148,38 @@ std::string callers_section(const Context& context) {
   if (!found) {
     throw Error("no function has '{}' in its name{}", wanted, did_you_mean(wanted, names));
   }
-  const profile::CallTree tree = callers_tree(context.view, [&](uint32_t function) {
+  return [matches = std::move(matches)](uint32_t function) {
     return function != profile::kNone && matches[function];
-  });
-  const uint64_t total_ns = tree[0].total.ns;
-  return context.style.heading(fmt::format("Callers of '{}': {} s of {} s", printable(wanted),
-                                           seconds(total_ns),
+  };
+}
+
+std::string tree_of(const Context& context, std::string_view what, const std::string& wanted,
+                    const profile::CallTree& tree, bool with_self) {
+  return context.style.heading(fmt::format("{} of '{}': {} s of {} s", what, printable(wanted),
+                                           seconds(tree[0].total.ns),
                                            seconds(context.summary.total().ns))) +
-         "\n" + TreeText(context, tree, false).text();
+         "\n" + TreeText(context, tree, with_self).text();
+}
+
+}  // namespace
+
+std::string tree_section(const Context& context) {
+  if (context.summary.total().samples == 0) return "";
+  return context.style.heading("Call tree (seconds)") + "\n" +
+         TreeText(context, call_tree(context.view), true).text();
+}
+
+std::string callers_section(const Context& context) {
+  const std::string& wanted = context.options.callers;
+  const auto matches = functions_named(context.profile(), wanted);
+  return tree_of(context, "Callers", wanted, callers_tree(context.view, matches), false);
+}
+
+std::string callees_section(const Context& context) {
+  const std::string& wanted = context.options.callees;
+  const auto matches = functions_named(context.profile(), wanted);
+  const profile::CallTree tree = callees_tree(context.profile(), by_stack(context.view), matches);
+  return tree_of(context, "Callees", wanted, tree, true);
 }
 
 }  // namespace sampan::reports

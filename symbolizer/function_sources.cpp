@@ -17,6 +17,15 @@ bool can_be_read(const fs::path& path) {
   return fs::is_regular_file(path, ignored) && std::ifstream(path).good();
 }
 
+// Links followed: a name in the directory may lead out of it.
+bool is_below(const fs::path& path, const std::string& directory) {
+  if (directory.empty()) return true;
+  std::error_code failed;
+  const fs::path real = fs::canonical(path, failed), base = fs::canonical(directory, failed);
+  return !failed &&
+         std::mismatch(base.begin(), base.end(), real.begin(), real.end()).first == base.end();
+}
+
 std::optional<std::string> mapped(const std::string& path, const SourceMapping& mapping) {
   // "/build" is above "/build/a.c", and not above "/builds/a.c".
   if (!path.starts_with(mapping.from)) return std::nullopt;
@@ -40,27 +49,32 @@ std::vector<std::string> lines_of_file(const std::string& path) {
 }  // namespace
 
 std::optional<std::string> find_source(const std::string& path,
-                                       const std::vector<SourceMapping>& mappings) {
+                                       const std::vector<SourceMapping>& mappings,
+                                       const std::string& below) {
   if (path.empty()) return std::nullopt;
+  const auto may_be_shown = [&](const std::string& found) {
+    return can_be_read(found) && is_below(found, below);
+  };
   for (const SourceMapping& mapping : mappings) {
     const std::optional<std::string> candidate = mapped(path, mapping);
-    if (candidate && can_be_read(*candidate)) return candidate;
+    if (candidate && may_be_shown(*candidate)) return candidate;
   }
-  if (can_be_read(path)) return path;
+  if (may_be_shown(path)) return path;
   return std::nullopt;
 }
 
 std::vector<profile::Source> find_sources(const profile::Profile& profile,
                                           const profile::Annotation& annotation,
                                           const std::vector<SourceMapping>& mappings,
-                                          std::vector<std::string>* notes) {
+                                          std::vector<std::string>* notes,
+                                          const std::string& below) {
   std::vector<profile::Source> sources;
   const auto add = [&](uint32_t file) {
     if (std::ranges::find(sources, file, &profile::Source::file) != sources.end()) return;
     profile::Source& source = sources.emplace_back();
     source.file = file;
     const std::string& path = profile.strings[file];
-    if (const auto found = find_source(path, mappings)) {
+    if (const auto found = find_source(path, mappings, below)) {
       source.path = *found;
       source.lines = lines_of_file(*found);
     } else if (!path.empty()) {

@@ -65,10 +65,11 @@ USES = {
                      "remote/live", "remote/http"},
     "remote/push": {"base", "recording", "profile", "symbolizer", "exporters", "remote/http"},
     "remote/top": {"base", "wire", "recording", "profile", "remote/live", "remote/http"},
+    "remote/mcp": {"base"},
     "cli": {"base", "wire", "recording", "profile", "symbolizer", "exporters", "reports", "sampler",
             "sampler/control", "sampler/inspect", "sampler/launch", "sampler/process",
             "sampler/recorder",
-            "remote/live", "remote/http", "remote/serve", "remote/top", "remote/push"},
+            "remote/live", "remote/http", "remote/serve", "remote/top", "remote/push", "remote/mcp"},
 }
 # Not even through headers of other folders: viewers see the model, never the file.
 HIDDEN = {"reports": "recording", "exporters": "recording"}

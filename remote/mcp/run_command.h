@@ -1,0 +1,68 @@
+// A command of sampan that runs for a call: a process of its own, so that a crash or an endless wait is not the
+// server's. Its output is kept up to a limit.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "base/file_descriptor.h"
+#include "remote/mcp/command_line.h"
+
+namespace sampan::mcp {
+
+// The first and the last bytes of a text that may be long: of a program's output, the end matters
+// as well.
+class BoundedText {
+ public:
+  void add(std::string_view more);
+  // With a line that says how much is missing.
+  std::string text() const;
+
+ private:
+  std::string head_, tail_;
+  size_t all_ = 0;
+};
+
+class RunningCommand {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // Throws Error when it cannot be started. The environment is ours without SAMPAN_OUTPUT, which would
+  // lead out of the directory.
+  explicit RunningCommand(const CommandLine& line);
+  // Ends the command, if it still runs.
+  ~RunningCommand();
+  RunningCommand(const RunningCommand&) = delete;
+  RunningCommand& operator=(const RunningCommand&) = delete;
+
+  // Descriptors to wait for; -1: it is closed. Both are closed after the end.
+  int out() const { return out_.get(); }
+  int err() const { return err_.get(); }
+  // Reads what is there.
+  void read_out() { read(out_, out_text_); }
+  void read_err() { read(err_, err_text_); }
+
+  // How long to wait at most until end_if_late() has something to do, ms; -1: nothing.
+  int timeout_ms() const;
+  // Ends a command that takes too long: a signal, then after a while one that it cannot ignore.
+  void end_if_late();
+
+  bool over() const { return !out_ && !err_; }
+  // After the end: the exit status as a shell gives it, and what the command has said.
+  int wait();
+  std::string text() const;
+
+ private:
+  static void read(FileDescriptor& from, BoundedText& into);
+
+  pid_t pid_ = 0;
+  FileDescriptor out_, err_;
+  BoundedText out_text_, err_text_;
+  Clock::time_point next_signal_ = Clock::time_point::max();
+  bool asked_to_end_ = false;
+};
+
+}  // namespace sampan::mcp

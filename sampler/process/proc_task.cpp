@@ -81,6 +81,12 @@ std::optional<std::string> thread_name(pid_t pid, pid_t tid) {
   return std::string(text->ends_with('\n') ? text->substr(0, text->size() - 1) : *text);
 }
 
+pid_t process_of_thread(pid_t tid) {
+  const auto status = read_whole("/proc/" + std::to_string(tid) + "/status");
+  std::string_view line = line_after(status ? *status : std::string_view(), "Tgid:");
+  return static_cast<pid_t>(take_number(line));
+}
+
 std::optional<char> thread_state(pid_t pid, pid_t tid) {
   char buffer[512];
   const auto text = read_task(pid, tid, "stat", buffer);

@@ -21,6 +21,9 @@ std::vector<pid_t> thread_ids(pid_t pid);
 
 std::optional<std::string> thread_name(pid_t pid, pid_t tid);
 
+// The process of any thread; 0: it is gone.
+pid_t process_of_thread(pid_t tid);
+
 // R: running or runnable; S and D: asleep; T and t: stopped; Z and X: ended.
 std::optional<char> thread_state(pid_t pid, pid_t tid);
 

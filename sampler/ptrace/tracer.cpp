@@ -29,18 +29,12 @@ constexpr int kAlarm = SIGURG;
 constexpr uint64_t kSlowAlarm = 10 * kNsPerMs;
 constexpr uint64_t kLongestLookInterval = 100 * kNsPerMs;
 constexpr uint64_t kMaskInterval = 500 * kNsPerMs;
-// How long to wait for a thread to run, which can delete the timers.
-constexpr uint64_t kLeaveTimeout = 300 * kNsPerMs;
+// How long to wait for a thread to run, which can delete the timers; and if one wants to run, but gets
+// no CPU.
+constexpr uint64_t kLeaveTimeout = 300 * kNsPerMs, kLongestLeave = 5 * kNsPerSecond;
 constexpr size_t kFirstCopy = 256 * 1024, kLargestCopy = 1024 * 1024;
 constexpr size_t kMostQueuedBytes = 256 * 1024 * 1024;
 constexpr int kMostScans = 16;
-
-// The process of any thread.
-pid_t process_of_thread(pid_t tid) {
-  const auto status = read_whole("/proc/" + std::to_string(tid) + "/status");
-  std::string_view line = line_after(status ? *status : std::string_view(), "Tgid:");
-  return static_cast<pid_t>(take_number(line));
-}
 
 // Whether it is a child of vfork, which writes to its parent's memory.
 bool shares_memory_with_parent(pid_t pid) {
@@ -487,13 +481,18 @@ void Tracer::on_end(pid_t tid, std::optional<int> status) {
 // drops their signals when they expire.
 void Tracer::leave() {
   leaving_ = true;
-  const MonotonicNs end = monotonic_ns() + kLeaveTimeout;
+  const MonotonicNs begin = monotonic_ns();
   for (auto& [pid, process] : processes_) process.timers->forget_all();
-  const auto work_left = [this] {
-    return std::any_of(processes_.begin(), processes_.end(),
-                       [](const auto& entry) { return entry.second.timers->unfinished(); });
+  const auto unfinished = [](const auto& entry) { return entry.second.timers->unfinished(); };
+  const auto wants_to_run = [](const auto& entry) {
+    return thread_state(entry.second.pid, entry.first) == 'R';
   };
-  while (work_left() && monotonic_ns() < end) wait_once();
+  while (std::ranges::any_of(processes_, unfinished)) {
+    const uint64_t waited = monotonic_ns().since(begin);
+    const bool is_late = waited >= kLeaveTimeout && std::ranges::none_of(tracees_, wants_to_run);
+    if (is_late || waited >= kLongestLeave) break;
+    wait_once();
+  }
 }
 
 }  // namespace sampan::sampler

@@ -56,7 +56,7 @@ std::optional<std::string> find_source(const std::string& path,
     return can_be_read(found) && is_below(found, below);
   };
   for (const SourceMapping& mapping : mappings) {
-    const std::optional<std::string> candidate = mapped(path, mapping);
+    std::optional<std::string> candidate = mapped(path, mapping);
     if (candidate && may_be_shown(*candidate)) return candidate;
   }
   if (may_be_shown(path)) return path;

@@ -39,7 +39,7 @@ std::string text(const Parameter& parameter, const Value& value) {
 }
 
 std::string choice(const Parameter& parameter, const Value& value) {
-  const std::string word = text(parameter, value);
+  std::string word = text(parameter, value);
   const std::string all = fmt::format("|{}|", parameter.choices);
   if (word.empty() || word.find('|') != word.npos ||
       all.find(fmt::format("|{}|", word)) == all.npos) {

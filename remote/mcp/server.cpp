@@ -220,7 +220,7 @@ std::string Server::finish_running() {
   const int status = running_->wait();
   std::string text = running_->text();
   if (text.empty()) text = status == 0 ? "nothing to show" : "the command failed without a message";
-  const std::string answer = tool_result(calls_.front().id, text, status != 0);
+  std::string answer = tool_result(calls_.front().id, text, status != 0);
   running_.reset();
   calls_.pop_front();
   return answer;

@@ -6,60 +6,66 @@
 namespace sampan::mcp {
 namespace {
 
-constexpr Parameter kRecordingParameter = {"recording", Kind::kRecording, "",
+constexpr Parameter kRecordingParameter = {"recording", Kind::kRecording, false, "",
                                            "The recording's directory, as `list` shows it; -1 (the "
                                            "default) is the latest, -2 the one before"};
-constexpr Parameter kThread = {"thread", Kind::kText, "--thread",
+constexpr Parameter kThread = {"thread", Kind::kText, false, "--thread",
                                "Only threads with this name or tid"};
-constexpr Parameter kFrom = {"from", Kind::kTime, "--from",
+constexpr Parameter kFrom = {"from", Kind::kTime, false, "--from",
                              "Only what happened later, in seconds after the start"};
-constexpr Parameter kTo = {"to", Kind::kTime, "--to",
+constexpr Parameter kTo = {"to", Kind::kTime, false, "--to",
                            "Only what happened earlier, in seconds after the start"};
 constexpr Parameter kState = {
-    "state",   Kind::kChoice,
-    "--state", "Only samples on CPU, or only waiting ones (of a recording with clock wall)",
-    false,     "cpu|waiting|all"};
-constexpr Parameter kRate = {"rate", Kind::kCount, "--rate",
+    "state",
+    Kind::kChoice,
+    false,
+    "--state",
+    "Only samples on CPU, or only waiting ones (of a recording with clock wall)",
+    "cpu|waiting|all"};
+constexpr Parameter kRate = {"rate", Kind::kCount, false, "--rate",
                              "Samples per second of CPU of each thread; default 250"};
 constexpr Parameter kClock = {
-    "clock",   Kind::kChoice,
-    "--clock", "cpu: sample threads on CPU (the default); wall: also while they wait",
-    false,     "cpu|wall"};
-constexpr Parameter kPidParameter = {"pid", Kind::kPid, "", "The process", true};
+    "clock",
+    Kind::kChoice,
+    false,
+    "--clock",
+    "cpu: sample threads on CPU (the default); wall: also while they wait",
+    "cpu|wall"};
+constexpr Parameter kPidParameter = {"pid", Kind::kPid, true, "", "The process"};
 
 constexpr Parameter kRecord[] = {
-    {"command", Kind::kProgram, "",
-     "The program and its arguments, one word each; no shell reads them", true},
-    {"seconds", Kind::kTime, "",
+    {"command", Kind::kProgram, true, "",
+     "The program and its arguments, one word each; no shell reads them"},
+    {"seconds", Kind::kTime, false, "",
      "End the program (SIGTERM) after so long; default: it ends by itself, or after an hour"},
     kRate,
     kClock};
 constexpr Parameter kAttach[] = {kPidParameter,
-                                 {"seconds", Kind::kTime, "--duration", "How long to sample", true},
+                                 {"seconds", Kind::kTime, true, "--duration", "How long to sample"},
                                  kRate,
                                  kClock};
 constexpr Parameter kSummary[] = {kRecordingParameter, kThread, kFrom, kTo};
 constexpr Parameter kHot[] = {
     kRecordingParameter,
-    {"by", Kind::kChoice, "--by", "What the rows stand for; default function", false,
+    {"by", Kind::kChoice, false, "--by", "What the rows stand for; default function",
      "function|line|file|module|thread|process"},
-    {"sort", Kind::kChoice, "--sort",
-     "self: time in the function itself (the default); total: also in what it calls", false,
+    {"sort", Kind::kChoice, false, "--sort",
+     "self: time in the function itself (the default); total: also in what it calls",
      "self|total|samples"},
-    {"limit", Kind::kCount, "--top", "Number of rows; default 20"},
+    {"limit", Kind::kCount, false, "--top", "Number of rows; default 20"},
     kState,
     kThread,
     kFrom,
     kTo};
 constexpr Parameter kCallers[] = {
-    {"function", Kind::kText, "--callers", "A function's name, or a part of it", true},
+    {"function", Kind::kText, true, "--callers", "A function's name, or a part of it"},
     kRecordingParameter,
     kState,
     kThread,
     kFrom,
     kTo};
 constexpr Parameter kCallees[] = {
-    {"function", Kind::kText, "--callees", "A function's name, or a part of it", true},
+    {"function", Kind::kText, true, "--callees", "A function's name, or a part of it"},
     kRecordingParameter,
     kState,
     kThread,
@@ -67,20 +73,19 @@ constexpr Parameter kCallees[] = {
     kTo};
 constexpr Parameter kTree[] = {kRecordingParameter, kState, kThread, kFrom, kTo};
 constexpr Parameter kLines[] = {
-    {"function", Kind::kName, "", "A function's name, or a part of it", true},
+    {"function", Kind::kName, true, "", "A function's name, or a part of it"},
     kRecordingParameter,
-    {"instructions", Kind::kFlag, "--asm", "Show instructions instead of source lines"},
+    {"instructions", Kind::kFlag, false, "--asm", "Show instructions instead of source lines"},
     kThread,
     kFrom,
     kTo};
 constexpr Parameter kDiff[] = {
-    {"before", Kind::kRecording, "", "A recording; default -2, the one before the latest"},
-    {"after", Kind::kRecording, "", "The recording to compare with; default -1, the latest"},
-    {"of", Kind::kChoice, "--of",
-     "Compare functions without (self, the default) or with (total) their callees", false,
-     "self|total"}};
+    {"before", Kind::kRecording, false, "", "A recording; default -2, the one before the latest"},
+    {"after", Kind::kRecording, false, "", "The recording to compare with; default -1, the latest"},
+    {"of", Kind::kChoice, false, "--of",
+     "Compare functions without (self, the default) or with (total) their callees", "self|total"}};
 constexpr Parameter kSpans[] = {kRecordingParameter,
-                                {"explain", Kind::kText, "--explain",
+                                {"explain", Kind::kText, false, "--explain",
                                  "The name of a span: what its slowest 1 % do differently"},
                                 kThread,
                                 kFrom,
@@ -89,7 +94,7 @@ constexpr Parameter kWaits[] = {kRecordingParameter, kThread, kFrom, kTo};
 constexpr Parameter kThreads[] = {kRecordingParameter, kFrom, kTo};
 constexpr Parameter kDump[] = {
     kPidParameter,
-    {"tasks", Kind::kFlag, "--tasks", "Show the tasks of asyncio instead of the threads"}};
+    {"tasks", Kind::kFlag, false, "--tasks", "Show the tasks of asyncio instead of the threads"}};
 constexpr Parameter kDoctor[] = {kRecordingParameter};
 
 constexpr Tool kTools[] = {

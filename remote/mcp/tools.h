@@ -25,9 +25,9 @@ enum class Kind {
 struct Parameter {
   std::string_view name;
   Kind kind;
+  bool is_required;
   std::string_view option;  // "" for a positional argument
   std::string_view about;
-  bool is_required = false;
   std::string_view choices = {};  // "a|b|c"
 };
 

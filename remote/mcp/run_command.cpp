@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,6 +40,20 @@ std::vector<char*> environment() {
   }
   variables.push_back(nullptr);
   return variables;
+}
+
+// What is there now.
+void read_all(FileDescriptor& from, BoundedText& into) {
+  char buffer[1 << 16];
+  while (from) {
+    const ssize_t size = read(from.get(), buffer, sizeof buffer);
+    if (size > 0) {
+      into.add({buffer, static_cast<size_t>(size)});
+    } else if (size == 0 || errno != EINTR) {
+      if (size == 0 || errno != EAGAIN) from.reset();
+      return;
+    }
+  }
 }
 
 // The signals that the server takes or ignores are the command's as usual.
@@ -103,7 +118,15 @@ std::string BoundedText::text() const {
 
 RunningCommand::RunningCommand(const CommandLine& line) {
   Pipe out = make_pipe(), err = make_pipe();
+  for (const Pipe* pipe : {&out, &err}) fcntl(pipe->read.get(), F_SETFL, O_NONBLOCK);
   pid_ = spawn(line, out.write.get(), err.write.get());
+  end_ = FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+  if (!end_) {
+    const int error = errno;
+    kill(pid_, SIGTERM);
+    wait();
+    throw Error("following the command: pidfd_open: {}", std::strerror(error));
+  }
   out_ = std::move(out.read);
   err_ = std::move(err.read);
   if (line.longest_s) {
@@ -118,11 +141,9 @@ RunningCommand::~RunningCommand() {
   wait();
 }
 
-void RunningCommand::read(FileDescriptor& from, BoundedText& into) {
-  char buffer[1 << 16];
-  const ssize_t size = ::read(from.get(), buffer, sizeof buffer);
-  if (size > 0) return into.add({buffer, static_cast<size_t>(size)});
-  if (size == 0 || errno != EINTR) from.reset();
+void RunningCommand::read_output() {
+  read_all(out_, out_text_);
+  read_all(err_, err_text_);
 }
 
 int RunningCommand::timeout_ms() const {

@@ -38,28 +38,26 @@ class RunningCommand {
   RunningCommand(const RunningCommand&) = delete;
   RunningCommand& operator=(const RunningCommand&) = delete;
 
-  // Descriptors to wait for; -1: it is closed. Both are closed after the end.
+  // Descriptors to wait for; -1: it is closed. The last one is readable when the command has ended; what it has
+  // started may still have the others.
   int out() const { return out_.get(); }
   int err() const { return err_.get(); }
+  int end() const { return end_.get(); }
   // Reads what is there.
-  void read_out() { read(out_, out_text_); }
-  void read_err() { read(err_, err_text_); }
+  void read_output();
 
   // How long to wait at most until end_if_late() has something to do, ms; -1: nothing.
   int timeout_ms() const;
   // Ends a command that takes too long: a signal, then after a while one that it cannot ignore.
   void end_if_late();
 
-  bool over() const { return !out_ && !err_; }
   // After the end: the exit status as a shell gives it, and what the command has said.
   int wait();
   std::string text() const;
 
  private:
-  static void read(FileDescriptor& from, BoundedText& into);
-
   pid_t pid_ = 0;
-  FileDescriptor out_, err_;
+  FileDescriptor out_, err_, end_;
   BoundedText out_text_, err_text_;
   Clock::time_point next_signal_ = Clock::time_point::max();
   bool asked_to_end_ = false;

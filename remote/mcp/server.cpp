@@ -244,16 +244,17 @@ void Server::serve(int in, int out, int stop) {
     if (!runs && in < 0) return;
     pollfd waits[] = {{in, POLLIN, 0},
                       {stop, POLLIN, 0},
+                      {runs ? running_->end() : -1, POLLIN, 0},
                       {runs ? running_->out() : -1, POLLIN, 0},
                       {runs ? running_->err() : -1, POLLIN, 0}};
-    if (poll(waits, std::size(waits), runs ? running_->timeout_ms() : -1) < 0 && errno != EINTR)
+    if (poll(waits, std::size(waits), runs ? running_->timeout_ms() : -1) < 0 && errno != EINTR) {
       return;
+    }
     if (waits[1].revents != 0) return;
     if (runs) {
-      if (waits[2].revents != 0) running_->read_out();
-      if (waits[3].revents != 0) running_->read_err();
       running_->end_if_late();
-      if (running_->over()) answers += finish_running();
+      running_->read_output();
+      if (waits[2].revents != 0) answers += finish_running();
     }
     if (waits[0].revents != 0) {
       char buffer[1 << 16];

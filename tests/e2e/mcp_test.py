@@ -145,6 +145,11 @@ class Mcp(sampan.Case):
         self.assertFalse(listed["isError"])
         self.assertTrue(marker.exists(), "the program was not ended")
 
+    def test_what_a_program_leaves_running_is_not_waited_for(self):
+        """It has the pipe that the program's output comes by."""
+        [recorded] = self.answers(("record", {"command": ["sh", "-c", "sleep 1000 & echo $!"]}), options=["--allow-run"])
+        os.kill(int(recorded.split()[0]), signal.SIGKILL)
+
     def test_what_it_runs_ends_with_it(self):
         """A server that gets a signal ends the program that it records."""
         pid_file = self.path / "pid"

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/syscall.h>
@@ -19,7 +20,9 @@ namespace {
 
 // About 8,000 tokens of a language model in all.
 constexpr size_t kHead = 12'000, kTail = 12'000;
-constexpr std::chrono::seconds kGrace{5};
+// After the signal that asks it to end: a recorder still looks up names. Nobody waits so long for
+// an answer that is not wanted any more.
+constexpr std::chrono::seconds kGrace{60}, kUnwantedGrace{5};
 constexpr std::string_view kMovedOutput = "SAMPAN_OUTPUT=";
 
 struct Pipe {
@@ -138,6 +141,9 @@ RunningCommand::RunningCommand(const CommandLine& line) {
 RunningCommand::~RunningCommand() {
   if (pid_ == 0) return;
   kill(pid_, SIGTERM);
+  pollfd end{end_.get(), POLLIN, 0};
+  const auto grace = std::chrono::milliseconds(kUnwantedGrace);
+  if (poll(&end, 1, static_cast<int>(grace.count())) != 1) kill(pid_, SIGKILL);
   wait();
 }
 

@@ -33,7 +33,7 @@ class RunningCommand {
   // Throws Error when it cannot be started. The environment is ours without SAMPAN_OUTPUT, which would
   // lead out of the directory.
   explicit RunningCommand(const CommandLine& line);
-  // Ends the command, if it still runs.
+  // Ends the command, if it still runs: by SIGTERM, five seconds later by SIGKILL.
   ~RunningCommand();
   RunningCommand(const RunningCommand&) = delete;
   RunningCommand& operator=(const RunningCommand&) = delete;

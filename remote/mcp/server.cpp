@@ -239,7 +239,7 @@ void Server::receive_lines(std::string& received, std::string& answers) {
 void Server::serve(int in, int out, int stop) {
   std::string received;
   while (true) {
-    std::string answers = start_next();
+    if (!write_all(out, start_next())) return;
     const bool runs = running_ != nullptr;
     if (!runs && in < 0) return;
     pollfd waits[] = {{in, POLLIN, 0},
@@ -251,6 +251,7 @@ void Server::serve(int in, int out, int stop) {
       return;
     }
     if (waits[1].revents != 0) return;
+    std::string answers;
     if (runs) {
       running_->end_if_late();
       running_->read_output();

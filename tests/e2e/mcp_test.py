@@ -145,6 +145,16 @@ class Mcp(sampan.Case):
         self.assertFalse(listed["isError"])
         self.assertTrue(marker.exists(), "the program was not ended")
 
+    def test_a_program_that_does_not_end_is_left(self):
+        """It ignores SIGTERM, so its recorder is killed, and the next call is answered."""
+        pid_file = self.path / "pid"
+        script = f"trap '' TERM; echo $$ > {pid_file}; while :; do sleep 0.1; done"
+        cancelled, listed = self.ask(("record", {"command": ["sh", "-c", script]}, {"cancel_ms": 2000}), ("list", {}),
+                                     options=["--allow-run"])["results"]
+        os.kill(int(pid_file.read_text()), signal.SIGKILL)
+        self.assertTrue(cancelled["cancelled"])
+        self.assertFalse(listed["isError"])
+
     def test_what_a_program_leaves_running_is_not_waited_for(self):
         """It has the pipe that the program's output comes by."""
         [recorded] = self.answers(("record", {"command": ["sh", "-c", "sleep 1000 & echo $!"]}), options=["--allow-run"])

@@ -16,7 +16,8 @@ for (let i = 0; i < 1500; ++i) sum += hot(300000);
 console.log(sum);
 """
 
-# Runs the same function from a part of its own file that it has mapped once more, and from a copy beside that.
+# Runs the same function from a part of its own file that it has mapped once more, and from a copy beside that. The turns
+# are of different lengths: ten equal ones were as long as a tick of the kernel, and samples met the same one each time.
 MAPPED = r"""
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -42,8 +43,12 @@ __attribute__((noinline, aligned(4096))) int main(void) {
   memcpy(room + 4096, (void*)hot, 512);
   unsigned (*again)(unsigned) = (unsigned (*)(unsigned))room;
   unsigned (*copy)(unsigned) = (unsigned (*)(unsigned))(room + 4096);
-  unsigned sum = 0;
-  while (clock() < 2 * CLOCKS_PER_SEC) sum += again(300000) + copy(100000);
+  unsigned sum = 0, random = 1;
+  while (clock() < 2 * CLOCKS_PER_SEC) {
+    random = random * 1103515245 + 12345;
+    const unsigned n = 50000 + (random >> 16) % 100000;
+    sum += again(3 * n) + copy(n);
+  }
   return sum == 1;
 }
 """

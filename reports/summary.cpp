@@ -28,11 +28,11 @@ using profile::FlatRow;
 
 // With the end, 2,000 tokens of a language model: tables of numbers and names have 2.6 bytes for each.
 constexpr size_t kLongest = 4000;
-constexpr size_t kLongestName =
-    60;  // of a name in a command, which is looked for as a part of names
+// A command has the first part of a longer name: it looks for a part of names.
+constexpr size_t kLongestName = 60;
 constexpr unsigned kWidth = 100;
 constexpr size_t kShownSelf = 8, kShownTotal = 6;
-// Of functions by total time: those of nearly all stacks, as main(), say nothing, and those of hardly any.
+// The second table leaves out functions of nearly all stacks, such as main(), and of hardly any.
 constexpr double kNearlyAll = 0.95, kHardlyAny = 0.05;
 // A caller whose callee has as much of its time is of one chain with it.
 constexpr double kChainShare = 0.8;
@@ -179,7 +179,7 @@ std::string quoted(std::string_view name) {
   return text + "'";
 }
 
-// Where names lack most, and how large a part of the CPU that is.
+// The part of the CPU in functions without a name, 0 to 1.
 double unnamed_share(const Context& context) {
   uint64_t ns = 0;
   for (const profile::Unresolved& module : unresolved_by_module(context.profile()))

@@ -45,7 +45,7 @@ std::vector<char*> environment() {
   return variables;
 }
 
-// What is there now.
+// Reads what is there now, and closes `from` at its end.
 void read_all(FileDescriptor& from, BoundedText& into) {
   char buffer[1 << 16];
   while (from) {

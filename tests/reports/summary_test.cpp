@@ -42,7 +42,7 @@ TEST(Summary, NamesOneFunctionOfEachChainOfCalls) {
   EXPECT_TRUE(has(total, "80.0 ± ")) << text;
   EXPECT_TRUE(has(total, "serve")) << text;
   EXPECT_FALSE(has(total, "_start")) << text << "\nis in all stacks";
-  // Of render and copy, one is enough, and it is in the first table.
+  // One of render and copy is enough, and copy is in the first table.
   EXPECT_FALSE(has(total, "render")) << text;
 }
 

@@ -1,4 +1,4 @@
-// What an agent may ask: its arguments become options, and nothing else.
+// The arguments of a call become options of the command, and nothing else.
 #include "remote/mcp/command_line.h"
 
 #include <gmock/gmock.h>

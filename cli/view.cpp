@@ -1,8 +1,6 @@
 // sampan view: makes the page of a recording and opens it.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -20,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/say.h"
+#include "base/start_program.h"
 #include "base/token_file.h"
 #include "cli/command.h"
 #include "cli/page_sources.h"
@@ -173,25 +172,12 @@ int view_recording(const ViewOptions& options) {
 
 std::string open_in_browser(const std::string& address) {
   if (!has_display()) return "";
-  std::string program = "xdg-open", argument = address;
-  char* arguments[] = {program.data(), argument.data(), nullptr};
-  // It must not write to our terminal, nor inherit the signals that we block.
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  pid_t pid = 0;
-  const int error = posix_spawnp(&pid, program.c_str(), &files, &attributes, arguments, environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&files);
-  if (error == 0) return "";
-  return fmt::format("opening a browser: xdg-open: {}", std::strerror(error));
+  try {
+    start_program("xdg-open", {"xdg-open", address}, {});  // not waited for: it may be the browser
+    return "";
+  } catch (const Error& error) {
+    return fmt::format("opening a browser: {}", error.what());
+  }
 }
 
 void add_view(CLI::App& app, Commands& commands) {

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +15,8 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/file_descriptor.h"
+#include "base/start_program.h"
 #include "symbolizer/debug_file.h"
 #include "symbolizer/dwarf/file.h"
 #include "symbolizer/elf_functions.h"
@@ -29,31 +30,27 @@ constexpr size_t kMaxOutput = size_t{16} << 20;  // the names of all packages ar
 
 // What a program prints; "" if it is not installed. Its exit status does not count: dpkg-query
 // fails when one of several files belongs to no package.
-std::string output_of(std::vector<std::string> words) {
+std::string output_of(const std::vector<std::string>& words) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return "";
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  FileDescriptor from(ends[0]), to(ends[1]);
   pid_t pid = 0;
-  const int error = posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
+  try {
+    pid = start_program(words[0], words, {.out = to.get()});
+  } catch (const Error&) {
+    return "";
+  }
+  to.reset();
   std::string output;
   char buffer[1 << 16];
-  while (error == 0 && output.size() < kMaxOutput) {
-    const ssize_t size = read(ends[0], buffer, sizeof buffer);
+  while (output.size() < kMaxOutput) {
+    const ssize_t size = read(from.get(), buffer, sizeof buffer);
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) break;
     output.append(buffer, static_cast<size_t>(size));
   }
-  close(ends[0]);
-  while (error == 0 && waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  from.reset();  // what it has more to say ends it
+  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
   return output;
 }

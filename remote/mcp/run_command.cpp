@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,8 +11,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
+#include "base/start_program.h"
 
 namespace sampan::mcp {
 namespace {
@@ -23,7 +24,6 @@ constexpr size_t kHead = 12'000, kTail = 12'000;
 // After the signal that asks it to end: a recorder still looks up names. Nobody waits so long for
 // an answer that is not wanted any more.
 constexpr std::chrono::seconds kGrace{60}, kUnwantedGrace{5};
-constexpr std::string_view kMovedOutput = "SAMPAN_OUTPUT=";
 
 struct Pipe {
   FileDescriptor read, write;
@@ -34,15 +34,6 @@ Pipe make_pipe() {
   if (pipe2(ends, O_CLOEXEC) != 0)
     throw Error("starting the command: pipe: {}", std::strerror(errno));
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
-}
-
-std::vector<char*> environment() {
-  std::vector<char*> variables;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    if (!std::string_view(*variable).starts_with(kMovedOutput)) variables.push_back(*variable);
-  }
-  variables.push_back(nullptr);
-  return variables;
 }
 
 // Reads what is there now, and closes `from` at its end.
@@ -59,46 +50,10 @@ void read_all(FileDescriptor& from, BoundedText& into) {
   }
 }
 
-// The signals that the server takes or ignores are the command's as usual.
-class SpawnAttributes {
- public:
-  SpawnAttributes() {
-    posix_spawnattr_init(&attributes_);
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    sigset_t signals;
-    sigemptyset(&signals);
-    posix_spawnattr_setsigmask(&attributes_, &signals);
-    sigaddset(&signals, SIGPIPE);
-    posix_spawnattr_setsigdefault(&attributes_, &signals);
-  }
-  ~SpawnAttributes() { posix_spawnattr_destroy(&attributes_); }
-  SpawnAttributes(const SpawnAttributes&) = delete;
-  SpawnAttributes& operator=(const SpawnAttributes&) = delete;
-
-  const posix_spawnattr_t* get() const { return &attributes_; }
-
- private:
-  posix_spawnattr_t attributes_;
-};
-
-pid_t spawn(const CommandLine& line, int out, int err) {
-  std::vector<std::string> words = {"sampan"};
-  words.insert(words.end(), line.words.begin(), line.words.end());
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
-  pid_t pid = 0;
-  const SpawnAttributes attributes;
-  const int error = posix_spawn(&pid, "/proc/self/exe", &actions, attributes.get(),
-                                arguments.data(), environment().data());
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) throw Error("starting the command: {}", std::strerror(error));
-  return pid;
+pid_t start(const std::vector<std::string>& words, int out, int err) {
+  std::vector<std::string> all = {"sampan"};
+  all.insert(all.end(), words.begin(), words.end());
+  return start_program("/proc/self/exe", std::move(all), {out, err});
 }
 
 }  // namespace
@@ -122,7 +77,7 @@ std::string BoundedText::text() const {
 RunningCommand::RunningCommand(const CommandLine& line) {
   Pipe out = make_pipe(), err = make_pipe();
   for (const Pipe* pipe : {&out, &err}) fcntl(pipe->read.get(), F_SETFL, O_NONBLOCK);
-  pid_ = spawn(line, out.write.get(), err.write.get());
+  pid_ = start(line.words, out.write.get(), err.write.get());
   end_ = FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
   if (!end_) {
     const int error = errno;

@@ -30,8 +30,7 @@ class RunningCommand {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Throws Error when it cannot be started. The environment is ours without SAMPAN_OUTPUT, which would
-  // lead out of the directory.
+  // Throws Error when it cannot be started.
   explicit RunningCommand(const CommandLine& line);
   // Ends the command, if it still runs: by SIGTERM, five seconds later by SIGKILL.
   ~RunningCommand();

@@ -72,7 +72,7 @@ bool has_recordings(const std::string& directory) {
 
 }  // namespace
 
-std::string named_recording(const std::string& word) {
+std::string find_recording(const std::string& word) {
   const size_t number = place_of(word);
   if (number == 0 && !has_recordings(word)) return word;
   const size_t place = number == 0 ? 1 : number;
@@ -85,8 +85,14 @@ std::string named_recording(const std::string& word) {
     throw Error("{}: there {} only {} below {}", word, found.size() == 1 ? "is" : "are",
                 plural(found.size(), "recording"), output);
   }
-  const std::string& directory = found[place - 1].directory;
-  say("sampan: {} is {}\n", place == 1 ? "the latest recording" : word, directory);
+  return found[place - 1].directory;
+}
+
+std::string named_recording(const std::string& word) {
+  std::string directory = find_recording(word);
+  if (directory != word) {
+    say("sampan: {} is {}\n", place_of(word) > 1 ? word : "the latest recording", directory);
+  }
   return directory;
 }
 

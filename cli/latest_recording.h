@@ -12,8 +12,10 @@ inline constexpr const char* kUsualOutput = "sampan-profiles";
 inline constexpr const char* kDirectoryTime = "%Y-%m-%d_%H-%M-%S";
 
 // The directory that `word` stands for: "-1" for the latest recording below the usual directory, or
-// SAMPAN_OUTPUT, "-2" for the one before, and a directory of recordings for its latest. Says on stderr
-// which one it is. Other words stay as they are. Throws Error if there are not so many.
+// SAMPAN_OUTPUT, "-2" for the one before, and a directory of recordings for its latest. Other words
+// stay as they are. Throws Error if there are not so many.
+std::string find_recording(const std::string& word);
+// The same, and says on stderr which one it is if `word` does not.
 std::string named_recording(const std::string& word);
 
 // The directories of the recordings below `output`, the latest first. "": below the usual directory.

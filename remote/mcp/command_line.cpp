@@ -3,20 +3,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
-#include <filesystem>
 #include <string_view>
-#include <system_error>
+#include <utility>
 
 #include "base/error.h"
 
 namespace sampan::mcp {
 namespace {
 
-namespace fs = std::filesystem;
 using rapidjson::Value;
 
-constexpr const char* kUsualOutput = "sampan-profiles";
 constexpr uint64_t kHighestCount = 1'000'000;
 constexpr double kLongestS = 86400;
 constexpr double kLongestRunS = 3600;
@@ -61,34 +57,6 @@ uint64_t whole_number(const Parameter& parameter, const Value& value, uint64_t h
   return value.GetUint64();
 }
 
-// "-1", "-2", …
-bool is_place(std::string_view word) {
-  unsigned place = 0;
-  if (!word.starts_with('-')) return false;
-  const auto [end, error] = std::from_chars(word.data() + 1, word.data() + word.size(), place);
-  return error == std::errc() && end == word.data() + word.size() && place > 0;
-}
-
-bool is_inside(const fs::path& path) {
-  std::error_code failed;
-  const fs::path real = fs::canonical(path, failed), here = fs::current_path(failed);
-  return !failed &&
-         std::mismatch(here.begin(), here.end(), real.begin(), real.end()).first == here.end();
-}
-
-std::string recording(const Parameter& parameter, const std::string& word) {
-  std::error_code failed;
-  const fs::path path = fs::current_path(failed) / (is_place(word) ? kUsualOutput : word);
-  // The latest of no recordings has a sentence of its own.
-  if (is_place(word) && !fs::exists(path, failed)) return word;
-  if (word.empty() || !is_inside(path)) {
-    refuse(parameter,
-           fmt::format("{} is not in the directory of this server: `list` shows the recordings",
-                       word.empty() ? "''" : word));
-  }
-  return is_place(word) ? word : path.lexically_normal().string();
-}
-
 // A positional argument that begins with a dash would be an option.
 std::string positional(const Parameter& parameter, const std::string& word) {
   if (word.empty() || word.starts_with('-'))
@@ -113,17 +81,24 @@ std::string word_of(const Parameter& parameter, const Value& value) {
     case Kind::kCount: return std::to_string(whole_number(parameter, value, kHighestCount));
     case Kind::kPid: return std::to_string(whole_number(parameter, value, INT32_MAX));
     case Kind::kTime: return fmt::format("{:.6f}s", number(parameter, value, kLongestS));
-    case Kind::kRecording: return recording(parameter, text(parameter, value));
+    case Kind::kRecording:
     case Kind::kFlag:
     case Kind::kProgram: break;
   }
   return "";
 }
 
+void add_recording(std::string word, CommandLine& line) {
+  line.recordings.push_back(line.words.size());
+  line.words.push_back(std::move(word));
+}
+
 void add(const Parameter& parameter, const Value& value, CommandLine& line) {
   if (parameter.kind == Kind::kProgram) {
     const std::vector<std::string> words = program(parameter, value);
     line.words.insert(line.words.end(), words.begin(), words.end());
+  } else if (parameter.kind == Kind::kRecording) {
+    add_recording(text(parameter, value), line);
   } else if (parameter.kind == Kind::kFlag) {
     if (!value.IsBool()) refuse(parameter, "true or false is wanted");
     if (value.GetBool()) line.words.emplace_back(parameter.option);
@@ -157,6 +132,7 @@ std::string_view default_of(const Parameter& parameter) {
 CommandLine command_line(const Tool& tool, const Value& arguments) {
   if (!arguments.IsObject() && !arguments.IsNull()) throw Error("the arguments must be an object");
   CommandLine line{.words = first_words(tool.command)};
+  if (tool.longest_s > 0) line.longest_s = tool.longest_s;
   size_t used = 0;
   const Parameter* program = nullptr;
   const auto given = [&](const Parameter& parameter) -> const Value* {
@@ -174,7 +150,7 @@ CommandLine command_line(const Tool& tool, const Value& arguments) {
     } else if (value != nullptr) {
       add(parameter, *value, line);
     } else if (const std::string_view word = default_of(parameter); !word.empty()) {
-      line.words.push_back(recording(parameter, std::string(word)));
+      add_recording(std::string(word), line);
     }
   }
   if (arguments.IsObject() && used != arguments.MemberCount()) {

@@ -37,14 +37,11 @@ constexpr std::string_view kInstructions =
     "as `sampan report "
     "--callers NAME`, use the tool that does it, `callers`.";
 
-// Without line breaks, which end messages.
+// Line breaks end messages. Those within texts are escaped.
 std::string line_of(const Json& json) {
-  rapidjson::Document document;
-  document.Parse<rapidjson::kParseIterativeFlag>(json.text().c_str());
-  rapidjson::StringBuffer buffer;
-  rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
-  document.Accept(writer);
-  return std::string(buffer.GetString(), buffer.GetSize()) + "\n";
+  std::string text = json.text();
+  std::erase(text, '\n');
+  return text;
 }
 
 std::string json_of(const Value& value) {
@@ -80,9 +77,8 @@ std::string message_with(const std::string& id, std::string_view name,
                          const std::function<void(Json&)>& members) {
   Json json;
   json.object([&] { members(json); });
-  std::string body = line_of(json);
-  body.pop_back();
-  return R"({"jsonrpc":"2.0","id":)" + id + ",\"" + std::string(name) + "\":" + body + "}\n";
+  return R"({"jsonrpc":"2.0","id":)" + id + ",\"" + std::string(name) + "\":" + line_of(json) +
+         "}\n";
 }
 
 std::string result(const std::string& id, const std::function<void(Json&)>& members) {
@@ -206,8 +202,12 @@ void Server::cancel(const Value& message) {
 std::string Server::start_next() {
   std::string answers;
   while (running_ == nullptr && !calls_.empty()) {
+    CommandLine& line = calls_.front().line;
     try {
-      running_ = std::make_unique<RunningCommand>(calls_.front().line);
+      for (const size_t at : line.recordings) {
+        line.words[at] = options_.find_recording(line.words[at]);
+      }
+      running_ = std::make_unique<RunningCommand>(line);
     } catch (const Error& failed) {
       answers += tool_result(calls_.front().id, failed.what(), true);
       calls_.pop_front();

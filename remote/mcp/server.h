@@ -7,6 +7,7 @@
 #include <rapidjson/document.h>
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@ namespace sampan::mcp {
 struct ServerOptions {
   std::string version;     // sampan's
   bool allow_run = false;  // tools that look into processes, or start them
+  // The path of the recording that a word of the model names. Throws Error, with a sentence for the model, for one that
+  // it may not read. Called when the command starts: the recording may be that of the call before.
+  std::function<std::string(const std::string& word)> find_recording = {};
 };
 
 class Server {
@@ -26,8 +30,7 @@ class Server {
   explicit Server(ServerOptions options) : options_(std::move(options)) {}
 
   // Serves until `in` ends and all calls are answered, until nobody reads `out`, or until `stop` is
-  // readable, which ends the command that runs. The current directory is the one that calls are
-  // limited to. Throws Error for a message without an end.
+  // readable, which ends the command that runs. Throws Error for a message without an end.
   void serve(int in, int out, int stop);
 
   // One message. Returns what is to be sent now, each a line; calls of tools are queued.

@@ -101,6 +101,49 @@ class Mcp(sampan.Case):
         self.assertNotIn("range(20000)", lines)
         self.assertRegex(lines, r"(?m)^>.* 6$")
 
+    def test_recordings_are_of_the_directory(self):
+        """Also by way of links, and when they are named by their place."""
+        recording = self.record()
+        here = self.path / "here"
+        begun = here / "sampan-profiles"
+        begun.mkdir(parents=True)
+        inner = begun / recording.name
+        segments = here / "continuous" / "segments"
+        segments.mkdir(parents=True)
+        (segments / "000001.sampan").symlink_to(recording / "recording.sampan")
+        (here / "link").symlink_to(recording.parent)
+        (here / "file.sampan").symlink_to(recording / "recording.sampan")
+        for name in ("-copy=1", "1"):  # neither an option nor a process
+            shutil.copytree(recording, here / name)
+        outside = [str(recording), "..", "../sampan-profiles", "link", f"link/{recording.name}", "file.sampan", "continuous",
+                   "nowhere", "", "--json", "/root/x", "x" * 5000]
+
+        def ask(words, tool="summary"):
+            calls = [{"id": i, "method": "tools/call", "params": {"name": tool, "arguments": {"recording": word}}}
+                     for i, word in enumerate(words)]
+            done = subprocess.run([sampan.PROGRAM, "mcp"], cwd=here, input="".join(json.dumps(call) + "\n" for call in calls),
+                                  capture_output=True, text=True, check=True, timeout=300, env=self.environment)
+            self.assertEqual(done.stderr, "")
+            return [json.loads(line)["result"]["content"][0]["text"] for line in done.stdout.splitlines()]
+
+        inner.symlink_to(recording)
+        for word, answer in zip([*outside, "-1", inner.name], ask([*outside, "-1", inner.name]), strict=True):
+            self.assertIn("is not in the directory of this server", answer, word)
+        inner.unlink()
+        inner.mkdir()
+        (inner / "recording.sampan").symlink_to(recording / "recording.sampan")
+        [answer] = ask(["-1"])
+        self.assertIn("-1 is not in the directory of this server", answer)
+        (inner / "recording.sampan").unlink()
+        shutil.copy(recording / "recording.sampan", inner)
+        inside = ["-1", "sampan-profiles", f"sampan-profiles/{inner.name}/recording.sampan", "-copy=1", "1", str(inner)]
+        for word, answer in zip(inside, ask(inside), strict=True):
+            self.assertIn("coverage", answer, word)
+        [answer] = ask(["1"], tool="doctor")
+        self.assertIn("rate:", answer)
+        [answer] = ask(["-2"])
+        self.assertIn("there is only 1 recording", answer)
+
     def test_processes_are_looked_into_only_if_allowed(self):
         asked = self.ask(("record", {"command": self.command}), ("attach", {"pid": 1, "seconds": 1}), ("dump", {"pid": 1}),
                          ("rm", {}))

@@ -327,7 +327,7 @@ void add_doctor(CLI::App& app, Commands& commands) {
       "TARGET", options->target,
       "A pid, the name of a process if it is unique, or a recording, to see what its "
       "modules lack for names");
-  command->add_flag("--json", options->json, "Print JSON");
+  command->add_flag("--json", options->json, "Print JSON, see docs/schemas/doctor.json");
   commands.actions[command] = [options, &commands] {
     return examine(*options, std::exchange(commands.program, {}));
   };

@@ -30,6 +30,7 @@ class Json {
   }
   void value(const char* text) { value(std::string_view(text)); }
   void value(uint64_t number) { writer_.Uint64(number); }
+  void value(int64_t number) { writer_.Int64(number); }
   void value(uint32_t number) { writer_.Uint(number); }
   void value(int number) { writer_.Int(number); }
   void value(std::same_as<bool> auto truth) { writer_.Bool(truth); }

@@ -43,6 +43,18 @@ async def main():
 
 asyncio.run(main())
 """
+LOOP = """
+import asyncio
+
+async def wait():
+    await asyncio.sleep(60)
+
+async def main():
+    print(flush=True)
+    await asyncio.gather(wait(), wait())
+
+asyncio.run(main())
+"""
 
 
 def members(value):
@@ -58,6 +70,15 @@ def members(value):
 
 
 class Words(cli_test.Case):
+    def looping(self):
+        """A process with tasks of asyncio."""
+        process = subprocess.Popen([sys.executable, "-c", LOOP], stdout=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        process.stdout.readline()
+        return process
+
     def answers(self):
         """What each command that has --json says, by its words."""
         script = self.path / "program.py"
@@ -69,18 +90,43 @@ class Words(cli_test.Case):
         self.addCleanup(sleeper.kill)
         for words in (["report", "--blocking", "1", run], ["spans", run], ["spans", "--tree", "--cpu", run],
                       ["spans", "--explain", "request", run], ["diff", run, run], ["annotate", "work", run], ["doctor"],
-                      ["doctor", run], ["dump", sleeper.pid], ["top", "-s", "500ms", sleeper.pid]):
-            result = self.sampan(words[0], "--json", *words[1:])
+                      ["doctor", run], ["doctor", "--", "sleep", "1"], ["dump", sleeper.pid], ["dump", "--tasks", self.looping().pid],
+                      ["top", "-s", "500ms", sleeper.pid], ["query", run, "SELECT * FROM samples LIMIT 9"]):
+            dashes = words.index("--") if "--" in words else len(words)
+            result = self.sampan(*words[:dashes], "--json", *words[dashes:])
             if words[0] in ("dump", "top") and "permi" in result.stderr:
                 continue
             self.assertIn(result.returncode, (0, 1), result.stderr)
             yield words[0], json.loads(result.stdout)
+
+    def check(self, command, answer):
+        """By Debian's python3-jsonschema, which another interpreter may lack."""
+        file = self.path / "answer.json"
+        file.write_text(json.dumps(answer))
+        return subprocess.run(["/usr/bin/python3", "-W", "ignore", "-m", "jsonschema", "-i", file, ROOT / f"docs/schemas/{command}.json"],
+                              capture_output=True, text=True, check=False)
+
+    def test_have_schemas(self):
+        if subprocess.run(["/usr/bin/python3", "-c", "import jsonschema"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("python3-jsonschema is not installed")
+        commands = set()
+        for command, answer in self.answers():
+            commands.add(command)
+            with self.subTest(command=command):
+                checked = self.check(command, answer)
+                self.assertEqual((checked.returncode, checked.stderr), (0, ""), json.dumps(answer)[:2000])
+                for wrong in ({**answer, "unknown": 1}, {}) if isinstance(answer, dict) else ({}, [1]):
+                    self.assertNotEqual(self.check(command, wrong).returncode, 0, "the schema permits anything")
+        self.assertLessEqual({"report", "spans", "diff", "annotate", "doctor", "query"}, commands)
+        self.assertLessEqual(commands, {page.stem for page in (ROOT / "docs/schemas").iterdir()})
 
     def test_are_the_same_in_all_commands(self):
         documented = "".join(page.read_text() for page in (ROOT / "docs").glob("*-json.md"))
         commands = set()
         for command, answer in self.answers():
             commands.add(command)
+            if command == "query":
+                continue  # its words are the user's
             for key, value in members(answer):
                 with self.subTest(command=command, key=key):
                     self.assertNotIn(key, SYNONYMS)

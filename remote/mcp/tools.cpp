@@ -96,6 +96,10 @@ constexpr Parameter kDump[] = {
     kPidParameter,
     {"tasks", Kind::kFlag, false, "--tasks", "Show the tasks of asyncio instead of the threads"}};
 constexpr Parameter kDoctor[] = {kRecordingParameter};
+constexpr Parameter kQuery[] = {kRecordingParameter,
+                                {"sql", Kind::kName, true, "",
+                                 "One SELECT of SQLite, such as: SELECT state, sum(weight_ns)/1e9 "
+                                 "FROM samples GROUP BY state"}};
 
 constexpr Tool kTools[] = {
     {"record",
@@ -134,6 +138,11 @@ constexpr Tool kTools[] = {
      "report --state waiting --tree", kWaits},
     {"threads", "The time of each thread, also of those that only wait.",
      "report --by thread --idle", kThreads},
+    {"query",
+     "SQL over the samples, threads, functions, spans and counters, for what no other tool "
+     "answers. Ask `schema` first. The answer is comma-separated values.",
+     "query --csv", kQuery, false, 60},
+    {"schema", "The tables and columns of `query`.", "query --schema", {}},
     {"dump", "What every thread of a process does or waits for at this moment, with its stack.",
      "dump", kDump, true},
     {"doctor", "What a recording lacks: names, lines, samples, and what to do about it.", "doctor",

@@ -36,6 +36,7 @@ struct Tool {
   std::string_view command;  // its first words, separated by blanks
   std::span<const Parameter> parameters;
   bool looks_into_processes = false;  // or starts one: only with --allow-run
+  double longest_s = 0;               // then the command is ended; 0: it may take any time
 };
 
 std::span<const Tool> tools();

@@ -61,6 +61,8 @@ void add_diff(CLI::App& app, Commands& commands);
 void add_spans(CLI::App& app, Commands& commands);
 void add_metrics(CLI::App& app, Commands& commands);
 void add_annotate(CLI::App& app, Commands& commands);
+void add_query(CLI::App& app, Commands& commands);
+void add_ci(CLI::App& app, Commands& commands);
 void add_addr2line(CLI::App& app, Commands& commands);
 void add_symbolize(CLI::App& app, Commands& commands);
 

@@ -38,6 +38,7 @@ const CommandFile kCommandFiles[] = {
     {add_addr2line, {"addr2line"}}, {add_view, {"view"}},
     {add_serve, {"serve"}},         {add_push, {"push"}},
     {add_list, {"list"}},           {add_mcp, {"mcp"}},
+    {add_query, {"query"}},         {add_ci, {"ci"}},
     {add_version, {"version"}},
 };
 
@@ -179,8 +180,9 @@ Action parse_arguments(CLI::App& app, Commands& commands, int argc, char** argv)
   if (!words.empty() && (words.front() == "run" || words.front() == "record")) {
     commands.program = take_program(*app.get_subcommand(words.front()), words);
   }
+  constexpr std::string_view kStartPrograms[] = {"serve", "top", "doctor", "ci"};
   if (!words.empty() &&
-      (words.front() == "serve" || words.front() == "top" || words.front() == "doctor")) {
+      std::ranges::find(kStartPrograms, words.front()) != std::end(kStartPrograms)) {
     commands.program = take_program(words);
   }
   std::reverse(words.begin(), words.end());  // CLI11 expects the reverse order

@@ -68,6 +68,16 @@ double student_tail(double t, uint64_t degrees) {
   return std::max(0.0, (1 - within) / 2);
 }
 
+double student_quantile(double probability, uint64_t degrees) {
+  double low = 0, high = 1;
+  while (student_tail(high, degrees) > probability) high *= 2;
+  for (int i = 0; i < 50; ++i) {
+    const double middle = (low + high) / 2;
+    (student_tail(middle, degrees) > probability ? low : high) = middle;
+  }
+  return high;
+}
+
 ShareNoise::ShareNoise(const std::vector<double>& weights)
     : samples_(std::max<size_t>(weights.size(), 1)), block_weights_(block_count(samples_)) {
   for (size_t i = 0; i < weights.size(); ++i) {

@@ -13,6 +13,9 @@ double binomial_tail(uint64_t tries, double probability, uint64_t hits);
 // The probability that Student's t with these degrees of freedom (at least 1) exceeds `t`.
 double student_tail(double t, uint64_t degrees);
 
+// The t that Student's t exceeds with this probability, which is below one half.
+double student_quantile(double probability, uint64_t degrees);
+
 // The sampling error of a function's share of the time: its variance, estimated from one run.
 //
 // Samples are not independent: a function's samples come in bursts, because a program does one

@@ -41,6 +41,8 @@ USES = {
     "symbolizer/dwarf": {"base"},
     "symbolizer": {"base", "unwind", "recording", "profile", "symbolizer/dwarf"},
     "reports": {"base", "wire", "profile"},
+    "reports/query": {"base", "profile", "reports"},
+    "reports/gate": {"base", "profile", "reports"},
     "exporters": {"base", "wire", "profile", "reports"},
     "sampler/process": {"base", "unwind", "recording"},
     "sampler/control": {"base"},
@@ -66,13 +68,15 @@ USES = {
     "remote/push": {"base", "recording", "profile", "symbolizer", "exporters", "remote/http"},
     "remote/top": {"base", "wire", "recording", "profile", "remote/live", "remote/http"},
     "remote/mcp": {"base"},
-    "cli": {"base", "wire", "recording", "profile", "symbolizer", "exporters", "reports", "sampler",
+    "cli": {"base", "wire", "recording", "profile", "symbolizer", "exporters", "reports", "reports/query", "reports/gate",
+            "sampler",
             "sampler/control", "sampler/inspect", "sampler/launch", "sampler/process",
             "sampler/recorder",
             "remote/live", "remote/http", "remote/serve", "remote/top", "remote/push", "remote/mcp"},
 }
 # Not even through headers of other folders: viewers see the model, never the file.
-HIDDEN = {"reports": "recording", "exporters": "recording"}
+HIDDEN = {"reports": "recording", "reports/query": "recording", "reports/gate": "recording",
+          "exporters": "recording"}
 FREESTANDING = {"base", "wire", "unwind", "preload"}
 # No exceptions, no allocation, nothing that needs libstdc++.so.
 FREESTANDING_HEADERS = {

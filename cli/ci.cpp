@@ -1,0 +1,372 @@
+// sampan ci: a gate for performance. It runs a command several times, and judges budgets.
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <wordexp.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file_descriptor.h"
+#include "base/say.h"
+#include "base/start_program.h"
+#include "base/text/readable.h"
+#include "cli/command.h"
+#include "cli/latest_recording.h"
+#include "cli/recorded_profile.h"
+#include "cli/recording_options.h"
+#include "cli/run_options.h"
+#include "cli/signals.h"
+#include "cli/table_options.h"
+#include "exporters/exporter.h"
+#include "profile/diff.h"
+#include "profile/load.h"
+#include "profile/view.h"
+#include "recording/merge.h"
+#include "reports/gate/baseline.h"
+#include "reports/gate/budgets.h"
+#include "reports/gate/environment.h"
+#include "reports/gate/results.h"
+
+namespace sampan::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+constexpr unsigned kUsualRuns = 10;
+constexpr int kExitBroken = 1, kExitUnknown = 2;
+
+struct CiOptions {
+  std::string action;
+  std::optional<unsigned> runs;
+  std::string budgets = "sampan-ci.toml";
+  std::string baseline, against;
+  std::string output = "sampan-baseline.json";
+  std::string junit, markdown, html;
+  bool github = false;
+  SamplingOptions sampling;
+  TableOptions table;
+};
+
+// A directory for recordings that nobody needs afterwards.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string name = (fs::temp_directory_path() / "sampan-ci-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw Error("{}: {}", name, std::strerror(errno));
+    path_ = name;
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  if (!(file << text << std::flush)) throw Error("{}: cannot be written", path);
+}
+
+// The last lines of what a command has said.
+std::string end_of(const fs::path& output) {
+  const std::string text = text_of(output);
+  constexpr size_t kMost = 2000;
+  const size_t begin = text.size() > kMost ? text.find('\n', text.size() - kMost) : 0;
+  return text.substr(std::min(begin, text.size()));
+}
+
+// The words of a command line, as the shell splits it. There is no shell: its start would count.
+Words words_of(const std::string& line) {
+  wordexp_t split{};
+  const int error = wordexp(line.c_str(), &split, WRDE_NOCMD);
+  if (error != 0) {
+    throw UsageError(
+        "ci: --against takes a program and its arguments; for more of the shell: sh -c '…'");
+  }
+  Words words(split.we_wordv, split.we_wordv + split.we_wordc);
+  wordfree(&split);
+  return words;
+}
+
+// Returns the status of wait(2). A signal that stops us ends the process first; throws Error then.
+int wait_for(pid_t pid, StopSignals& stop) {
+  const FileDescriptor end(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  pollfd waits[] = {{end.get(), POLLIN, 0}, {stop.fd(), POLLIN, 0}};
+  bool stopped = false;
+  if (!end) {
+    const int error = errno;
+    kill(pid, SIGTERM);
+    waitpid(pid, nullptr, 0);
+    throw Error("ci: following the command: pidfd_open: {}", std::strerror(error));
+  }
+  while (waits[0].revents == 0 && (poll(waits, std::size(waits), -1) >= 0 || errno == EINTR)) {
+    if (waits[1].revents == 0) continue;
+    stop.take();
+    kill(pid, SIGTERM);
+    stopped = true;
+  }
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+  if (stopped) throw Error("ci: stopped by a signal, so nothing is judged");
+  return status;
+}
+
+// Records one run of the command below `directory`, and returns where. Throws Error if the command
+// fails.
+std::string record_run(const Words& command, const fs::path& directory, const CiOptions& options,
+                       StopSignals& stop) {
+  fs::create_directories(directory);
+  const fs::path said = directory / "output";
+  const FileDescriptor output(
+      open(said.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  Words words = {"sampan",
+                 "run",
+                 "--quiet",
+                 "--strict",
+                 "--format=none",
+                 "--output=" + directory.string(),
+                 fmt::format("--rate={}", options.sampling.rate_hz),
+                 "--clock=" + options.sampling.clock};
+  if (!options.sampling.max_overhead.empty()) {
+    words.push_back("--max-overhead=" + options.sampling.max_overhead);
+  }
+  words.emplace_back("--");
+  words.insert(words.end(), command.begin(), command.end());
+  const pid_t pid = start_program("/proc/self/exe", words, {output.get(), output.get()});
+  if (const int status = wait_for(pid, stop); status != 0) {
+    throw Error("ci: {} failed ({}), so nothing is judged:\n{}", command.front(),
+                WIFEXITED(status) ? ended(WEXITSTATUS(status), std::nullopt)
+                                  : ended(std::nullopt, WTERMSIG(status)),
+                end_of(said));
+  }
+  return find_recording(directory);
+}
+
+using Values = std::map<reports::Quantity, reports::RunValues>;
+
+// Adds the figures of a run. The first run says which figures are notable.
+void add_figures(const std::string& recording, bool notable, Values& values) {
+  profile::Profile profile = profile::load(read_recording(recording_path(recording)));
+  find_names(profile);
+  const profile::View view = profile::select(profile);
+  const reports::RunFigures figures(view);
+  if (notable) {
+    for (const reports::Quantity& quantity : figures.notable()) values[quantity];
+  }
+  for (auto& [quantity, of] : values) {
+    of.values.push_back(figures.value(quantity));
+    of.resolution = std::max(of.resolution, figures.resolution(quantity));
+  }
+}
+
+struct Side {
+  Words command;
+  Values values;
+  std::string last;  // recording
+};
+
+// Runs the sides in turn: each is first in every other round, so that what changes with time is the
+// same for both.
+void run_in_turn(std::vector<Side*> sides, unsigned runs, bool notable, const fs::path& directory,
+                 const CiOptions& options, StopSignals& stop) {
+  Progress progress;
+  unsigned places = 0;
+  for (unsigned run = 0; run < runs; ++run) {
+    progress.show("Running", run, runs);
+    for (Side* const side : sides) {
+      if (!side->last.empty()) fs::remove_all(fs::path(side->last).parent_path());
+      const fs::path place = directory / std::to_string(places++);
+      side->last = record_run(side->command, place, options, stop);
+      add_figures(side->last, notable && run == 0, side->values);
+    }
+    std::ranges::reverse(sides);
+  }
+}
+
+void write_page(const Side& before, const Side& now, const std::string& path) {
+  profile::Profile profile =
+      profile::load_sides({"before", read_recording(recording_path(before.last))},
+                          {"now", read_recording(recording_path(now.last))});
+  find_names(profile);
+  profile::match_functions(profile);
+  const exporters::Format& page = exporters::format("html");
+  page.write(profile::select(profile), path, page.max_size);
+}
+
+int make_baseline(const CiOptions& options, const Words& command) {
+  StopSignals stop;  // later signals end us when the directory is gone
+  const TemporaryDirectory directory;
+  Side now{.command = command, .values = {}, .last = {}};
+  const unsigned runs = options.runs.value_or(kUsualRuns);
+  reports::Baseline baseline{
+      .command = command, .environment = reports::environment_now(), .series = {}};
+  if (fs::exists(options.budgets)) {
+    for (const reports::Budget& budget : reports::read_budgets(options.budgets).budgets) {
+      now.values[budget.quantity];
+    }
+  }
+  run_in_turn({&now}, runs, true, directory.path(), options, stop);
+  for (const auto& [quantity, values] : now.values) {
+    const std::vector<double> known = values.known(quantity.subject);
+    if (!known.empty()) baseline.series[quantity] = reports::series_of(known, values.resolution);
+  }
+  write_file(options.output, reports::baseline_text(baseline));
+  fmt::print("{}: {} of {}\n", options.output, plural(runs, "run"), command.front());
+  return 0;
+}
+
+void write_results(const reports::GateResults& results, const CiOptions& options) {
+  if (!options.junit.empty()) write_file(options.junit, reports::gate_junit(results));
+  if (!options.markdown.empty()) write_file(options.markdown, reports::gate_markdown(results));
+  if (options.github) fmt::print("{}", reports::gate_annotations(results));
+  print_paged(reports::gate_page(results, page_options(options.table)), options.table);
+}
+
+int judge_runs(const CiOptions& options, const Words& command) {
+  const reports::Budgets budgets = reports::read_budgets(options.budgets);
+  std::optional<reports::Baseline> baseline;
+  if (!options.baseline.empty()) {
+    if (!fs::exists(options.baseline)) {
+      throw Error("{}: no such file: make it by sampan ci baseline -o {} -- COMMAND",
+                  options.baseline, options.baseline);
+    }
+    baseline = reports::parse_baseline(text_of(options.baseline), options.baseline);
+  }
+  page_options(options.table);  // refuses a wrong width now
+  StopSignals stop;             // later signals end us when the directory is gone
+  const TemporaryDirectory directory;
+  Side now{.command = command, .values = {}, .last = {}};
+  Side before{.command = words_of(options.against), .values = {}, .last = {}};
+  for (const reports::Budget& budget : budgets.budgets) {
+    now.values[budget.quantity];
+    before.values[budget.quantity];
+  }
+  std::vector<Side*> sides = {&now};
+  if (!options.against.empty()) sides.push_back(&before);
+  reports::GateResults results{.command = command,
+                               .differences = {},
+                               .rows = {},
+                               .runs = options.runs.value_or(budgets.runs.value_or(kUsualRuns))};
+  if (baseline) {
+    results.differences = reports::differences(baseline->environment, reports::environment_now());
+  }
+  run_in_turn(sides, static_cast<unsigned>(results.runs), false, directory.path(), options, stop);
+  for (const reports::Budget& budget : budgets.budgets) {
+    reports::GateValues values{.now = now.values[budget.quantity],
+                               .before = before.values[budget.quantity]};
+    if (baseline) {
+      const auto found = baseline->series.find(budget.quantity);
+      if (found != baseline->series.end()) values.baseline = found->second;
+    }
+    results.rows.push_back(reports::judge(budget, values, reports::verdicts_of(budgets.budgets)));
+  }
+  if (!options.html.empty()) write_page(before, now, options.html);
+  write_results(results, options);
+  switch (results.verdict()) {
+    case reports::Verdict::kHeld: return 0;
+    case reports::Verdict::kBroken: return kExitBroken;
+    case reports::Verdict::kUnknown: break;
+  }
+  return kExitUnknown;
+}
+
+int ci(const CiOptions& options, const Words& command) {
+  if (command.empty()) throw UsageError("ci: a command is wanted: sampan ci run -- COMMAND");
+  if (options.runs == 1u)
+    throw UsageError("ci: --runs takes 2 or more: one run does not say how much runs differ");
+  if (!options.baseline.empty() && !options.against.empty()) {
+    throw UsageError("ci: either --baseline or --against");
+  }
+  if (!options.html.empty() && options.against.empty()) {
+    throw UsageError("ci: --html compares recordings, so it needs --against COMMAND");
+  }
+  try {
+    return options.action == "baseline" ? make_baseline(options, command)
+                                        : judge_runs(options, command);
+  } catch (const UsageError&) {
+    throw;
+  } catch (const std::exception& error) {
+    say("sampan: {}\n", error.what());
+    return kExitUnknown;  // 1 would say that a budget is broken
+  }
+}
+
+}  // namespace
+
+void add_ci(CLI::App& app, Commands& commands) {
+  CLI::App* const command = app.add_subcommand(
+      "ci", "Judge whether a command keeps its budgets of time, by several runs: for CI");
+  const auto options = std::make_shared<CiOptions>();
+  command
+      ->add_option(
+          "ACTION", options->action,
+          "run: judge the budgets, exit with 0: all hold, 1: one is broken, 2: it cannot be "
+          "told; baseline: write what later runs are compared with")
+      ->required()
+      ->type_name("run|baseline")
+      ->check(CLI::IsMember({"run", "baseline"}).description(""));
+  command
+      ->add_option("--runs", options->runs,
+                   "How often the command runs (default: what the budgets say, else 10)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000).description(""));
+  command->add_option("--budgets", options->budgets, "File of the budgets, see docs/ci.md")
+      ->type_name("FILE")
+      ->capture_default_str();
+  command->add_option("--baseline", options->baseline, "Compare with the runs of this file")
+      ->type_name("FILE");
+  command
+      ->add_option("--against", options->against,
+                   "Compare with this program and its arguments; both run in turn")
+      ->type_name("COMMAND");
+  command->add_option("-o,--output", options->output, "baseline: the file to write")
+      ->type_name("FILE")
+      ->capture_default_str();
+  command->add_option("--junit", options->junit, "Write the verdicts as JUnit XML")
+      ->type_name("FILE");
+  command->add_option("--markdown", options->markdown, "Write the verdicts as Markdown")
+      ->type_name("FILE");
+  command->add_option("--html", options->html, "With --against: write a page with both sides")
+      ->type_name("FILE");
+  command->add_flag("--github", options->github, "Print annotations for GitHub Actions");
+  add_sampling_options(*command, options->sampling);
+  add_table_options(*command, options->table);
+  set_examples(*command,
+               {"sampan ci run -- ./app --work", "sampan ci baseline -- ./app --work",
+                "sampan ci run --against 'old/app --work' -- new/app --work"},
+               "sampan ci run|baseline [OPTIONS] -- COMMAND [ARG...]");
+  commands.actions[command] = [options, &commands] {
+    return ci(*options, std::exchange(commands.program, {}));
+  };
+}
+
+}  // namespace sampan::cli

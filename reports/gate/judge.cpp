@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 
 #include "profile/statistics.h"
 
@@ -47,10 +46,13 @@ uint64_t runs_for(const Estimate& estimate, double distance, size_t verdicts) {
         verdicts);
     return (at.alarm + at.clear) * std::sqrt(estimate.fixed_variance + variance) <= distance;
   };
-  const auto numbers = std::views::iota(estimate.runs + 1, kHighestNumber + 1);
-  const auto enough =
-      std::ranges::partition_point(numbers, [&](uint64_t runs) { return !is_enough(runs); });
-  return enough == numbers.end() ? 0 : *enough;
+  if (!is_enough(kHighestNumber)) return 0;
+  uint64_t low = estimate.runs, high = kHighestNumber;  // not enough, enough
+  while (high - low > 1) {
+    const uint64_t middle = (low + high) / 2;
+    (is_enough(middle) ? high : low) = middle;
+  }
+  return high;
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
 // What a budget limits: a figure of one run, such as the CPU of a function.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "profile/view.h"
@@ -31,7 +31,10 @@ struct Quantity {
   Figure figure = Figure::kCpu;
   std::string name = {};  // of the threads, the functions or the spans; "" for the program
 
-  friend auto operator<=>(const Quantity&, const Quantity&) = default;
+  friend bool operator==(const Quantity&, const Quantity&) = default;
+  friend bool operator<(const Quantity& a, const Quantity& b) {
+    return std::tie(a.subject, a.figure, a.name) < std::tie(b.subject, b.figure, b.name);
+  }
 };
 
 // "program wall", "function cpu parse": in baselines and tables.

@@ -115,7 +115,7 @@ class FramesTable : public QueryTable {
       if (sample.stack != kNone) stacks.push_back(sample.stack);
     }
     std::ranges::sort(stacks);
-    stacks.erase(std::ranges::unique(stacks).begin(), stacks.end());
+    stacks.erase(std::unique(stacks.begin(), stacks.end()), stacks.end());
     return stacks;
   }
 

@@ -1,12 +1,14 @@
 // Answers are those that the reports give, and a statement can only read.
 #include "reports/query/query.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -110,19 +112,18 @@ TEST(Query, HasMarkers) {
 TEST(Query, ARowIsFoundByItsNumber) {
   const profile::Profile profile = test::profile_of(kStacks);
   for (const auto& table : query_tables(profile)) {
-    const std::string key = table->columns().front().name;
+    const char* const name = table->name();
+    const char* const key = table->columns().front().name;
     for (const char* value : {"0", "1", "3", "7", "-1", "1000000", "1.0", "0.5", "'x'", "NULL",
                               "9223372036854775807"}) {
-      const std::string rows = std::string("SELECT * FROM ") + table->name() + " WHERE ";
-      EXPECT_EQ(answer(profile, rows + key + " = " + value),
-                answer(profile, rows + "+" + key + " = " + value))
-          << table->name() << " " << value;
+      EXPECT_EQ(answer(profile, fmt::format("SELECT * FROM {} WHERE {} = {}", name, key, value)),
+                answer(profile, fmt::format("SELECT * FROM {} WHERE +{} = {}", name, key, value)))
+          << name << " " << value;
     }
-    EXPECT_EQ(
-        answer(profile, "SELECT count(*) > 0 FROM " + std::string(table->name())),
-        std::string("losses events spans counters steps").find(table->name()) == std::string::npos
-            ? "1\n"
-            : "0\n");
+    const bool has_rows =
+        std::string_view("losses events spans counters steps").find(name) == std::string_view::npos;
+    EXPECT_EQ(answer(profile, fmt::format("SELECT count(*) > 0 FROM {}", name)),
+              has_rows ? "1\n" : "0\n");
   }
 }
 

@@ -33,8 +33,9 @@ constexpr uint32_t kNamesForCounters = 2048;
 constexpr uint32_t kTextForCounters = 128 << 10;
 constexpr unsigned kLockYields = 10'000;
 
-// A bucket of another generation is empty: it is from the parent of a forked child.
-struct Bucket {
+// A bucket of another generation is empty: it is from the parent of a forked child. Aligned, so that every compiler
+// stores it by one instruction.
+struct alignas(uint64_t) Bucket {
   uint32_t hash;
   uint16_t generation;
   uint16_t index;

@@ -12,7 +12,11 @@ namespace HABITS {
 namespace {
 
 // Something is left to do after each call, so that no call is inlined or becomes a jump.
+#ifdef __clang__
+#define FRAME [[gnu::noinline]]  // it makes no clones
+#else
 #define FRAME [[gnu::noinline, gnu::noclone]]
+#endif
 volatile int after;
 
 // Has a large frame, so that the frame pointer's slot is far from the stack pointer.

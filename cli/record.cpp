@@ -9,9 +9,11 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <set>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/safe_file_name.h"
@@ -135,6 +137,18 @@ void write_results(const std::string& directory, const ResultOptions& options) {
                                    {.per_thread = true, .max_sections = options.max_sections});
   }
   if (options.page) print_page(profile::select(profile), directory, written, std::move(notes));
+}
+
+// "-rank-3" for a worker of a parallel job, by what its launcher says: Open MPI, MPICH, PMIx, Slurm.
+std::string rank_suffix() {
+  for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
+    const char* const rank = std::getenv(name);
+    if (rank == nullptr || *rank == '\0') continue;
+    const bool is_number =
+        std::string_view(rank).find_first_not_of("0123456789") == std::string::npos;
+    return is_number ? fmt::format("-rank-{}", rank) : "";
+  }
+  return "";
 }
 
 }  // namespace
@@ -274,6 +288,7 @@ void check_options(const RunOptions& options, pid_t process) {
 recording::Session describe(const std::vector<std::string>& command, const RunOptions& options) {
   recording::Session session =
       sampler::describe_session(command, options.name, options.sampling.rate_hz, SAMPAN_VERSION);
+  if (options.name.empty()) session.program += rank_suffix();
   session.clock = options.sampling.clock;
   return session;
 }

@@ -63,6 +63,7 @@ void add_metrics(CLI::App& app, Commands& commands);
 void add_annotate(CLI::App& app, Commands& commands);
 void add_query(CLI::App& app, Commands& commands);
 void add_ci(CLI::App& app, Commands& commands);
+void add_ranks(CLI::App& app, Commands& commands);
 void add_addr2line(CLI::App& app, Commands& commands);
 void add_symbolize(CLI::App& app, Commands& commands);
 

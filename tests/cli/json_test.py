@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).parent.parent.parent
 COUNTS = {
     "cpus", "samples", "self_samples", "total_samples", "too_few_samples", "occurrences", "unclosed", "count", "tasks", "spans", "functions",
     "closed_by_thread_end", "closed_by_process_end", "in_slow"}
-SHARES = {"share", "self_share", "total_share", "change", "low", "high", "confidence", "p", "coverage", "complete_stacks"}
+SHARES = {"share", "distance", "self_share", "total_share", "change", "low", "high", "confidence", "p", "coverage", "complete_stacks"}
 NUMBERS_OF_THINGS = {"pid", "tid", "parent", "depth", "line", "column", "exit_status", "exit_signal"}
 RATES = {"rate_hz", "achieved_rate_hz"}
 # What other words would say: the word that is used for it.
@@ -85,11 +85,13 @@ class Words(cli_test.Case):
         script.write_text(PROGRAM)
         self.assertEqual(self.run_quietly(sys.executable, script, ROOT / "examples", options=["--clock", "wall"]).returncode, 0)
         run = self.only_run()
+        both = self.path / "both"
+        self.assertEqual(self.sampan("merge", f"a={run}", f"b={run}", "-o", both).returncode, 0)
         sleeper = subprocess.Popen(["sleep", "60"])
         self.addCleanup(sleeper.wait)
         self.addCleanup(sleeper.kill)
         for words in (["report", "--blocking", "1", run], ["spans", run], ["spans", "--tree", "--cpu", run],
-                      ["spans", "--explain", "request", run], ["diff", run, run], ["annotate", "work", run], ["doctor"],
+                      ["spans", "--explain", "request", run], ["diff", run, run], ["ranks", both], ["annotate", "work", run], ["doctor"],
                       ["doctor", run], ["doctor", "--", "sleep", "1"], ["dump", sleeper.pid], ["dump", "--tasks", self.looping().pid],
                       ["top", "-s", "500ms", sleeper.pid], ["query", run, "SELECT * FROM samples LIMIT 9"]):
             dashes = words.index("--") if "--" in words else len(words)
@@ -117,7 +119,7 @@ class Words(cli_test.Case):
                 self.assertEqual((checked.returncode, checked.stderr), (0, ""), json.dumps(answer)[:2000])
                 for wrong in ({**answer, "unknown": 1}, {}) if isinstance(answer, dict) else ({}, [1]):
                     self.assertNotEqual(self.check(command, wrong).returncode, 0, "the schema permits anything")
-        self.assertLessEqual({"report", "spans", "diff", "annotate", "doctor", "query"}, commands)
+        self.assertLessEqual({"report", "spans", "diff", "ranks", "annotate", "doctor", "query"}, commands)
         self.assertLessEqual(commands, {page.stem for page in (ROOT / "docs/schemas").iterdir()})
 
     def test_are_the_same_in_all_commands(self):

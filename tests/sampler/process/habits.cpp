@@ -23,7 +23,7 @@ volatile int after;
 FRAME void in_condition() {
   static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
-  volatile char room[3000];
+  volatile unsigned char room[3000];
   room[1] = 1;
   pthread_mutex_lock(&mutex);
   pthread_cond_wait(&condition, &mutex);
@@ -61,7 +61,7 @@ FRAME void in_poll(unsigned count) {
 }
 // The stack is realigned.
 FRAME void in_pause() {
-  alignas(64) volatile char room[128];
+  alignas(64) volatile unsigned char room[128];
   room[0] = 1;
   pause();
   after = room[0];
@@ -80,7 +80,7 @@ FRAME void inner(int which) {
   after = which;
 }
 FRAME void middle(int which) {
-  volatile char room[200];
+  volatile unsigned char room[200];
   room[which] = 1;
   inner(which);
   after = room[which];

@@ -48,9 +48,11 @@ class Comparison {
   }
 
  private:
+  // kNone: a damaged recording may not say.
   uint32_t worker_of(uint32_t thread) const {
     const uint32_t process = profile_.threads[thread].process;
-    return profile_.origins.size() > 1 ? profile_.processes[process].origin : process;
+    if (process == kNone || profile_.origins.size() < 2) return process;
+    return profile_.processes[process].origin;
   }
 
   std::string name_of(uint32_t worker) const {
@@ -64,9 +66,12 @@ class Comparison {
         profile_.origins.size() > 1 ? profile_.origins.size() : profile_.processes.size();
     std::vector<std::vector<uint32_t>> samples(most), threads(most);
     for (const uint32_t index : view_.samples) {
-      samples[worker_of(profile_.samples[index].thread)].push_back(index);
+      const uint32_t worker = worker_of(profile_.samples[index].thread);
+      if (worker < most) samples[worker].push_back(index);
     }
-    for (const uint32_t thread : view_.threads) threads[worker_of(thread)].push_back(thread);
+    for (const uint32_t thread : view_.threads) {
+      if (worker_of(thread) < most) threads[worker_of(thread)].push_back(thread);
+    }
     for (uint32_t worker = 0; worker < most; ++worker) {
       if (samples[worker].empty()) continue;
       parts_.push_back(view_.part(std::move(samples[worker]), std::move(threads[worker])));

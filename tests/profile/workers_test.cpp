@@ -70,6 +70,8 @@ TEST(Workers, RecordingsOfAMergedOneAreWorkers) {
   ASSERT_EQ(workers.workers.size(), 2u);
   EXPECT_EQ(workers.workers[1].name, "rank-1");
   EXPECT_EQ(workers.workers[0].total.samples, 1800u);
+  profile.processes[1].origin = kNone;  // of a damaged recording
+  EXPECT_EQ(compare_workers(select(profile), ShareOf::kSelf).workers[0].total.samples, 900u);
 }
 
 TEST(Workers, TwoAreNeeded) {

@@ -179,7 +179,9 @@ void OutputDirectory::remove() {
 RunFiles::RunFiles(const RunOptions& options, const std::string& program, pid_t process)
     : options_(options),
       formats_(chosen_formats(options)),
-      directory_(options.output, program, file_mode(options.mode)) {
+      // Only the directory: to a profile store, all ranks are one service.
+      directory_(options.output, program + (options.name.empty() ? rank_suffix() : ""),
+                 file_mode(options.mode)) {
   recording::set_file_mode(file_mode(options.mode));
   try {
     if (options.push.wanted()) pusher_.emplace(push_options(options.push, process));
@@ -288,7 +290,6 @@ void check_options(const RunOptions& options, pid_t process) {
 recording::Session describe(const std::vector<std::string>& command, const RunOptions& options) {
   recording::Session session =
       sampler::describe_session(command, options.name, options.sampling.rate_hz, SAMPAN_VERSION);
-  if (options.name.empty()) session.program += rank_suffix();
   session.clock = options.sampling.clock;
   return session;
 }

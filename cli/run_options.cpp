@@ -136,10 +136,7 @@ void add_run_options(CLI::App& command, RunOptions& options) {
       .add_flag("--strict", options.strict,
                 "Do not run the program if it cannot be recorded: exit with 125 instead")
       ->envname("SAMPAN_STRICT");
-  command
-      .add_option(
-          "--name", options.name,
-          "Name of the run (default: the program's, with its rank in a job of MPI or Slurm)")
+  command.add_option("--name", options.name, "Name of the run (default: the program's)")
       ->envname("SAMPAN_NAME")
       ->type_name("NAME");
   add_mode_option(command, options.mode);

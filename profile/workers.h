@@ -39,7 +39,7 @@ struct WorkerRow {
 
   double most_ns() const { return ns[most]; }
   double least_ns() const { return ns[least]; }
-  // What the slowest one takes more than the mean.
+  // The time of the slowest worker above the mean.
   double excess_ns() const { return most_ns() - mean_ns; }
   double imbalance() const { return most_ns() / mean_ns; }
 };

@@ -110,7 +110,7 @@ def main():
                     check("unit", place, wrong_in_unit(text, folder))
                 elif re.match(r"(sum|rate|histogram_quantile)\b.*\(", text):
                     check("expression", place, wrong_in_expression(text, folder, tool))
-                elif re.match(r"[\w-]+:( |\n)", text) and "\n\t" not in text and place.split(":")[0] != "query.md":  # rules of make; tables
+                elif re.match(r"[\w-]+:( |\n)", text):
                     check("YAML", place, wrong_in_yaml(text))
             for text in re.findall(r"^Prometheus: `(.*)`\.$", document.read_text(encoding="utf-8"), re.MULTILINE):
                 check("scrape", document.name, wrong_in_scrape(text, folder, tool))

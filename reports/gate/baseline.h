@@ -1,4 +1,4 @@
-// What runs were like, in a file that is small enough for a repository: means and variances, no samples.
+// The figures of earlier runs, in a file that is small enough for a repository: means and variances, no samples.
 #pragma once
 
 #include <map>

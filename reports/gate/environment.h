@@ -1,4 +1,5 @@
-// Where runs were measured. Figures of different machines cannot be compared, so differences are said first.
+// The machine that runs were measured on. Figures of different machines cannot be compared, so differences are printed
+// before the verdicts.
 #pragma once
 
 #include <string>

@@ -15,7 +15,7 @@ uint64_t degrees_of(double degrees) {
   return static_cast<uint64_t>(std::max(1.0, std::floor(degrees)));
 }
 
-// Of the sum of two independent parts (Welch and Satterthwaite).
+// The degrees of freedom of the sum of two independent parts (Welch and Satterthwaite).
 uint64_t degrees_of_sum(double a, uint64_t degrees_a, double b, uint64_t degrees_b) {
   const double divisor =
       a * a / static_cast<double>(degrees_a) + b * b / static_cast<double>(degrees_b);

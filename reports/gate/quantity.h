@@ -1,4 +1,4 @@
-// What a budget limits: a figure of one run, such as the CPU of a function.
+// A figure of one run that a budget limits, such as the CPU of a function.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "reports/query/frames_table.h"
+#include "reports/query/tables.h"
 
 #include <algorithm>
 #include <utility>

@@ -10,7 +10,6 @@
 #include "profile/frames.h"
 #include "profile/function_kinds.h"
 #include "profile/spans.h"
-#include "reports/query/frames_table.h"
 #include "reports/query/vector_table.h"
 
 namespace sampan::reports {
@@ -340,7 +339,7 @@ std::string query_schema() {
   const Profile none;
   std::string schema;
   for (const auto& table : query_tables(none)) {
-    schema += fmt::format("{}: {}\n", table->name(), table->about());
+    schema += fmt::format("{} ({})\n", table->name(), table->about());
     for (const QueryColumn& column : table->columns()) {
       schema += fmt::format("  {:<14}  {:<7}  {}\n", column.name, column.type, column.about);
     }

@@ -266,6 +266,7 @@ class Output(Case):
             output = self.path / name
             self.assertEqual(self.sampan("run", "--quiet", "--format", "none", "--output", output, "--", "true", env={name: rank}).returncode, 0)
             self.assertRegex(self.only_run(output).name, f"_true{suffix}$")
+            self.assertEqual(self.report_of(self.only_run(output))["program"], "true")
 
     def test_runs_of_the_same_second_do_not_share_one(self):
         processes = [subprocess.Popen([SAMPAN, "run", "--quiet", "--format", "none", "--output",

@@ -78,7 +78,7 @@ class Mcp(sampan.Case):
         self.assertRegex(listed.splitlines()[1], rf"^  -2 .*{second.name}$")
         self.assertLess(len(summary), LONGEST_SUMMARY)
         self.assertRegex(summary, r"coverage \d+\.\d %")
-        self.assertRegex(summary, r"(?m)^ +\d+\.\d ± \d+\.\d  \d+\.\d ± \d+\.\d  spin ")
+        self.assertRegex(summary, r"(?m)^ +\d+\.\d ± \d+\.\d +\d+\.\d ± \d+\.\d +spin ")
         self.assertIn("sampan report --callers 'spin'", summary)
         self.assertRegex(hot, r"(?m) spin +\S*program.py:3$")
         for name, text in (("often", callers), ("seldom", callers), ("spin", callees), ("often", tree)):

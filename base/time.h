@@ -54,6 +54,12 @@ class TimePoint {
   uint64_t ns_ = 0;
 };
 
+// Nanoseconds to the last digit that a double has, as seconds.
+template <typename Ns>
+constexpr double in_seconds(Ns ns) {
+  return static_cast<double>(ns) / 1e9;
+}
+
 // CLOCK_MONOTONIC: of this machine since it was started; what the target and the kernel write.
 using MonotonicNs = TimePoint<struct MonotonicClock>;
 // Since the session began: what recordings, profiles and reports have.

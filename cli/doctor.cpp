@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/text/json_writer.h"
 #include "base/text/readable.h"
+#include "base/time.h"
 #include "cli/command.h"
 #include "cli/latest_recording.h"
 #include "cli/recorded_profile.h"
@@ -187,7 +188,6 @@ uint64_t sampled_ns(const profile::Profile& profile) {
 
 std::string recording_json(const profile::Profile& profile, uint64_t all_ns,
                            const std::vector<ModuleRow>& rows) {
-  const auto seconds = [](uint64_t ns) { return static_cast<double>(ns) * 1e-9; };
   uint64_t unnamed_ns = 0;
   for (const ModuleRow& row : rows) unnamed_ns += row.lack.unnamed_ns;
   Json json;
@@ -199,14 +199,14 @@ std::string recording_json(const profile::Profile& profile, uint64_t all_ns,
     json.object([&] {
       for (const profile::Lost& lost : losses(profile)) json.member(lost.key, lost.count);
     });
-    json.member("sampled_cpu_s", seconds(all_ns));
-    json.member("unnamed_cpu_s", seconds(unnamed_ns));
+    json.member("sampled_cpu_s", in_seconds(all_ns));
+    json.member("unnamed_cpu_s", in_seconds(unnamed_ns));
     json.objects("modules", rows, [&](const ModuleRow& row) {
       json.member("module", row.module);
       json.member("build_id", row.build_id);
-      json.member("unnamed_cpu_s", seconds(row.lack.unnamed_ns));
-      json.member("unnamed_on_stack_cpu_s", seconds(row.lack.on_stack_ns));
-      json.member("without_lines_cpu_s", seconds(row.lack.without_lines_ns));
+      json.member("unnamed_cpu_s", in_seconds(row.lack.unnamed_ns));
+      json.member("unnamed_on_stack_cpu_s", in_seconds(row.lack.on_stack_ns));
+      json.member("without_lines_cpu_s", in_seconds(row.lack.without_lines_ns));
       json.member("verdict", row.names.verdict);
       json.member("advice", row.names.advice);
       json.member("package", row.names.package);

@@ -22,7 +22,7 @@ struct PushCommandOptions {
 };
 
 // The files of a recording; each becomes a piece. Throws Error if there are none.
-std::vector<std::string> files_of(const std::string& recording) {
+std::vector<std::string> pieces_of(const std::string& recording) {
   const std::string path = recording_path(named_recording(recording));
   if (!std::filesystem::is_directory(path)) {
     recording::read(path);  // reports an invalid file at once
@@ -39,7 +39,7 @@ int push_recordings(const PushCommandOptions& options) {
   const push::PushOptions asked = push_options(options.push, -1);
   std::vector<std::string> files;
   for (const std::string& recording : options.recordings) {
-    const std::vector<std::string> more = files_of(recording);
+    const std::vector<std::string> more = pieces_of(recording);
     files.insert(files.end(), more.begin(), more.end());
   }
   push::Pusher pusher(asked);

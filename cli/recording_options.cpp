@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "base/time.h"
 #include "cli/latest_recording.h"
 #include "cli/values.h"
 #include "recording/segments.h"
@@ -94,8 +95,7 @@ void add_selection_options(CLI::App& command, profile::Selection& selection) {
   const auto add_bound = [&command](const char* name, std::optional<double>& bound_s,
                                     const char* description) {
     add_time_option(command, name, description,
-                    [&bound_s](uint64_t ns) { bound_s = static_cast<double>(ns) * 1e-9; },
-                    {.least_ns = 0});
+                    [&bound_s](uint64_t ns) { bound_s = in_seconds(ns); }, {.least_ns = 0});
   };
   add_bound("--from", selection.from_s,
             "Only what happened later than this after the start, such as 10s or 2m");

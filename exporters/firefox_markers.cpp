@@ -24,8 +24,7 @@ enum Phase : uint64_t { kInstant = 0, kInterval = 1 };
 
 FirefoxMarkers::FirefoxMarkers(const profile::View& view, uint64_t max_size,
                                const std::vector<std::string>& pids, FirefoxTables* tables)
-    : view_(view),
-      profile_(*view.profile),
+    : profile_(*view.profile),
       tables_(*tables),
       positions_(profile_.threads.size(), kNone),
       process_positions_(profile_.processes.size(), kNone),

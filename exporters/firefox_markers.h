@@ -50,7 +50,6 @@ class FirefoxMarkers {
   void add_events(const std::vector<uint32_t>& rows);
   void add_counters(const std::vector<uint32_t>& rows, const std::vector<std::string>& pids);
 
-  const profile::View& view_;
   const profile::Profile& profile_;
   FirefoxTables& tables_;
   std::vector<uint32_t> positions_;          // by thread of the profile

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/time.h"
 #include "base/utf8.h"
 #include "exporters/escaped_text.h"
 #include "exporters/flamegraph_script.h"
@@ -71,7 +72,7 @@ std::string label(std::string_view name, double width) {
 }
 
 std::string seconds(uint64_t ns) {
-  const double value = static_cast<double>(ns) / 1e9;
+  const double value = in_seconds(ns);
   return value >= 1 ? fmt::format("{:.2f} s", value) : fmt::format("{:.3g} ms", value * 1e3);
 }
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/text/readable.h"
+#include "base/time.h"
 #include "exporters/escaped_text.h"
 #include "exporters/output_file.h"
 
@@ -60,7 +61,7 @@ class Picture {
   double low() const { return low_; }
   double high() const { return high_; }
   // The seconds of a bar of an event.
-  double bar_s() const { return seconds(kBar / width_ * (to() - from())); }
+  double bar_s() const { return in_seconds(kBar / width_ * duration_ns()); }
 
   // "counter, 12 values, 1 not finite".
   std::string what() const {
@@ -76,13 +77,11 @@ class Picture {
   }
 
  private:
-  double from() const { return static_cast<double>(time_line_.from_ns); }
-  double to() const { return static_cast<double>(time_line_.to_ns); }
-  static double seconds(double ns) { return ns / 1e9; }
+  double duration_ns() const { return static_cast<double>(time_line_.to_ns - time_line_.from_ns); }
   // 0 to width_.
   double x(SessionNs time_ns) const {
-    const double part = (static_cast<double>(time_ns) - from()) / (to() - from());
-    return std::clamp(part, 0., 1.) * width_;
+    const auto since_ns = static_cast<double>(time_ns.since(time_line_.from_ns));
+    return std::min(since_ns / duration_ns(), 1.) * width_;
   }
   double y(double value, const Box& box) const {
     return box.top + box.height * (1 - (value / 2 - low_ / 2) / (high_ / 2 - low_ / 2));
@@ -178,8 +177,8 @@ std::string text(double x, double y, const char* style, std::string_view what, d
 
 // The axis of time below a box, and its grid lines.
 void draw_time(const TimeLine& time_line, const Box& box, std::string* out) {
-  const double from = static_cast<double>(time_line.from_ns) / 1e9;
-  const double to = static_cast<double>(time_line.to_ns) / 1e9;
+  const double from = in_seconds(time_line.from_ns);
+  const double to = in_seconds(time_line.to_ns);
   const double step = nice_step(to - from, 8);
   const double first = std::ceil(from / step);
   // Rounding may give one line more or less, but never many, even for short times far from 0.

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "base/interner.h"
+#include "base/time.h"
 #include "base/utf8.h"
 #include "exporters/formats.h"
 #include "exporters/marshal_writer.h"
@@ -176,8 +177,8 @@ class PstatsTable {
   void write_numbers(uint64_t first_count, uint64_t second_count, const Times& times) {
     marshal_.integer(first_count);
     marshal_.integer(second_count);
-    marshal_.real(static_cast<double>(times.self_ns) / 1e9);
-    marshal_.real(static_cast<double>(times.total_ns) / 1e9);
+    marshal_.real(in_seconds(times.self_ns));
+    marshal_.real(in_seconds(times.total_ns));
   }
 
   const profile::Profile& profile_;

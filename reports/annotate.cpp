@@ -7,6 +7,7 @@
 
 #include "base/text/json_writer.h"
 #include "base/text/readable.h"
+#include "base/time.h"
 #include "profile/frames.h"
 #include "reports/table.h"
 
@@ -223,8 +224,8 @@ std::string annotation_page(const Annotated& annotated, const PageOptions& optio
 namespace {
 
 void write_weights(Json& json, const Weight& self, const Weight& total) {
-  json.member("self_s", static_cast<double>(self.ns) / 1e9);
-  json.member("total_s", static_cast<double>(total.ns) / 1e9);
+  json.member("self_s", in_seconds(self.ns));
+  json.member("total_s", in_seconds(total.ns));
   json.member("self_samples", self.samples);
   json.member("total_samples", total.samples);
 }

@@ -6,6 +6,7 @@
 
 #include "base/text/json_writer.h"
 #include "base/text/readable.h"
+#include "base/time.h"
 #include "profile/frames.h"
 #include "reports/table.h"
 
@@ -103,7 +104,7 @@ void write_side(Json& json, const profile::View& view, const Diff& diff, unsigne
   json.key(side == 0 ? "a" : "b");
   json.object([&] {
     json.member("name", view.profile->sides[side]);
-    json.member("time_s", static_cast<double>(diff.total[side].ns) / 1e9);
+    json.member("time_s", in_seconds(diff.total[side].ns));
     json.member("samples", diff.total[side].samples);
   });
 }
@@ -119,7 +120,7 @@ void write_change(Json& json, const profile::Profile& profile, const Change& cha
     json.key(side == 0 ? "a" : "b");
     json.object([&] {
       json.member("share", change.share[side]);
-      json.member("time_s", static_cast<double>(change.weight[side].ns) / 1e9);
+      json.member("time_s", in_seconds(change.weight[side].ns));
       json.member("samples", change.weight[side].samples);
     });
   }

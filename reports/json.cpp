@@ -7,6 +7,7 @@
 
 #include "base/text/json_writer.h"
 #include "base/text/readable.h"
+#include "base/time.h"
 #include "profile/flat.h"
 #include "profile/frames.h"
 #include "profile/profile.h"
@@ -21,12 +22,8 @@
 namespace sampan::reports {
 namespace {
 
-// Nanoseconds to the last digit, as seconds.
-double in_seconds(uint64_t ns) {
-  return static_cast<double>(ns) / 1e9;
-}
 template <typename Ns>
-std::optional<double> in_seconds(const std::optional<Ns>& ns) {
+std::optional<double> optional_seconds(const std::optional<Ns>& ns) {
   return ns ? std::optional(in_seconds(*ns)) : std::nullopt;
 }
 
@@ -57,7 +54,7 @@ void write_session(Json& json, const profile::Profile& profile, const profile::S
   });
   json.key("cost");
   write_cost(json, profile);
-  json.member("cpu_s", in_seconds(summary.cpu_ns));
+  json.member("cpu_s", optional_seconds(summary.cpu_ns));
   json.member("sampled_cpu_s", in_seconds(summary.sampled.ns));
   json.member("coverage", summary.coverage());
   if (profile.has_waits()) {
@@ -93,7 +90,7 @@ void write_processes(Json& json, const profile::Profile& profile, const profile:
     if (process.origin != profile::kNone) {
       json.member("label", profile.origins[process.origin].label);
     }
-    json.member("cpu_s", in_seconds(row.cpu_ns));
+    json.member("cpu_s", optional_seconds(row.cpu_ns));
     json.member("samples", row.samples);
     if (process.exit_status) json.member("exit_status", *process.exit_status);
     if (process.exit_signal) json.member("exit_signal", *process.exit_signal);
@@ -106,7 +103,7 @@ void write_threads(Json& json, const profile::Profile& profile, const profile::S
     json.member("pid", profile.processes[thread.process].pid);
     json.member("tid", thread.tid);
     json.member("name", thread.name);
-    json.member("cpu_s", in_seconds(row.cpu_ns));
+    json.member("cpu_s", optional_seconds(row.cpu_ns));
     json.member("sampled_cpu_s", in_seconds(row.sampled.ns));
     if (profile.has_waits()) {
       json.member("waiting_s", in_seconds(row.waiting.ns));

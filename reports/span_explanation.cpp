@@ -4,6 +4,7 @@
 
 #include "base/text/json_writer.h"
 #include "base/text/readable.h"
+#include "base/time.h"
 #include "profile/frames.h"
 #include "profile/markers.h"
 #include "reports/spans.h"
@@ -111,10 +112,10 @@ void write_means(Json& json, const char* key, const SpanMeans& means) {
   json.object([&] {
     json.member("spans", means.spans);
     json.member("samples", means.samples);
-    json.member("wall_s", means.wall_ns * 1e-9);
-    json.member("cpu_s", means.cpu_ns * 1e-9);
-    json.member("waiting_s", means.waiting_ns * 1e-9);
-    json.member("runnable_s", means.runnable_ns * 1e-9);
+    json.member("wall_s", in_seconds(means.wall_ns));
+    json.member("cpu_s", in_seconds(means.cpu_ns));
+    json.member("waiting_s", in_seconds(means.waiting_ns));
+    json.member("runnable_s", in_seconds(means.runnable_ns));
   });
 }
 
@@ -161,7 +162,7 @@ std::string explanation_json(const profile::View& view, const SpanExplanation& e
   json.object([&] {
     json.member("name", profile.markers.texts[explanation.name]);
     json.member("confidence", explanation.options.confidence);
-    json.member("slow_from_s", static_cast<double>(explanation.slow_from_ns) * 1e-9);
+    json.member("slow_from_s", in_seconds(explanation.slow_from_ns));
     write_means(json, "slow", explanation.slow);
     write_means(json, "others", explanation.others);
     std::vector<std::string> all = sentences(profile, explanation);
@@ -173,8 +174,8 @@ std::string explanation_json(const profile::View& view, const SpanExplanation& e
       json.member("function", function_name(profile, cause.function));
       json.member("module", function_module_path(profile, cause.function));
       json.member("wait", cause.is_wait);
-      json.member("slow_s", cause.slow_ns * 1e-9);
-      json.member("others_s", cause.other_ns * 1e-9);
+      json.member("slow_s", in_seconds(cause.slow_ns));
+      json.member("others_s", in_seconds(cause.other_ns));
       json.member("in_slow", cause.slow_spans);
       json.member("p", cause.p);
     });

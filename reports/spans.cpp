@@ -8,6 +8,7 @@
 #include "base/text/csv_row.h"
 #include "base/text/json_writer.h"
 #include "base/text/readable.h"
+#include "base/time.h"
 #include "profile/markers.h"
 #include "reports/table.h"
 
@@ -185,7 +186,7 @@ std::string spans_page(const SpanReport& report, const PageOptions& options) {
 namespace {
 
 std::string seconds_of(double ns) {
-  return fmt::format("{:.9f}", ns * 1e-9);
+  return fmt::format("{:.9f}", in_seconds(ns));
 }
 
 void add(const SpanSum& sum, CsvRow* row) {
@@ -228,16 +229,12 @@ std::string spans_csv(const SpanReport& report) {
 
 namespace {
 
-double in_seconds(uint64_t ns) {
-  return static_cast<double>(ns) * 1e-9;
-}
-
 void write_sum(Json& json, const char* key, const SpanSum& sum) {
   json.key(key);
   json.object([&] {
     json.member("total_s", in_seconds(sum.total_ns));
     json.member("self_s", in_seconds(sum.self_ns));
-    json.member("error_s", sum.error_ns() * 1e-9);
+    json.member("error_s", in_seconds(sum.error_ns()));
   });
 }
 
@@ -252,7 +249,7 @@ void write_row(Json& json, const SpanReport& report, uint32_t index) {
   json.member("count", row.count);
   json.member("total_s", in_seconds(row.total_ns));
   json.member("max_s", in_seconds(row.max_ns));
-  json.member("average_s", row.average_ns() * 1e-9);
+  json.member("average_s", in_seconds(row.average_ns()));
   json.member("min_s", in_seconds(row.min_ns));
   json.member("p50_s", in_seconds(row.p50_ns));
   json.member("p95_s", in_seconds(row.p95_ns));

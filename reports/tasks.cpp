@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/text/readable.h"
+#include "base/time.h"
 #include "profile/frames.h"
 #include "profile/loop_steps.h"
 #include "profile/rates.h"
@@ -189,7 +190,6 @@ std::string tasks_section(const Context& context) {
 
 void write_tasks(Json& json, const profile::View& view, uint64_t least_block_ns) {
   const profile::Profile& profile = *view.profile;
-  const auto in_seconds = [](uint64_t ns) { return static_cast<double>(ns) / 1e9; };
   const auto text = [&](uint32_t index) -> std::string_view {
     return profile.markers.texts[index];
   };

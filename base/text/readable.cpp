@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "base/time.h"
 #include "base/utf8.h"
 
 namespace sampan {
@@ -38,7 +39,7 @@ std::string plural(uint64_t n, std::string_view noun) {
 }
 
 std::string seconds(uint64_t ns) {
-  const double s = static_cast<double>(ns) * 1e-9;
+  const double s = in_seconds(ns);
   const int decimals = s < 9.9995 ? 3 : s < 999.95 ? 2 : 1;
   return group_digits(fmt::format("{:.{}f}", s, decimals));
 }

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text/readable.h"
+#include "base/time.h"
 #include "sampler/inspect/permission.h"
 #include "sampler/process/proc_task.h"
 
@@ -30,7 +31,7 @@ void write_head(Json& json, const DumpHead& head, uint64_t stopped_ns,
   json.member("executable", head.executable);
   json.member("command", head.command);
   json.member("time", head.time);
-  json.member("stopped_s", static_cast<double>(stopped_ns) * 1e-9);
+  json.member("stopped_s", in_seconds(stopped_ns));
   json.member("notes", notes);
 }
 

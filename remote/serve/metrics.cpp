@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/time.h"
 #include "base/utf8.h"
 #include "recording/tables.h"
 
@@ -17,10 +18,6 @@ using recording::kNone;
 // Limits distinct names of threads and of spans. Further names are counted together as kOthers.
 constexpr size_t kMaxNames = 1000;
 constexpr const char* kOthers = "(others)";
-
-double seconds(uint64_t ns) {
-  return static_cast<double>(ns) / 1e9;
-}
 
 std::string file_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
@@ -157,20 +154,20 @@ std::string Metrics::text(const Cost& cost) const {
     text.value(label("reason", wire::loss_key(loss)), count);
   }
   text.metric("sampan_sampled_cpu_seconds_total", "counter", "CPU time that samples stand for.");
-  text.value("", seconds(sampled_ns));
+  text.value("", in_seconds(sampled_ns));
   if (cost.target > 0) {
     text.metric("sampan_target_cpu_seconds_total", "counter",
                 "CPU time that the kernel accounted to the program since its capture began.");
     text.value("", cost.target);
     text.metric("sampan_coverage_ratio", "gauge", "Sampled CPU divided by true CPU.");
-    text.value("", seconds(sampled_ns) / cost.target);
+    text.value("", in_seconds(sampled_ns) / cost.target);
   }
   text.metric("sampan_overhead_cpu_seconds_total", "counter",
               "CPU time used by sampan, by process. That in the target is included in "
               "sampan_target_cpu_seconds_total, and is partly measured, partly estimated.");
   text.value(label("process", "recorder"), cost.recorder);
-  text.value(label("process", "target"), seconds(in_target_ns_));
-  text.value(label("process", "server"), seconds(read_clock_ns(CLOCK_PROCESS_CPUTIME_ID)));
+  text.value(label("process", "target"), in_seconds(in_target_ns_));
+  text.value(label("process", "server"), in_seconds(read_clock_ns(CLOCK_PROCESS_CPUTIME_ID)));
 
   text.metric("sampan_threads", "gauge", "Threads that are being sampled.");
   text.value("", threads_now_);
@@ -178,16 +175,16 @@ std::string Metrics::text(const Cost& cost) const {
               "Time of threads by name: sampled CPU, waiting, waiting for a CPU.");
   for (const auto& [name, thread] : threads_) {
     const std::string labels = label("process", name.first) + "," + label("thread", name.second);
-    text.value(labels + ",state=\"cpu\"", seconds(thread.cpu_ns));
+    text.value(labels + ",state=\"cpu\"", in_seconds(thread.cpu_ns));
     if (samples_waiting_ == 0) continue;
-    text.value(labels + ",state=\"waiting\"", seconds(thread.waiting_ns));
-    text.value(labels + ",state=\"runnable\"", seconds(thread.runnable_ns));
+    text.value(labels + ",state=\"waiting\"", in_seconds(thread.waiting_ns));
+    text.value(labels + ",state=\"runnable\"", in_seconds(thread.runnable_ns));
   }
   text.metric("sampan_spans_total", "counter", "Spans that have ended, by name.");
   for (const auto& [name, row] : spans_) text.value(label("span", name), row.count);
   text.metric("sampan_span_seconds_total", "counter",
               "Total duration of spans that have ended, by name.");
-  for (const auto& [name, row] : spans_) text.value(label("span", name), seconds(row.ns));
+  for (const auto& [name, row] : spans_) text.value(label("span", name), in_seconds(row.ns));
   return text.take();
 }
 

@@ -2,14 +2,11 @@
 
 #include "base/text/json_writer.h"
 #include "base/text/readable.h"
+#include "base/time.h"
 #include "remote/top/content.h"
 
 namespace sampan::top {
 namespace {
-
-double in_seconds(uint64_t ns) {
-  return static_cast<double>(ns) / 1e9;
-}
 
 double fraction(uint64_t part_ns, uint64_t whole_ns) {
   return whole_ns == 0 ? 0 : static_cast<double>(part_ns) / static_cast<double>(whole_ns);

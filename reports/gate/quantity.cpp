@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text/function_name.h"
+#include "base/time.h"
 #include "base/units.h"
 #include "profile/flat.h"
 #include "profile/frames.h"
@@ -41,10 +42,6 @@ constexpr std::array<std::pair<Figure, std::string_view>, 7> kFigures = {{
     {Figure::kP99, "p99"},
     {Figure::kAverage, "average"},
 }};
-
-double in_seconds(uint64_t ns) {
-  return static_cast<double>(ns) / kNsPerSecond;
-}
 
 struct Unit {
   const char* name;

@@ -19,7 +19,7 @@ constexpr std::string_view kDeleted = " (deleted)";
 std::optional<std::string_view> read_start(const char* path, std::span<char> buffer) {
   const FileDescriptor file(open(path, O_RDONLY | O_CLOEXEC));
   if (!file) return std::nullopt;
-  const ssize_t size = read(file.get(), buffer.data(), buffer.size());
+  const ssize_t size = ::read(file.get(), buffer.data(), buffer.size());
   if (size < 0) return std::nullopt;
   return std::string_view(buffer.data(), static_cast<size_t>(size));
 }
@@ -31,7 +31,7 @@ std::optional<std::string> read_whole(const std::string& path) {
   size_t used = 0;
   while (true) {
     text.resize(used + 16384);
-    const ssize_t size = read(file.get(), text.data() + used, text.size() - used);
+    const ssize_t size = ::read(file.get(), text.data() + used, text.size() - used);
     if (size < 0) return std::nullopt;
     used += static_cast<size_t>(size);
     if (size == 0) break;

@@ -16,8 +16,8 @@ namespace {
 // Code that was compiled at run time belongs to no module; it must not make us read the maps for
 // every sample: the interval doubles with each look that finds nothing. A program that has just
 // mapped something is likely to map more, and its next sample may be there already.
-constexpr uint64_t kShortestInterval = 1;
-constexpr uint64_t kLongestInterval = 256'000'000;
+constexpr uint64_t kShortestModulesInterval = 1;
+constexpr uint64_t kLongestModulesInterval = 256'000'000;
 // Most threads are named once, soon after they begin, and there may be thousands.
 constexpr uint64_t kShortestNameInterval = kNsPerSecond, kLongestNameInterval = 8 * kNsPerSecond;
 // To read a process's clock, the kernel visits all threads, which takes 0.1 ms for 500 of them.
@@ -227,8 +227,9 @@ void AttachedProcess::set_rate(uint32_t rate_hz) {
 void AttachedProcess::refresh_modules(MonotonicNs time_ns) {
   if (!begun()) return;
   const ProcessModules::Changes changes = modules_.refresh(time_ns);
-  modules_interval_ns_ =
-      changes.empty() ? std::min(2 * modules_interval_ns_, kLongestInterval) : kShortestInterval;
+  modules_interval_ns_ = changes.empty()
+                             ? std::min(2 * modules_interval_ns_, kLongestModulesInterval)
+                             : kShortestModulesInterval;
   next_modules_ns_ = time_ns + modules_interval_ns_;
   for (const ModuleUnloadRecord& record : changes.unloaded) stacks().unload(record);
   for (const ModuleLoadRecord& record : changes.loaded) stacks().load(record);

@@ -12,7 +12,7 @@ namespace {
 // Above those that a shim gives (preload/python/code_table.cpp).
 constexpr uint32_t kFirstNumber = 1 << 20;
 // As the shim: code objects beyond have no name.
-constexpr size_t kMostCodes = 1 << 15;
+constexpr size_t kMostPythonCodes = 1 << 15;
 
 std::vector<uint8_t> copy_of(const unwind::PythonBytes& bytes, CapturedMemory& memory) {
   std::vector<uint8_t> copy(bytes.size);
@@ -37,7 +37,7 @@ struct PythonReader::Codes {
     const uint64_t identity = unwind::identity_of(frame.code, code);
     auto found = reader.numbers_.find(identity);
     if (found == reader.numbers_.end()) {
-      if (reader.numbers_.size() == kMostCodes) return unwind::CodeKind::kFunction;
+      if (reader.numbers_.size() == kMostPythonCodes) return unwind::CodeKind::kFunction;
       found = reader.numbers_.emplace(identity, Number{reader.next_number_++, false}).first;
     }
     Number& known = found->second;

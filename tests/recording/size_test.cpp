@@ -93,9 +93,6 @@ uint64_t peak_memory() {
 
 // An hour of deep stacks has eleven million rows of stacks; a quarter of it fills the tables.
 TEST(Size, OfTheWriterIsBounded) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "AddressSanitizer keeps freed memory";
-#endif
   const TemporaryDirectory directory;
   Writer writer(directory.file("a.sampan"), {});
   const uint32_t thread = writer.add(Thread{writer.add(Process{}), 1, 0, ""});

@@ -8,7 +8,7 @@
 namespace sampan::unwind {
 namespace {
 
-struct Place {
+struct FramePlace {
   uint64_t pc, sp;
 };
 
@@ -19,11 +19,11 @@ PackedRow row_of(uint64_t pc) {
 class LastWalkTest : public testing::Test {
  protected:
   // A walk of these frames, leaf first. Returns how many of them had a row.
-  unsigned walk(std::initializer_list<Place> places, uint64_t generation = 1) {
+  unsigned walk(std::initializer_list<FramePlace> places, uint64_t generation = 1) {
     LastWalk::Pass pass(last.get(), generation);
     unsigned found = 0;
     uint32_t depth = 0;
-    for (const Place& place : places) {
+    for (const FramePlace& place : places) {
       const PackedRow row = pass.find(place.pc, place.sp);
       if (row.is_row()) {
         ++found;

@@ -11,19 +11,19 @@ namespace {
 
 using namespace chain_test;
 
-constexpr uint64_t kOne = 0x100, kTwo = 0x200, kThree = 0x300;  // code objects
+constexpr uint64_t kCodeOne = 0x100, kCodeTwo = 0x200, kCodeThree = 0x300;  // code objects
 constexpr uint64_t kOuter = 0x5000, kMiddle = 0x5100, kInner = 0x5200;
 constexpr uint64_t kMarkOne = kStack + 0x900, kMarkTwo = kStack + 0x500,
                    kMarkThree = kStack + 0x100;
 constexpr uint64_t kRootCframe = kThread + 0x200;
 
-// Frame `kOuter` of `kOne` has called `kMiddle` of `kTwo`, which has called `kInner` of `kThree`, the
+// Frame `kOuter` of `kCodeOne` has called `kMiddle` of `kCodeTwo`, which has called `kInner` of `kCodeThree`, the
 // leaf.
 struct FrameObjects : testing::Test {
   explicit FrameObjects(uint32_t version) : layout(*python_layout(version)) {
-    frame(kOuter, kOne, 0);
-    frame(kMiddle, kTwo, kOuter);
-    frame(kInner, kThree, kMiddle);
+    frame(kOuter, kCodeOne, 0);
+    frame(kMiddle, kCodeTwo, kOuter);
+    frame(kInner, kCodeThree, kMiddle);
     memory.put(kThread + layout.thread_frame, kInner);
   }
   void frame(uint64_t at, uint64_t code, uint64_t previous) {
@@ -39,7 +39,8 @@ struct FrameObjects : testing::Test {
   Memory memory;
 };
 
-const std::vector<Group> kWhole = {{kMarkThree, {kThree}}, {kMarkTwo, {kTwo}}, {kMarkOne, {kOne}}};
+const std::vector<Group> kWhole = {
+    {kMarkThree, {kCodeThree}}, {kMarkTwo, {kCodeTwo}}, {kMarkOne, {kCodeOne}}};
 
 // 3.10: the runs are the interpreter's cframes.
 struct Cframes10 : FrameObjects {
@@ -81,7 +82,7 @@ TEST_F(Cframes10, AFrameThatOutlastsItsRunIsTheLeaf) {
   EXPECT_FALSE(walked.torn);
   ASSERT_EQ(walked.groups.size(), 3u);
   EXPECT_LT(walked.groups[0].mark, kStack);
-  EXPECT_EQ(walked.groups[0].codes, std::vector{kThree});
+  EXPECT_EQ(walked.groups[0].codes, std::vector{kCodeThree});
   EXPECT_EQ(walked.groups[1], kWhole[1]);
 }
 
@@ -95,7 +96,8 @@ TEST_F(Cframes10, ListsOfDifferentLengthsAreTorn) {
 TEST_F(Cframes10, AGeneratorThatIsThrownThroughIsOfTheOuterGroup) {
   delegates(kMiddle);
   cframes({kMarkThree, kMarkOne});
-  EXPECT_EQ(walk(), (Walked{{{kMarkThree, {kThree}}, {kMarkOne, {kTwo, kOne}}}, false}));
+  EXPECT_EQ(walk(),
+            (Walked{{{kMarkThree, {kCodeThree}}, {kMarkOne, {kCodeTwo, kCodeOne}}}, false}));
   cframes({kStack + 8, kMarkThree, kMarkOne});  // a run more, at the leaf or in the middle
   EXPECT_TRUE(walk().torn);
 }

@@ -11,7 +11,7 @@
 namespace sampan::unwind {
 namespace {
 
-constexpr uint64_t kStack = 0x100000;
+constexpr uint64_t kStackTop = 0x100000;
 
 class StackWalkTest : public testing::Test {
  protected:
@@ -33,7 +33,7 @@ class StackWalkTest : public testing::Test {
     modules.module.image = frame.image();
     modules.module.code_start = 0x1000;
     modules.module.code_end = 0x2000;
-    registers.value[kRsp] = kStack;
+    registers.value[kRsp] = kStackTop;
   }
 
   WalkResult walk(bool may_read_modules = true, size_t room = 64) {
@@ -58,8 +58,8 @@ using Frames = std::vector<uint64_t>;
 
 TEST_F(StackWalkTest, ReturnAddressesAreLookedUpAtMinusOne) {
   registers.value[kRip] = 0x1010;
-  memory.words = {{kStack + 8, 0x1100}, {kStack + 24, 0x1150}};  // 0x1100 - 1 is in the first
-  for (int round = 0; round < 2; ++round) {                      // the second time from the cache
+  memory.words = {{kStackTop + 8, 0x1100}, {kStackTop + 24, 0x1150}};  // 0x1100 - 1 is in the first
+  for (int round = 0; round < 2; ++round) {  // the second time from the cache
     EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
     EXPECT_EQ(frames, (Frames{0x1010, 0x10ff, 0x114f}));
   }
@@ -69,7 +69,7 @@ TEST_F(StackWalkTest, ReturnAddressesAreLookedUpAtMinusOne) {
 // no others once the cache is empty.
 TEST_F(StackWalkTest, FramesOfTheLastWalkKeepTheirRows) {
   registers.value[kRip] = 0x1010;
-  memory.words = {{kStack + 8, 0x1020}, {kStack + 24, 0x1030}, {kStack + 40, 0x1150}};
+  memory.words = {{kStackTop + 8, 0x1020}, {kStackTop + 24, 0x1030}, {kStackTop + 40, 0x1150}};
   walk();  // finds the rows
   walk();  // from the cache
   cache.rows.stop();
@@ -78,8 +78,8 @@ TEST_F(StackWalkTest, FramesOfTheLastWalkKeepTheirRows) {
   EXPECT_EQ(frames, (Frames{0x1010, 0x101f, 0x102f, 0x114f}));
 
   // Called once more, the same frames are deeper; their place is the same.
-  registers.value[kRsp] = kStack - 16;
-  memory.words[kStack - 8] = 0x1011;
+  registers.value[kRsp] = kStackTop - 16;
+  memory.words[kStackTop - 8] = 0x1011;
   EXPECT_EQ(walk(false).stop, wire::StopReason::kUnloading);  // the new leaf
   walk();
   EXPECT_EQ(walk(false).stop, wire::StopReason::kRoot);
@@ -88,7 +88,7 @@ TEST_F(StackWalkTest, FramesOfTheLastWalkKeepTheirRows) {
 
 TEST_F(StackWalkTest, RowsOfTheLastWalkAreForgottenWithTheOthers) {
   registers.value[kRip] = 0x1010;
-  memory.words = {{kStack + 8, 0x1150}};
+  memory.words = {{kStackTop + 8, 0x1150}};
   walk();
   walk();
   cache.rows.forget();
@@ -98,7 +98,7 @@ TEST_F(StackWalkTest, RowsOfTheLastWalkAreForgottenWithTheOthers) {
 TEST_F(StackWalkTest, AnInterruptedFrameIsLookedUpAtItsPc) {
   registers.value[kRip] = 0x1010;
   // The interrupted pc is the first byte of the root: one before would be another function.
-  memory.words = {{kStack + 8, 0x1201}, {kStack + 24, 0x1100}};
+  memory.words = {{kStackTop + 8, 0x1201}, {kStackTop + 24, 0x1100}};
   EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
   EXPECT_EQ(frames, (Frames{0x1010, 0x1200, 0x1100}));
 }
@@ -106,7 +106,7 @@ TEST_F(StackWalkTest, AnInterruptedFrameIsLookedUpAtItsPc) {
 // As LuaJIT's is: for a function that is called inside of another one, the other one's frame.
 TEST_F(StackWalkTest, ATableThatLeadsNowhereIsOverruledByTheCode) {
   registers.value[kRip] = 0x1010;
-  memory.words = {{kStack, 0x1150}, {kStack + 8, 0}};
+  memory.words = {{kStackTop, 0x1150}, {kStackTop + 8, 0}};
   memory.put_code(0x1010, "\xc3");  // ret
   memory.put_call_before(0x1150);
   for (int round = 0; round < 2; ++round) {
@@ -119,7 +119,7 @@ TEST_F(StackWalkTest, ATableThatLeadsNowhereIsOverruledByTheCode) {
 
 TEST_F(StackWalkTest, ATableThatTheCodeConfirmsIsRight) {
   registers.value[kRip] = 0x1010;
-  memory.words = {{kStack + 8, 0}, {kStack + 24, 0x1150}};
+  memory.words = {{kStackTop + 8, 0}, {kStackTop + 24, 0x1150}};
   memory.put_code(0x1010, "\x74\x05\x48\x83\xc4\x08\xc3\x48\x83\xc4\x18\xc3");
   memory.put_call_before(0x1150);  // to where another way of the code leads
   EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
@@ -128,14 +128,14 @@ TEST_F(StackWalkTest, ATableThatTheCodeConfirmsIsRight) {
 
 TEST_F(StackWalkTest, AReturnAddressOnAFirstByteWasPlantedAtTheRoot) {
   registers.value[kRip] = 0x1010;
-  memory.words = {{kStack + 8, 0x1800}};  // nothing covers the byte before
+  memory.words = {{kStackTop + 8, 0x1800}};  // nothing covers the byte before
   EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
   EXPECT_EQ(frames, (Frames{0x1010, 0x1800}));
 }
 
 TEST_F(StackWalkTest, AZeroReturnAddressIsTheRoot) {
   registers.value[kRip] = 0x1010;
-  memory.words = {{kStack + 8, 0}};
+  memory.words = {{kStackTop + 8, 0}};
   EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
   EXPECT_EQ(frames, (Frames{0x1010}));
 }
@@ -143,7 +143,8 @@ TEST_F(StackWalkTest, AZeroReturnAddressIsTheRoot) {
 TEST_F(StackWalkTest, ARegisterThatTheFastPathLostIsFollowedFromTheStart) {
   registers.value[kRip] = 0x1310;
   registers.value[12] = 0xbad;
-  memory.words = {{kStack, kStack + 0x100}, {kStack + 8, 0x1410}, {kStack + 0x100, 0x1110}};
+  memory.words = {
+      {kStackTop, kStackTop + 0x100}, {kStackTop + 8, 0x1410}, {kStackTop + 0x100, 0x1110}};
   for (int round = 0; round < 2; ++round) {
     EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
     EXPECT_EQ(frames, (Frames{0x1310, 0x140f, 0x110f}));
@@ -159,8 +160,8 @@ TEST_F(StackWalkTest, ALeafMayHaveItsReturnAddressInARegister) {
 
 TEST_F(StackWalkTest, FramesMustGrow) {
   registers.value[kRip] = 0x1610;
-  registers.value[kRbp] = kStack - 0x40;
-  memory.words = {{kStack - 0x40, 0}, {kStack - 0x38, 0x1010}};
+  registers.value[kRbp] = kStackTop - 0x40;
+  memory.words = {{kStackTop - 0x40, 0}, {kStackTop - 0x38, 0x1010}};
   EXPECT_EQ(walk().stop, wire::StopReason::kNoProgress);
   EXPECT_EQ(frames, (Frames{0x1610}));
 }
@@ -172,7 +173,7 @@ TEST_F(StackWalkTest, AnUnreadableStackEndsTheWalk) {
 
 TEST_F(StackWalkTest, NoRoomIsADepthLimit) {
   registers.value[kRip] = 0x1010;
-  for (uint64_t i = 0; i < 100; ++i) memory.words[kStack + 8 + 16 * i] = 0x1010;
+  for (uint64_t i = 0; i < 100; ++i) memory.words[kStackTop + 8 + 16 * i] = 0x1010;
   EXPECT_EQ(walk().stop, wire::StopReason::kDepthLimit);
   EXPECT_EQ(frames.size(), 64u);
 }
@@ -180,7 +181,7 @@ TEST_F(StackWalkTest, NoRoomIsADepthLimit) {
 // A walk may search 512 tables.
 TEST_F(StackWalkTest, TheWorkOfAWalkIsBounded) {
   registers.value[kRip] = 0x1910;
-  for (uint64_t i = 0; i < 1000; ++i) memory.words[kStack + 8 + 16 * i] = 0x1910;
+  for (uint64_t i = 0; i < 1000; ++i) memory.words[kStackTop + 8 + 16 * i] = 0x1910;
   EXPECT_EQ(walk(true, 2000).stop, wire::StopReason::kDepthLimit);
   EXPECT_EQ(frames.size(), 513u);
 }
@@ -190,8 +191,8 @@ TEST_F(StackWalkTest, CodeThatIsMadeAtRunTimeIsFollowedOnceHoweverDeepItRecurses
   constexpr uint64_t kDepth = 1000;
   registers.value[kRip] = 0x1010;
   for (uint64_t i = 0; i <= kDepth; ++i) {
-    memory.words[kStack + 16 * i] = 0;
-    memory.words[kStack + 16 * i + 8] = i == kDepth ? 0x1110 : 0x8010 + i % 8 * 0x1000;
+    memory.words[kStackTop + 16 * i] = 0;
+    memory.words[kStackTop + 16 * i + 8] = i == kDepth ? 0x1110 : 0x8010 + i % 8 * 0x1000;
   }
   const std::string code = std::string(200, '\x90') + "\x48\x83\xc4\x08\xc3";  // add rsp, 8; ret
   for (uint64_t made = 0x8010; made <= 0xf010; made += 0x1000) {
@@ -206,10 +207,10 @@ TEST_F(StackWalkTest, CodeThatIsMadeAtRunTimeIsFollowedOnceHoweverDeepItRecurses
 TEST_F(StackWalkTest, ItsFramePointersAreFollowedAsDeep) {
   constexpr uint64_t kDepth = 1900;
   registers.value[kRip] = 0x8020;
-  registers.value[kRbp] = kStack;
+  registers.value[kRbp] = kStackTop;
   for (uint64_t i = 0; i <= kDepth; ++i) {
-    memory.words[kStack + 16 * i] = kStack + 16 * (i + 1);
-    memory.words[kStack + 16 * i + 8] = i == kDepth ? 0x1110 : 0x8020;
+    memory.words[kStackTop + 16 * i] = kStackTop + 16 * (i + 1);
+    memory.words[kStackTop + 16 * i + 8] = i == kDepth ? 0x1110 : 0x8020;
   }
   memory.put_call_before(0x8020);
   memory.put_code(0x8020, std::string(200, '\x90'));
@@ -221,9 +222,9 @@ TEST_F(StackWalkTest, ItsFramePointersAreFollowedAsDeep) {
 // The code of a pc may say what does not hold in another frame of it.
 TEST_F(StackWalkTest, ARowOfMadeCodeMustLeadToBehindACall) {
   registers.value[kRip] = 0x1010;
-  registers.value[kRbp] = kStack + 40;
-  memory.words = {{kStack + 8, 0x8010},  {kStack + 16, 0}, {kStack + 24, 0x8010},
-                  {kStack + 32, 0x1110}, {kStack + 40, 0}, {kStack + 48, 0x1120}};
+  registers.value[kRbp] = kStackTop + 40;
+  memory.words = {{kStackTop + 8, 0x8010},  {kStackTop + 16, 0}, {kStackTop + 24, 0x8010},
+                  {kStackTop + 32, 0x1110}, {kStackTop + 40, 0}, {kStackTop + 48, 0x1120}};
   memory.put_call_before(0x8010);
   memory.put_code(0x8010, "\x48\x83\xc4\x08\xc3");
   memory.put_call_before(0x1120);
@@ -233,19 +234,19 @@ TEST_F(StackWalkTest, ARowOfMadeCodeMustLeadToBehindACall) {
 
 TEST_F(StackWalkTest, AStackThatEndsInAFunctionSaysNothingOfOthersThroughIt) {
   registers.value[kRip] = 0x1710;
-  memory.words = {{kStack, 0}};
+  memory.words = {{kStackTop, 0}};
   memory.put_code(0x1710, "\xc3");  // ret
   memory.put_call_before(0x1110);
   EXPECT_EQ(walk().stop, wire::StopReason::kNoRule);
-  memory.words[kStack] = 0x1110;
+  memory.words[kStackTop] = 0x1110;
   EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
   EXPECT_EQ(frames, (Frames{0x1710, 0x110f}));
 }
 
 TEST_F(StackWalkTest, FramePointersAreBelievedWhereCodeMayNotBeRead) {
   registers.value[kRip] = 0x1710;
-  registers.value[kRbp] = kStack;
-  memory.words = {{kStack, kStack + 64}, {kStack + 8, 0x1110}};
+  registers.value[kRbp] = kStackTop;
+  memory.words = {{kStackTop, kStackTop + 64}, {kStackTop + 8, 0x1110}};
   EXPECT_EQ(walk().stop, wire::StopReason::kNoCall);
   memory.code_may_be_read = false;
   EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
@@ -254,11 +255,11 @@ TEST_F(StackWalkTest, FramePointersAreBelievedWhereCodeMayNotBeRead) {
 
 TEST_F(StackWalkTest, CodeThatNoTableCoversIsSearchedOnce) {
   registers.value[kRip] = 0x1710;
-  registers.value[kRbp] = kStack;
+  registers.value[kRbp] = kStackTop;
   constexpr uint64_t kDepth = 1000;
   for (uint64_t i = 0; i < kDepth; ++i) {
-    memory.words[kStack + 16 * i] = kStack + 16 * (i + 1);
-    memory.words[kStack + 16 * i + 8] = i + 1 < kDepth ? 0x1720 : 0x1110;
+    memory.words[kStackTop + 16 * i] = kStackTop + 16 * (i + 1);
+    memory.words[kStackTop + 16 * i + 8] = i + 1 < kDepth ? 0x1720 : 0x1110;
   }
   memory.put_call_before(0x1720);
   memory.put_call_before(0x1110);
@@ -270,8 +271,8 @@ TEST_F(StackWalkTest, CodeThatNoTableCoversIsSearchedOnce) {
 // is planted.
 TEST_F(StackWalkTest, AnUncoveredLeafDoesNotHideAPlantedRoot) {
   registers.value[kRip] = 0x17ff;
-  registers.value[kRbp] = kStack;
-  memory.words = {{kStack, 0}, {kStack + 8, 0x1010}, {kStack + 24, 0x1800}};
+  registers.value[kRbp] = kStackTop;
+  memory.words = {{kStackTop, 0}, {kStackTop + 8, 0x1010}, {kStackTop + 24, 0x1800}};
   memory.put_call_before(0x1010);
   for (int round = 0; round < 2; ++round) {
     EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
@@ -281,17 +282,17 @@ TEST_F(StackWalkTest, AnUncoveredLeafDoesNotHideAPlantedRoot) {
 
 TEST_F(StackWalkTest, CodeWithoutUnwindInformationHasAFramePointer) {
   registers.value[kRip] = 0x9000;
-  registers.value[kRbp] = kStack + 0x20;
+  registers.value[kRbp] = kStackTop + 0x20;
   memory.words = {{0x9000, 0},
-                  {kStack + 0x20, kStack + 0x80},
-                  {kStack + 0x28, 0x9100},
-                  {kStack + 0x80, 0},
-                  {kStack + 0x88, 0x1110}};
+                  {kStackTop + 0x20, kStackTop + 0x80},
+                  {kStackTop + 0x28, 0x9100},
+                  {kStackTop + 0x80, 0},
+                  {kStackTop + 0x88, 0x1110}};
   memory.put_call_before(0x9100);
   memory.put_call_before(0x1110);
   EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
   EXPECT_EQ(frames, (Frames{0x9000, 0x90ff, 0x110f}));
-  registers.value[kRbp] = kStack - 0x20;  // below the stack pointer
+  registers.value[kRbp] = kStackTop - 0x20;  // below the stack pointer
   EXPECT_EQ(walk().stop, wire::StopReason::kNoRule);
 }
 
@@ -299,8 +300,9 @@ TEST_F(StackWalkTest, CodeWithoutUnwindInformationHasAFramePointer) {
 // behind a call.
 TEST_F(StackWalkTest, ARegisterThatCannotBeFollowedLeavesTheFramePointer) {
   registers.value[kRip] = 0x1710;
-  registers.value[kRbp] = kStack + 0x20;
-  memory.words = {{kStack, 0x1720}, {kStack + 0x20, kStack + 0x80}, {kStack + 0x28, 0x1110}};
+  registers.value[kRbp] = kStackTop + 0x20;
+  memory.words = {
+      {kStackTop, 0x1720}, {kStackTop + 0x20, kStackTop + 0x80}, {kStackTop + 0x28, 0x1110}};
   memory.put_code(0x1710, "\xc3");              // ret
   memory.put_code(0x1720, "\x48\x89\xc4\xc3");  // mov %rax,%rsp; ret
   memory.put_call_before(0x1720);
@@ -312,8 +314,8 @@ TEST_F(StackWalkTest, ARegisterThatCannotBeFollowedLeavesTheFramePointer) {
 // The outermost frame of code without unwind information: its rbp is 0, as the chain says.
 TEST_F(StackWalkTest, AChainOfFramePointersEndsInZero) {
   registers.value[kRip] = 0x9000;
-  registers.value[kRbp] = kStack;
-  memory.words = {{0x9000, 0}, {kStack, 0}, {kStack + 8, 0x9100}};
+  registers.value[kRbp] = kStackTop;
+  memory.words = {{0x9000, 0}, {kStackTop, 0}, {kStackTop + 8, 0x9100}};
   memory.put_call_before(0x9100);
   EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
   EXPECT_EQ(frames, (Frames{0x9000, 0x90ff}));
@@ -322,18 +324,18 @@ TEST_F(StackWalkTest, AChainOfFramePointersEndsInZero) {
 // Hand-written code uses rbp for data: a pointer to a pair of words, or a counter that is 0.
 TEST_F(StackWalkTest, ARegisterThatIsNoFramePointerEndsTheStack) {
   registers.value[kRip] = 0x9000;
-  registers.value[kRbp] = kStack + 0x20;
-  memory.words = {{0x9000, 0}, {kStack + 0x20, 0}, {kStack + 0x28, 0x1110}};
+  registers.value[kRbp] = kStackTop + 0x20;
+  memory.words = {{0x9000, 0}, {kStackTop + 0x20, 0}, {kStackTop + 0x28, 0x1110}};
   for (const uint64_t word :
        {uint64_t{0x1110}, uint64_t{0x1100}, uint64_t{0x4000'0000}, uint64_t{0}}) {
-    memory.words[kStack + 0x28] = word;
+    memory.words[kStackTop + 0x28] = word;
     EXPECT_EQ(walk().stop, wire::StopReason::kNoCall) << word;
     EXPECT_EQ(frames, (Frames{0x9000}));
   }
   // A function with unwind information, which keeps rbp, was called by such code.
   registers.value[kRip] = 0x1010;
   registers.value[kRbp] = 0;
-  memory.words = {{kStack + 8, 0x9000}, {0x9000, 0}};
+  memory.words = {{kStackTop + 8, 0x9000}, {0x9000, 0}};
   EXPECT_EQ(walk().stop, wire::StopReason::kNoRule);
   EXPECT_EQ(frames, (Frames{0x1010, 0x8fff}));
 }
@@ -341,14 +343,16 @@ TEST_F(StackWalkTest, ARegisterThatIsNoFramePointerEndsTheStack) {
 // "add $8,%rsp; ret", as behind the call in CPython's trampoline; rbp is not touched.
 TEST_F(StackWalkTest, InstructionsSayWhereTheCallerIs) {
   registers.value[kRip] = 0x1010;
-  registers.value[kRbp] = kStack + 0x40;
-  memory.words = {
-      {kStack + 8, 0x9000}, {kStack + 24, 0x1610}, {kStack + 0x40, 0}, {kStack + 0x48, 0x1110}};
+  registers.value[kRbp] = kStackTop + 0x40;
+  memory.words = {{kStackTop + 8, 0x9000},
+                  {kStackTop + 24, 0x1610},
+                  {kStackTop + 0x40, 0},
+                  {kStackTop + 0x48, 0x1110}};
   memory.put_code(0x9000, "\x48\x83\xc4\x08\xc3");
   memory.put_call_before(0x1610);
   EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
   EXPECT_EQ(frames, (Frames{0x1010, 0x8fff, 0x160f, 0x110f}));
-  memory.words.erase(kStack + 24);
+  memory.words.erase(kStackTop + 24);
   EXPECT_EQ(walk().stop,
             wire::StopReason::kNoCall);  // rbp is the outer frame's: no call stands there
 }
@@ -356,7 +360,7 @@ TEST_F(StackWalkTest, InstructionsSayWhereTheCallerIs) {
 // What was found for a pc of a module is remembered: the instructions are not looked at again.
 TEST_F(StackWalkTest, WhatInstructionsSayIsRemembered) {
   registers.value[kRip] = 0x1700;  // no table covers it
-  memory.words = {{kStack, 0x4711}, {kStack + 8, 0x1110}};
+  memory.words = {{kStackTop, 0x4711}, {kStackTop + 8, 0x1110}};
   memory.put_code(0x1700, "\x5d\xc3");  // pop %rbp; ret
   memory.put_call_before(0x1110);
   for (int round = 0; round < 2; ++round) {
@@ -368,7 +372,7 @@ TEST_F(StackWalkTest, WhatInstructionsSayIsRemembered) {
 
 TEST_F(StackWalkTest, ACallThroughABadPointerIsFollowedBack) {
   registers.value[kRip] = 0x9000;  // not readable
-  memory.words = {{kStack, 0x1010}, {kStack + 16, 0x1110}};
+  memory.words = {{kStackTop, 0x1010}, {kStackTop + 16, 0x1110}};
   EXPECT_EQ(walk().depth, 1u);  // no call stands before 0x1010
   memory.put_call_before(0x1010);
   EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
@@ -377,7 +381,7 @@ TEST_F(StackWalkTest, ACallThroughABadPointerIsFollowedBack) {
 
 TEST_F(StackWalkTest, WhileModulesAreUnloadedOnlyCachedRowsAreUsed) {
   registers.value[kRip] = 0x1010;
-  memory.words = {{kStack + 8, 0x1100}, {kStack + 24, 0x1150}};
+  memory.words = {{kStackTop + 8, 0x1100}, {kStackTop + 24, 0x1150}};
   EXPECT_EQ(walk(false).stop, wire::StopReason::kUnloading);
   EXPECT_EQ(walk(true).stop, wire::StopReason::kRoot);
   EXPECT_EQ(walk(false).stop, wire::StopReason::kRoot);

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <set>
 #include <string>
@@ -46,8 +47,14 @@ TEST(ControlBlock, LayoutIsThatOfItsVersion) {
 }
 
 TEST(ControlBlock, SlotsAndTheirBuffersDoNotOverlap) {
-  uint8_t* const base = nullptr;
-  const auto address = [](const void* p) { return reinterpret_cast<uintptr_t>(p); };
+  // Addresses only: nothing of it is touched.
+  void* const reserved =
+      mmap(nullptr, kSharedSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(reserved, MAP_FAILED);
+  auto* const base = static_cast<uint8_t*>(reserved);
+  const auto address = [&](const void* p) {
+    return static_cast<uintptr_t>(static_cast<const uint8_t*>(p) - base);
+  };
   const uintptr_t first_slot = address(thread_slot(base, 0));
   EXPECT_GE(first_slot, address(process_ring_buffer(base).data()) + kProcessRingSize);
   EXPECT_GE(address(thread_ring_buffer(base, 0).data()), first_slot + sizeof(ThreadSlot));
@@ -58,6 +65,7 @@ TEST(ControlBlock, SlotsAndTheirBuffersDoNotOverlap) {
   EXPECT_EQ(address(lane_positions(base, 0)), kMarkerNamesOffset + kMarkerNamesSize);
   EXPECT_EQ(address(lane_cells(base, 0).data() + kLaneCells), address(lane_positions(base, 1)));
   EXPECT_EQ(address(lane_cells(base, kLaneCount - 1).data() + kLaneCells), kSharedSize);
+  munmap(reserved, kSharedSize);
 }
 
 TEST(ControlBlock, SmallerMemoryHasTheFirstSlots) {

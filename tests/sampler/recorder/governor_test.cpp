@@ -30,9 +30,9 @@ class Simulation {
   }
 
   // The share of the CPU that sampling took in so many seconds.
-  double run(const World& world, unsigned seconds) {
+  double run(const World& world, unsigned duration_s) {
     const Usage before = usage;
-    for (unsigned i = 0; i < 4 * seconds; ++i) step(world);
+    for (unsigned i = 0; i < 4 * duration_s; ++i) step(world);
     const Usage used = usage - before;
     return static_cast<double>(used.cost_ns()) / static_cast<double>(used.own_ns());
   }

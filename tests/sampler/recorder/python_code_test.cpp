@@ -7,9 +7,10 @@
 #include "wire/record.h"
 
 namespace sampan::sampler {
-namespace {
 
 using Bytes = std::vector<uint8_t>;
+
+namespace {
 
 // What CPython 3.11 makes of this function, and what its co_lines() says of the table (co_firstlineno 7):
 //
@@ -30,7 +31,7 @@ Bytes text(const char* text) {
   return {text, text + std::strlen(text)};
 }
 
-Bytes payload(const Bytes& name, const Bytes& file, const Bytes& table, int32_t line = 7) {
+Bytes code_payload(const Bytes& name, const Bytes& file, const Bytes& table, int32_t line = 7) {
   Bytes all = {3, 0, 0, 0};
   for (unsigned i = 0; i < 4; ++i) {
     all.push_back(static_cast<uint8_t>(static_cast<uint32_t>(line) >> 8 * i));
@@ -41,8 +42,8 @@ Bytes payload(const Bytes& name, const Bytes& file, const Bytes& table, int32_t 
 }
 
 TEST(PythonCode, IsDecoded) {
-  const auto record =
-      decode_python_code(payload(field(0, text("C.f")), field(0, text("/w.py")), field(3, kTable)));
+  const auto record = decode_python_code(
+      code_payload(field(0, text("C.f")), field(0, text("/w.py")), field(3, kTable)));
   ASSERT_TRUE(record);
   EXPECT_EQ(record->number, 3u);
   EXPECT_EQ(record->code.name, "C.f");
@@ -55,7 +56,7 @@ TEST(PythonCode, IsDecoded) {
 TEST(PythonCode, TextsOfAllWidthsBecomeUtf8) {
   const auto name = [](uint8_t width, const Bytes& bytes) {
     const auto record =
-        decode_python_code(payload(field(width, bytes), field(0, {}), field(1, {})));
+        decode_python_code(code_payload(field(width, bytes), field(0, {}), field(1, {})));
     return record ? record->code.name : "refused";
   };
   EXPECT_EQ(name(1, {'n', 0xe9}), "n\u00e9");
@@ -67,7 +68,7 @@ TEST(PythonCode, TextsOfAllWidthsBecomeUtf8) {
 }
 
 TEST(PythonCode, WhatIsCutShortIsRefused) {
-  const Bytes whole = payload(field(0, text("f")), field(0, text("w.py")), field(3, kTable));
+  const Bytes whole = code_payload(field(0, text("f")), field(0, text("w.py")), field(3, kTable));
   for (size_t size = 0; size < whole.size(); ++size) {
     EXPECT_FALSE(decode_python_code(std::span(whole).first(size))) << size;
   }

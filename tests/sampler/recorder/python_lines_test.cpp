@@ -11,9 +11,11 @@
 #include <string>
 
 namespace sampan::sampler {
-namespace {
 
 using Bytes = std::vector<uint8_t>;
+
+namespace {
+
 using Format = wire::PythonLineTable;
 using Numbers = std::vector<uint32_t>;
 

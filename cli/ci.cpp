@@ -1,21 +1,10 @@
 // sampan ci: a gate for performance. It runs a command several times, and judges budgets.
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <wordexp.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,18 +12,18 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/file_descriptor.h"
 #include "base/say.h"
-#include "base/start_program.h"
+#include "base/temporary_directory.h"
 #include "base/text/readable.h"
 #include "cli/command.h"
-#include "cli/latest_recording.h"
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
 #include "cli/run_options.h"
+#include "cli/runs_in_turn.h"
 #include "cli/signals.h"
 #include "cli/table_options.h"
 #include "exporters/exporter.h"
+#include "exporters/output_file.h"
 #include "profile/diff.h"
 #include "profile/load.h"
 #include "profile/view.h"
@@ -65,43 +54,15 @@ struct CiOptions {
   TableOptions table;
 };
 
-// A directory for recordings that nobody needs afterwards.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string name = (fs::temp_directory_path() / "sampan-ci-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw Error("{}: {}", name, std::strerror(errno));
-    path_ = name;
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
 std::string text_of(const fs::path& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
 void write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  if (!(file << text << std::flush)) throw Error("{}: cannot be written", path);
-}
-
-// The last lines of what a command has said.
-std::string end_of(const fs::path& output) {
-  const std::string text = text_of(output);
-  constexpr size_t kMost = 2000;
-  const size_t begin = text.size() > kMost ? text.find('\n', text.size() - kMost) : 0;
-  return text.substr(std::min(begin, text.size()));
+  exporters::OutputFile file(path);
+  file.write(text);
+  file.commit();
 }
 
 // The words of a command line, as the shell splits it. There is no shell: its start would count.
@@ -117,101 +78,6 @@ Words words_of(const std::string& line) {
   return words;
 }
 
-// Returns the status of wait(2). A signal that stops us ends the process first; throws Error then.
-int wait_for(pid_t pid, StopSignals& stop) {
-  const FileDescriptor end(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  pollfd waits[] = {{end.get(), POLLIN, 0}, {stop.fd(), POLLIN, 0}};
-  bool stopped = false;
-  if (!end) {
-    const int error = errno;
-    kill(pid, SIGTERM);
-    waitpid(pid, nullptr, 0);
-    throw Error("ci: following the command: pidfd_open: {}", std::strerror(error));
-  }
-  while (waits[0].revents == 0 && (poll(waits, std::size(waits), -1) >= 0 || errno == EINTR)) {
-    if (waits[1].revents == 0) continue;
-    stop.take();
-    kill(pid, SIGTERM);
-    stopped = true;
-  }
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-  if (stopped) throw Error("ci: stopped by a signal, so nothing is judged");
-  return status;
-}
-
-// Records one run of the command below `directory`, and returns where. Throws Error if the command
-// fails.
-std::string record_run(const Words& command, const fs::path& directory, const CiOptions& options,
-                       StopSignals& stop) {
-  fs::create_directories(directory);
-  const fs::path said = directory / "output";
-  const FileDescriptor output(
-      open(said.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  Words words = {"sampan",
-                 "run",
-                 "--quiet",
-                 "--strict",
-                 "--format=none",
-                 "--output=" + directory.string(),
-                 fmt::format("--rate={}", options.sampling.rate_hz),
-                 "--clock=" + options.sampling.clock};
-  if (!options.sampling.max_overhead.empty()) {
-    words.push_back("--max-overhead=" + options.sampling.max_overhead);
-  }
-  words.emplace_back("--");
-  words.insert(words.end(), command.begin(), command.end());
-  const pid_t pid = start_program("/proc/self/exe", words, {output.get(), output.get()});
-  if (const int status = wait_for(pid, stop); status != 0) {
-    throw Error("ci: {} failed ({}), so nothing is judged:\n{}", command.front(),
-                WIFEXITED(status) ? ended(WEXITSTATUS(status), std::nullopt)
-                                  : ended(std::nullopt, WTERMSIG(status)),
-                end_of(said));
-  }
-  return find_recording(directory);
-}
-
-using Values = std::map<reports::Quantity, reports::RunValues>;
-
-// Adds the figures of a run. The first run says which figures are notable.
-void add_figures(const std::string& recording, bool notable, Values& values) {
-  profile::Profile profile = profile::load(read_recording(recording_path(recording)));
-  find_names(profile);
-  const profile::View view = profile::select(profile);
-  const reports::RunFigures figures(view);
-  if (notable) {
-    for (const reports::Quantity& quantity : figures.notable()) values[quantity];
-  }
-  for (auto& [quantity, of] : values) {
-    of.values.push_back(figures.value(quantity));
-    of.resolution = std::max(of.resolution, figures.resolution(quantity));
-  }
-}
-
-struct Side {
-  Words command;
-  Values values;
-  std::string last;  // recording
-};
-
-// Runs the sides in turn: each is first in every other round, so that what changes with time is the
-// same for both.
-void run_in_turn(std::vector<Side*> sides, unsigned runs, bool notable, const fs::path& directory,
-                 const CiOptions& options, StopSignals& stop) {
-  Progress progress;
-  unsigned places = 0;
-  for (unsigned run = 0; run < runs; ++run) {
-    progress.show("Running", run, runs);
-    for (Side* const side : sides) {
-      if (!side->last.empty()) fs::remove_all(fs::path(side->last).parent_path());
-      const fs::path place = directory / std::to_string(places++);
-      side->last = record_run(side->command, place, options, stop);
-      add_figures(side->last, notable && run == 0, side->values);
-    }
-    std::ranges::reverse(sides);
-  }
-}
-
 void write_page(const Side& before, const Side& now, const std::string& path) {
   profile::Profile profile =
       profile::load_sides({"before", read_recording(recording_path(before.last))},
@@ -224,7 +90,7 @@ void write_page(const Side& before, const Side& now, const std::string& path) {
 
 int make_baseline(const CiOptions& options, const Words& command) {
   StopSignals stop;  // later signals end us when the directory is gone
-  const TemporaryDirectory directory;
+  const TemporaryDirectory directory("sampan-ci-");
   Side now{.command = command, .values = {}, .last = {}};
   const unsigned runs = options.runs.value_or(kUsualRuns);
   reports::Baseline baseline{
@@ -234,7 +100,7 @@ int make_baseline(const CiOptions& options, const Words& command) {
       now.values[budget.quantity];
     }
   }
-  run_in_turn({&now}, runs, true, directory.path(), options, stop);
+  run_in_turn({&now}, {options.sampling, directory.path(), runs, true}, stop);
   for (const auto& [quantity, values] : now.values) {
     const std::vector<double> known = values.known(quantity.subject);
     if (!known.empty()) baseline.series[quantity] = reports::series_of(known, values.resolution);
@@ -263,7 +129,7 @@ int judge_runs(const CiOptions& options, const Words& command) {
   }
   page_options(options.table);  // refuses a wrong width now
   StopSignals stop;             // later signals end us when the directory is gone
-  const TemporaryDirectory directory;
+  const TemporaryDirectory directory("sampan-ci-");
   Side now{.command = command, .values = {}, .last = {}};
   Side before{.command = words_of(options.against), .values = {}, .last = {}};
   for (const reports::Budget& budget : budgets.budgets) {
@@ -279,7 +145,8 @@ int judge_runs(const CiOptions& options, const Words& command) {
   if (baseline) {
     results.differences = reports::differences(baseline->environment, reports::environment_now());
   }
-  run_in_turn(sides, static_cast<unsigned>(results.runs), false, directory.path(), options, stop);
+  run_in_turn(sides, {options.sampling, directory.path(), static_cast<unsigned>(results.runs)},
+              stop);
   for (const reports::Budget& budget : budgets.budgets) {
     reports::GateValues values{.now = now.values[budget.quantity],
                                .before = before.values[budget.quantity]};

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/safe_file_name.h"
+#include "base/temporary_directory.h"
 #include "exporters/bundle.h"
 #include "exporters/exporter.h"
 #include "exporters/thread_names.h"
@@ -202,30 +203,12 @@ void create_directory(const std::string& directory) {
   if (error) throw Error("creating {}: {}", directory, error.message());
 }
 
-// A temporary directory for the files of a bundle.
-class PassingDirectory {
- public:
-  explicit PassingDirectory(const std::string& bundle) {
-    const bool is_file = !fs::exists(bundle) || fs::is_regular_file(bundle);
-    const fs::path parent =
-        bundle != "-" && is_file ? fs::absolute(bundle).parent_path() : fs::temp_directory_path();
-    path_ = (parent / ".sampan-bundle-XXXXXX").string();
-    if (::mkdtemp(path_.data()) == nullptr) {
-      throw Error("creating a directory in {}: {}", parent.string(), std::strerror(errno));
-    }
-  }
-  ~PassingDirectory() {
-    std::error_code ignored;  // leftovers are no error
-    fs::remove_all(path_, ignored);
-  }
-  PassingDirectory(const PassingDirectory&) = delete;
-  PassingDirectory& operator=(const PassingDirectory&) = delete;
-
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
+// For the files of a bundle: beside it, or with other temporary files if it is no file.
+TemporaryDirectory directory_for(const std::string& bundle) {
+  const bool is_file = !fs::exists(bundle) || fs::is_regular_file(bundle);
+  if (bundle == "-" || !is_file) return TemporaryDirectory(".sampan-bundle-");
+  return {".sampan-bundle-", fs::absolute(bundle).parent_path()};
+}
 
 }  // namespace
 
@@ -272,7 +255,7 @@ std::vector<Written> write_bundle(const profile::View& view, std::span<const For
   if (path != "-" && !parent.empty()) create_directory(parent.string());
   OutputFile file(path);
   Bundle bundle(file);
-  const PassingDirectory passing(path);
+  const TemporaryDirectory passing = directory_for(path);
   const std::string one = passing.file("one");
   std::vector<Written> written = write_files(
       view, formats, "profile", options,

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/temporary_directory.h"
 #include "base/text/json_writer.h"
 #include "exporters/exporter.h"
 #include "exporters/page_data.h"
@@ -45,29 +46,6 @@ class NamedView {
  private:
   profile::Profile profile_;
   profile::View view_;
-};
-
-// For a file that an exporter writes; deleted with its content.
-class TemporaryDirectory {
- public:
-  // In $TMPDIR, else /tmp. Throws Error.
-  TemporaryDirectory() {
-    const char* const base = std::getenv("TMPDIR");
-    path_ = std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/sampan-serve-XXXXXX";
-    if (mkdtemp(path_.data()) == nullptr)
-      throw Error("creating {}: {}", path_, std::strerror(errno));
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
 };
 
 // The page may show itself and request data from its server, nothing else.
@@ -109,7 +87,7 @@ http::Response Answers::exported(const Window& window, const std::string& format
                                  const std::string& type) {
   const NamedView named(read(window), window, naming_);
   const exporters::Format& writer = exporters::format(format);
-  const TemporaryDirectory directory;
+  const TemporaryDirectory directory("sampan-serve-");
   const std::string path = directory.file("file");
   const exporters::Outcome outcome = writer.write(named.view(), path, writer.max_size);
   http::Response response = http::answer_with_file(type, path);
@@ -119,7 +97,7 @@ http::Response Answers::exported(const Window& window, const std::string& format
 
 http::Response Answers::page(const Window& window) {
   const NamedView named(read(window), window, naming_);
-  const TemporaryDirectory directory;
+  const TemporaryDirectory directory("sampan-serve-");
   const std::string path = directory.file("page");
   const uint64_t max_size = source_.is_live() ? kLivePageBytes : exporters::format("html").max_size;
   exporters::write_page(named.view(), path, max_size, {.is_live = source_.is_live()});
@@ -151,7 +129,7 @@ http::Response Answers::trace(const Window& window) {
 
 http::Response Answers::recording(const Window& window) {
   const recording::Recording recording = read(window);
-  const TemporaryDirectory directory;
+  const TemporaryDirectory directory("sampan-serve-");
   const std::string path = directory.file("recording.sampan");
   recording::write(recording, path);
   http::Response response = http::answer_with_file(kBinary, path);

@@ -1,9 +1,6 @@
 // The names and files of a directory, or of a bundle.
 #include <fmt/core.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <string>

@@ -1,13 +1,8 @@
 #include "remote/serve/answers.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
 #include <utility>
 
-#include "base/error.h"
 #include "base/temporary_directory.h"
 #include "base/text/json_writer.h"
 #include "exporters/exporter.h"

@@ -7,7 +7,9 @@
 // passes once in a hundred, however noisy the machine is.
 //
 // The error of a mean is that of its runs' values, by Student's t: Welch's where the two sides ran at different times, that
-// of the pairs' differences where they ran in turn, which cancels what both saw. Samples are coarse: two runs with one sample
+// of the pairs' differences where they ran in turn, which cancels what both saw. A machine with other work makes some runs
+// slower by a half, on either side: so the growth of pairs is that of their middle third (at least 10 pairs), for which a
+// sixth of the runs is enough on such a machine. Samples are coarse: two runs with one sample
 // each are equal by chance. So the values of runs differ at least by their resolution, what one sample stands for.
 #pragma once
 
@@ -38,6 +40,7 @@ struct Estimate {
   // The part of the error, squared, that more runs do not lessen: that of a baseline file.
   double fixed_variance = 0;
   uint64_t fixed_degrees = 1;
+  bool in_pairs = false;  // of the middle ones
 };
 
 Estimate mean_of(const Series& series);

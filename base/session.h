@@ -34,7 +34,11 @@ struct Session {
   std::optional<uint32_t> cpus = {};   // of the machine, online when the session began
   std::string clock = "cpu";           // or "wall": samples on CPU and waiting
   std::string engine = "preload";
+  // What weights count, in the plural: "cycles", "bytes"; in thousandths (profile/unit.h). "": they are time.
+  std::string unit = {};
 
+  // Recorded by another program: engine is "import of a pprof file".
+  bool is_imported() const { return engine.starts_with("import "); }
   UnixNs unix_time(SessionNs time_ns) const { return start_unix_ns + uint64_t{time_ns}; }
 };
 

@@ -57,6 +57,7 @@ void add_list(CLI::App& app, Commands& commands);
 void add_mcp(CLI::App& app, Commands& commands);
 void add_push(CLI::App& app, Commands& commands);
 void add_merge(CLI::App& app, Commands& commands);
+void add_import(CLI::App& app, Commands& commands);
 void add_diff(CLI::App& app, Commands& commands);
 void add_spans(CLI::App& app, Commands& commands);
 void add_metrics(CLI::App& app, Commands& commands);

@@ -39,7 +39,8 @@ const CommandFile kCommandFiles[] = {
     {add_serve, {"serve"}},         {add_push, {"push"}},
     {add_list, {"list"}},           {add_mcp, {"mcp"}},
     {add_query, {"query"}},         {add_ci, {"ci"}},
-    {add_ranks, {"ranks"}},         {add_version, {"version"}},
+    {add_ranks, {"ranks"}},         {add_import, {"import"}},
+    {add_version, {"version"}},
 };
 
 // Declares the command that the first word names, else all: declaring all takes longer than many

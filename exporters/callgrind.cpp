@@ -10,10 +10,12 @@
 //   other numbers.
 // - A function's lines in other files than its own (code of an #include) are under fi=.
 // - Waits are functions, "[read pipe:[7]]", without object.
+// - Imported profiles may count others than nanoseconds: the first event is then `cycles`.
 // - `thread:` is a number: the tid, if the file has one thread.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 #include <numeric>
 #include <string>
@@ -25,12 +27,20 @@
 #include "exporters/escaped_text.h"
 #include "exporters/formats.h"
 #include "exporters/write_stacks.h"
+#include "profile/unit.h"
 
 namespace sampan::exporters {
 namespace {
 
 // Callgrind's word for unknown names.
 constexpr std::string_view kUnknown = "???";
+
+std::string one_word(std::string text) {
+  const auto belongs = [](unsigned char c) { return std::isalnum(c) != 0; };
+  std::ranges::replace_if(
+      text, [&](char c) { return !belongs(static_cast<unsigned char>(c)); }, '_');
+  return text;
+}
 
 // "(12) name" the first time, then "(12)".
 class Names {
@@ -69,6 +79,11 @@ class CallgrindWriter {
     file_.write("\n");
   }
 
+  // Of both events.
+  std::string cost(const profile::Weight& weight) const {
+    return fmt::format("{} {}", profile::whole_units(profile_.session, weight.ns), weight.samples);
+  }
+
   void write_header() {
     const profile::Session& session = profile_.session;
     std::string command;
@@ -82,11 +97,15 @@ class CallgrindWriter {
       if (view_.threads.size() == 1) line(fmt::format("thread: {}", thread.tid));
     }
     line("positions: line");
-    line(fmt::format("event: ns : {} in ns", view_.is_of_wall_time() ? "Wall time" : "CPU"));
-    line("event: Samples : Samples\nevents: ns Samples");
+    const std::string event = session.unit.empty() ? "ns" : one_word(session.unit);
+    line(fmt::format("event: {} : {}", event,
+                     !session.unit.empty()     ? one_line(session.unit)
+                     : view_.is_of_wall_time() ? "Wall time in ns"
+                                               : "CPU in ns"));
+    line(fmt::format("event: Samples : Samples\nevents: {} Samples", event));
     profile::Weight all;
     for (const CallGraph::Site& site : graph_.sites()) all += site.self;
-    line(fmt::format("summary: {} {}", all.ns, all.samples));
+    line(fmt::format("summary: {}", cost(all)));
   }
 
   // By function; lines in the function's own file first.
@@ -126,7 +145,7 @@ class CallgrindWriter {
       site_file_ = site.file;
     }
     if (site.self.samples != 0) {
-      line(fmt::format("{} {} {}", site.line, site.self.ns, site.self.samples));
+      line(fmt::format("{} {}", site.line, cost(site.self)));
     }
     const auto first = std::lower_bound(
         calls_.begin(), calls_.end(), index,
@@ -141,8 +160,7 @@ class CallgrindWriter {
     line("cob=" + objects_.text(callee.module));
     line("cfi=" + files_.text(callee.file));
     line("cfn=" + function_text(call.callee));
-    line(fmt::format("calls={} {}\n{} {} {}", call.count, callee.line, site.line, call.cost.ns,
-                     call.cost.samples));
+    line(fmt::format("calls={} {}\n{} {}", call.count, callee.line, site.line, cost(call.cost)));
   }
 
   std::string function_text(uint32_t function) {

@@ -1,8 +1,10 @@
 // Comma-separated values, for spreadsheets, R, pandas and databases: tables of functions, threads
 // and samples. The first row has the names of the columns; docs/exports.md describes them. Times
-// are seconds with all digits.
+// are seconds with all digits; what an imported profile counts is a number, in columns without `_s`.
 //
 // A sample's stack is the list of its functions, root first, separated by ';' as in folded stacks.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "profile/frames.h"
 #include "profile/loop_steps.h"
 #include "profile/python_modules.h"
+#include "profile/unit.h"
 
 namespace sampan::exporters {
 namespace {
@@ -50,6 +53,16 @@ std::vector<ThreadSums> sums_by_thread(const profile::View& view) {
   return sums;
 }
 
+// The name of a column with weights, and a cell of it.
+std::string weights_named(const profile::Profile& profile, std::string_view name) {
+  return profile::Unit(profile.session, 0).key(name);
+}
+
+CsvRow& add_weight(CsvRow& row, const profile::Profile& profile, uint64_t weight) {
+  if (profile.session.unit.empty()) return row.seconds(weight);
+  return row.number(profile::whole_units(profile.session, weight));
+}
+
 class SampleRows {
  public:
   SampleRows(const profile::View& view, OutputFile& file)
@@ -70,13 +83,13 @@ class SampleRows {
     Outcome outcome;
     const std::vector<uint64_t> stacks = stack_sizes();
     outcome.notes = windows_.fit(max_size, [&] { return size(stacks); });
-    file_.write(
-        "time_s,weight_s,samples,state,process,pid,thread,tid,task,function,file,line,module,"
-        "stack\n");
+    file_.write("time_s," + weights_named(profile_, "weight") +
+                ",samples,state,process,pid,thread,tid,task,function,file,line,module,"
+                "stack\n");
     for (size_t position = 0; position < view_.threads.size(); ++position) {
       const std::string thread = thread_cells(view_.threads[position]);
       for (const WindowSample& sample : windows_.samples(position)) {
-        row_.seconds(sample.time_ns).seconds(sample.weight_ns).number(sample.samples);
+        add_weight(row_.seconds(sample.time_ns), profile_, sample.weight_ns).number(sample.samples);
         row_.raw(sample.waiting ? "waiting" : "cpu").raw(thread).text(tasks_.texts[sample.label]);
         row_.raw(leaf_cells(sample.stack));
         row_.text(stack_text(sample.stack));
@@ -175,14 +188,17 @@ class SampleRows {
 Outcome write_csv(const profile::View& view, const std::string& path, uint64_t) {
   const profile::Profile& profile = *view.profile;
   OutputFile file(path);
-  file.write("function,module,file,line,self_s,total_s,self_samples,total_samples\n");
+  file.write(fmt::format("function,module,file,line,{},{},self_samples,total_samples\n",
+                         weights_named(profile, "self"), weights_named(profile, "total")));
   const std::vector<std::string> python_modules = profile::python_modules(profile);
   CsvRow row;
   for (const profile::FlatRow& function : profile::flat_table(view)) {
     row.text(profile::function_name(profile, function.function));
     row.text(module_text(profile, python_modules, function.module, function.function));
     row.text(profile.strings[function.file]);
-    row.number(function.line).seconds(function.self.ns).seconds(function.total.ns);
+    row.number(function.line);
+    add_weight(row, profile, function.self.ns);
+    add_weight(row, profile, function.total.ns);
     row.number(function.self.samples).number(function.total.samples);
     file.write(row.end());
   }
@@ -194,8 +210,8 @@ Outcome write_csv_threads(const profile::View& view, const std::string& path, ui
   const profile::Profile& profile = *view.profile;
   const std::vector<ThreadSums> sums = sums_by_thread(view);
   OutputFile file(path);
-  file.write(
-      "process,pid,thread,tid,cpu_s,sampled_cpu_s,waiting_s,runnable_s,samples,complete_samples\n");
+  file.write("process,pid,thread,tid,cpu_s," + weights_named(profile, "sampled_cpu") +
+             ",waiting_s,runnable_s,samples,complete_samples\n");
   CsvRow row;
   for (const uint32_t index : view.threads) {
     const profile::Thread& thread = profile.threads[index];
@@ -208,7 +224,7 @@ Outcome write_csv_threads(const profile::View& view, const std::string& path, ui
     } else {
       row.empty();
     }
-    row.seconds(sums[index].cpu_ns).seconds(sums[index].waiting_ns);
+    add_weight(row, profile, sums[index].cpu_ns).seconds(sums[index].waiting_ns);
     row.seconds(sums[index].runnable_ns).number(sums[index].samples).number(sums[index].complete);
     file.write(row.end());
   }

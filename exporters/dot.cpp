@@ -3,7 +3,7 @@
 //
 // A node is a function: its share of the time itself, and with all that it called; redder the more.
 // An edge is the calls from one function to another, as wide as the time inside them. `self_ns` and
-// `total_ns` are no attributes of Graphviz: it keeps them for programs that read the graph. What is
+// `total_ns` are no attributes of Graphviz (`self` and `total` where an imported profile counts no time): it keeps them for programs that read the graph. What is
 // too light to be seen is left out, and a note says how much; the shares stay those of the whole.
 #include <fmt/format.h>
 
@@ -37,7 +37,8 @@ std::string dot_string(std::string_view text) {
 class DotWriter {
  public:
   DotWriter(const profile::View& view, OutputFile& file)
-      : graph_(view, profile::by_thread_and_stack(view)),
+      : session_(view.profile->session),
+        graph_(view, profile::by_thread_and_stack(view)),
         nodes_(graph_.functions().size()),
         file_(file) {
     for (const CallGraph::Site& site : graph_.sites()) {
@@ -72,6 +73,12 @@ class DotWriter {
     uint64_t total_ns() const { return called_ns != 0 ? called_ns : self_ns + calls_ns; }
   };
 
+  // "self_ns=4000000"
+  std::string attribute(std::string_view name, uint64_t weight) const {
+    return fmt::format("{}{}={}", name, session_.unit.empty() ? "_ns" : "",
+                       profile::whole_units(session_, weight));
+  }
+
   double share(uint64_t ns) const {
     return all_ns_ == 0 ? 0 : static_cast<double>(ns) / static_cast<double>(all_ns_);
   }
@@ -87,21 +94,21 @@ class DotWriter {
     }
     const double total = share(node.total_ns());
     file_.write(fmt::format(
-        "  f{} [label={} tooltip={} fillcolor=\"0.05 {:.2f} 1\" self_ns={} total_ns={}]\n",
-        function,
+        "  f{} [label={} tooltip={} fillcolor=\"0.05 {:.2f} 1\" {} {}]\n", function,
         dot_string(graph_.functions()[function].name) + R"( + "\n)" +
             fmt::format("{:.1f} % of {:.1f} %\"", 100 * share(node.self_ns), 100 * total),
-        dot_string(graph_.functions()[function].file), std::sqrt(total), node.self_ns,
-        node.total_ns()));
+        dot_string(graph_.functions()[function].file), std::sqrt(total),
+        attribute("self", node.self_ns), attribute("total", node.total_ns())));
   }
 
   void write_edge(uint32_t caller, uint32_t callee, uint64_t cost_ns) {
     const double cost = share(cost_ns);
     if (cost < kLeastEdge || !is_shown(caller) || !is_shown(callee)) return;
-    file_.write(fmt::format("  f{} -> f{} [label=\"{:.1f} %\" penwidth={:.2f} total_ns={}]\n",
-                            caller, callee, 100 * cost, 1 + 5 * cost, cost_ns));
+    file_.write(fmt::format("  f{} -> f{} [label=\"{:.1f} %\" penwidth={:.2f} {}]\n", caller,
+                            callee, 100 * cost, 1 + 5 * cost, attribute("total", cost_ns)));
   }
 
+  const profile::Session& session_;
   const CallGraph graph_;
   std::vector<Node> nodes_;                                  // by function
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> edges_;  // cost in ns, by caller and callee

@@ -23,6 +23,7 @@ struct Format {
   bool per_thread;          // false: one file holds all threads (trace)
   // It shows threads over time or as the report does, so threads are not merged in it.
   bool timeline;
+  bool of_time;  // it cannot show what an imported profile counts: cycles, bytes
   // The most bytes that its viewer opens; 0: any number. Larger files are reduced so that totals
   // stay the same, and a note says how.
   uint64_t max_size;

@@ -33,6 +33,7 @@
 #include "exporters/formats.h"
 #include "exporters/output_file.h"
 #include "exporters/sample_windows.h"
+#include "profile/unit.h"
 
 namespace sampan::exporters {
 namespace {
@@ -163,12 +164,12 @@ class FirefoxWriter {
         R"("tid":"{}","processStartupTime":{},"processShutdownTime":{},"registerTime":{},)"
         R"("unregisterTime":{},"pausedRanges":[{}],)"
         R"("showMarkersInTimeline":true,"markers":{},
-"samples":{{"length":{},"weightType":"tracing-ms")",
+"samples":{{"length":{},"weightType":"{}")",
         json_string(thread.name), thread.is_main, json_string(process.name), pids_[thread.process],
         tid, milliseconds(process.start_ns), milliseconds_or_null(process.end_ns),
         milliseconds(thread.start_ns), milliseconds_or_null(thread.end_ns),
         paused_ranges(thread.process), markers_->table_json(position),
-        samples.empty() ? 0 : samples.size() + 1));
+        samples.empty() ? 0 : samples.size() + 1, weight_type()));
     write_column("stack", "null", samples, [&](const WindowSample& sample) {
       return std::to_string(tables_.stack(sample.stack));
     });
@@ -177,11 +178,23 @@ class FirefoxWriter {
     write_column("time", milliseconds(begin_ns), samples,
                  [](const WindowSample& sample) { return milliseconds(sample.time_ns); });
     write_column("weight", "0", samples,
-                 [](const WindowSample& sample) { return milliseconds(sample.weight_ns); });
-    write_column("threadCPUDelta", "0", samples, [](const WindowSample& sample) {
-      return std::to_string(sample.waiting ? 0 : sample.weight_ns);
-    });
+                 [&](const WindowSample& sample) { return weight(sample.weight_ns); });
+    if (profile_.session.unit.empty()) {
+      write_column("threadCPUDelta", "0", samples, [](const WindowSample& sample) {
+        return std::to_string(sample.waiting ? 0 : sample.weight_ns);
+      });
+    }
     file_.write("}}");
+  }
+
+  std::string_view weight_type() const {
+    const std::string& unit = profile_.session.unit;
+    return unit.empty() ? "tracing-ms" : unit == "bytes" ? "bytes" : "samples";
+  }
+
+  std::string weight(uint64_t weight) const {
+    if (profile_.session.unit.empty()) return milliseconds(weight);
+    return std::to_string(profile::whole_units(profile_.session, weight));
   }
 
   std::string paused_ranges(uint32_t process) const {

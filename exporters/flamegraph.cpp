@@ -71,8 +71,9 @@ std::string label(std::string_view name, double width) {
   return fits < 3 ? "" : std::string(first_characters(text, fits - 2)) + "..";
 }
 
-std::string seconds(uint64_t ns) {
-  const double value = in_seconds(ns);
+std::string amount(const profile::Unit& unit, uint64_t weight) {
+  if (!unit.is_time()) return unit.amount(weight);
+  const double value = in_seconds(weight);
   return value >= 1 ? fmt::format("{:.2f} s", value) : fmt::format("{:.3g} ms", value * 1e3);
 }
 
@@ -265,8 +266,9 @@ class FlamegraphWriter {
     std::string result = fmt::format(
         "<g class=\"frame\"><title>{}\n{}{}{}, {:.2f} %, {} samples; self {}</title>"
         "<rect x=\"{:.3f}\" y=\"{}\" width=\"{:.3f}\" height=\"{}\" fill=\"{}\"/>",
-        xml_text(text), xml_text(where), where.empty() ? "" : "\n", seconds(box.total.ns), share,
-        box.total.samples, seconds(box.self.ns), box.x, y, box.width, kRow - 1, colour(box));
+        xml_text(text), xml_text(where), where.empty() ? "" : "\n", amount(unit_, box.total.ns),
+        share, box.total.samples, amount(unit_, box.self.ns), box.x, y, box.width, kRow - 1,
+        colour(box));
     if (const std::string shown = label(text, box.width); !shown.empty()) {
       result +=
           fmt::format("<text x=\"{:.2f}\" y=\"{}\">{}</text>", box.x + 2, y + 12, xml_text(shown));
@@ -279,9 +281,11 @@ class FlamegraphWriter {
   }
 
   std::string head(unsigned height) const {
-    const std::string title =
-        fmt::format("{}: {} of {}", xml_text(profile_.session.program), seconds(total_.ns),
-                    view_.is_of_wall_time() ? "CPU and waiting" : "CPU");
+    const std::string title = fmt::format("{}: {}{}", xml_text(profile_.session.program),
+                                          xml_text(amount(unit_, total_.ns)),
+                                          view_.is_of_wall_time() ? " of CPU and waiting"
+                                          : unit_.is_time()       ? " of CPU"
+                                                                  : "");
     const std::string left_out = left_out_ == 0 ? "" : "; " + left_out_text() + " are not drawn";
     return fmt::format(R"svg(<?xml version="1.0" encoding="UTF-8"?>
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" width="{0}" height="{1}">
@@ -326,6 +330,7 @@ aria-label="search"/></foreignObject>
   const profile::Profile& profile_;
   std::vector<std::string> labels_;
   Weight total_;
+  const profile::Unit unit_{profile_.session, total_.ns};
   std::vector<double> hues_;         // by module
   std::vector<FunctionKind> kinds_;  // by function
   std::vector<Box> boxes_;           // parents before children

@@ -24,6 +24,7 @@
 #include "profile/loop_steps.h"
 #include "profile/profile.h"
 #include "profile/rates.h"
+#include "profile/unit.h"
 
 namespace sampan::exporters {
 namespace {
@@ -108,8 +109,14 @@ class OtlpWriter {
   }
 
   std::string profile_of(const std::string& resource, Rows rows, bool waiting) {
-    const int32_t type = dictionary_.text(waiting ? "off_cpu" : "cpu");
-    const int32_t unit = dictionary_.text("nanoseconds");
+    const std::string& counted = profile_.session.unit;
+    const int32_t type = dictionary_.text(waiting              ? "off_cpu"
+                                          : counted.empty()    ? "cpu"
+                                          : counted == "bytes" ? "space"
+                                                               : std::string_view(counted));
+    const int32_t unit = dictionary_.text(counted.empty()      ? "nanoseconds"
+                                          : counted == "bytes" ? "bytes"
+                                                               : "count");
     const auto value_type = [&](pbf_writer& profile, uint32_t field) {
       pbf_writer writer(profile, field);
       writer.add_int32(otlp_value_type::kType, type);
@@ -126,7 +133,7 @@ class OtlpWriter {
     profile.add_fixed64(otlp_profile::kTime, profile_.session.unix_time(from_ns));
     profile.add_uint64(otlp_profile::kDuration, end_ns - from_ns);
     const uint32_t rate_hz = profile::rate_range(profile_).last_hz;
-    if (!waiting && rate_hz != 0) {
+    if (!waiting && rate_hz != 0 && counted.empty()) {
       value_type(profile, otlp_profile::kPeriodType);
       profile.add_int64(otlp_profile::kPeriod, static_cast<int64_t>(kNsPerSecond / rate_hz));
     }
@@ -142,7 +149,7 @@ class OtlpWriter {
     if (row.label != 0) {
       attributes.push_back(dictionary_.attribute("task.name", tasks_.texts[row.label]));
     }
-    const auto value = static_cast<int64_t>(row.weight.ns);
+    const auto value = static_cast<int64_t>(profile::whole_units(profile_.session, row.weight.ns));
     const int32_t stack = dictionary_.stack(row.stack);
     pbf_writer sample(*profile, otlp_profile::kSamples);
     sample.add_int32(otlp_sample::kStack, stack);

@@ -36,17 +36,23 @@ void write_meta(Json& json, const profile::View& view, const profile::Summary& s
   const profile::Session& session = profile.session;
   json.member("program", session.program);
   json.member("command", command_line(session));
-  json.member("startTime", iso_8601(session.start_unix_ns));
+  json.member("startTime", session.start_unix_ns == 0 ? "" : iso_8601(session.start_unix_ns));
   json.member("durationNs", profile.duration_ns());
   json.member("clock", session.clock);
+  json.member("unit", session.unit);
+  json.member("imported", session.is_imported());
   json.member("cpus", session.cpus);
   json.member("rateHz", session.rate_hz);
-  json.member("achievedRateHz", summary.achieved_rate_hz());
+  json.member("achievedRateHz", session.unit.empty() ? summary.achieved_rate_hz() : 0);
   const profile::RateRange rates = profile::rate_range(profile);
   json.member("rates", profile::rate_text(profile));
   json.member("lowestRateHz", rates.lowest_hz);
   json.member("cost", profile::cost_text(profile));
-  json.member("cpuNs", summary.cpu_ns.value_or(summary.sampled.ns));
+  if (session.is_imported()) {
+    json.member("cpuNs", summary.cpu_ns);
+  } else {
+    json.member("cpuNs", summary.cpu_ns.value_or(summary.sampled.ns));
+  }
   json.member("sampledCpuNs", summary.sampled.ns);
   json.member("samples", summary.total().samples);
   json.member("completeStacks", summary.complete_share().value_or(1));

@@ -7,7 +7,7 @@
 //
 // - A frame begins with a tab: an address may have 16 digits. A blank line ends a sample, also the
 //   last one. Frames are leaf first.
-// - The period is the sample's weight in ns. All samples have one event, because speedscope shows
+// - The period is the sample's weight in ns, or what an imported profile counts. All samples have one event, because speedscope shows
 //   only one. Time is as in `sampan report --from`.
 // - Threads follow each other; the samples of each are by time. Readers need nothing more.
 // - Addresses are SVMAs in the module. An inlined function has "(inlined)" as its module, as in
@@ -29,6 +29,7 @@
 #include "exporters/sample_windows.h"
 #include "profile/frames.h"
 #include "profile/python_modules.h"
+#include "profile/unit.h"
 
 namespace sampan::exporters {
 namespace {
@@ -63,7 +64,9 @@ class PerfScriptWriter {
         profile_(*view.profile),
         file_(file),
         windows_(view),
-        event_(view.is_of_wall_time() ? "wall-clock" : "cpu-clock") {
+        event_(!profile_.session.unit.empty() ? one_line(profile_.session.unit)
+               : view.is_of_wall_time()       ? "wall-clock"
+                                              : "cpu-clock") {
     append_frame(0, "[unknown]", "[unknown]", &unknown_);
     make_locations();
   }
@@ -143,7 +146,8 @@ class PerfScriptWriter {
     constexpr uint64_t kUsPerSecond = 1'000'000;
     const uint64_t us = sample.time_ns / 1000;
     fmt::format_to(std::back_inserter(*out), " {:>6}.{:06}: {:>10} {}:\n", us / kUsPerSecond,
-                   us % kUsPerSecond, sample.weight_ns, event_);
+                   us % kUsPerSecond, profile::whole_units(profile_.session, sample.weight_ns),
+                   event_);
   }
 
   void write_sample(const std::string& head, const WindowSample& sample) {
@@ -161,7 +165,7 @@ class PerfScriptWriter {
   const profile::Profile& profile_;
   OutputFile& file_;
   SampleWindows windows_;
-  std::string_view event_;
+  std::string event_;
   std::string unknown_;
   std::vector<std::string> locations_;
   std::string text_;  // scratch

@@ -3,7 +3,8 @@
 //
 // - Sample types samples/count and cpu/nanoseconds; cpu is the default (speedscope and pprof would
 //   take the last one). Recordings of wall time have a third type, wall/nanoseconds, which is the
-//   default: samples on CPU have both, waiting ones only wall.
+//   default: samples on CPU have both, waiting ones only wall. Imported profiles may count others
+//   than nanoseconds: their second type is cycles/count, or space/bytes.
 // - Threads are labels: thread, process (strings), tid, pid (numbers), named as perf_to_profile's.
 //   See `go tool pprof -tags`, -tagfocus=thread=NAME, -tagroot=thread. Samples in a task of asyncio
 //   have the label task, too.
@@ -17,6 +18,7 @@
 #include <algorithm>
 #include <protozero/pbf_writer.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/interner.h"
@@ -30,6 +32,7 @@
 #include "profile/loop_steps.h"
 #include "profile/profile.h"
 #include "profile/rates.h"
+#include "profile/unit.h"
 
 namespace sampan::exporters {
 namespace {
@@ -141,14 +144,15 @@ class PprofWriter {
   void write_header() {
     const profile::Session& session = profile_.session;
     add_value_type(profile_field::kSampleType, "samples", "count");
-    add_value_type(profile_field::kSampleType, "cpu", "nanoseconds");
+    const auto [type, unit] = main_value();
+    add_value_type(profile_field::kSampleType, view_.is_of_wall_time() ? "cpu" : type, unit);
     if (view_.is_of_wall_time()) {
       add_value_type(profile_field::kSampleType, "wall", "nanoseconds");
     }
-    const std::string_view main_type = view_.is_of_wall_time() ? "wall" : "cpu";
-    add_value_type(profile_field::kPeriodType, main_type, "nanoseconds");
-    message_.add_int64(profile_field::kDefaultSampleType, strings_.add(main_type));
-    if (const uint32_t rate_hz = profile::rate_range(profile_).last_hz; rate_hz != 0) {
+    message_.add_int64(profile_field::kDefaultSampleType, strings_.add(type));
+    const uint32_t rate_hz = profile::rate_range(profile_).last_hz;
+    if (rate_hz != 0 && session.unit.empty()) {
+      add_value_type(profile_field::kPeriodType, type, unit);
       message_.add_int64(profile_field::kPeriod, static_cast<int64_t>(kNsPerSecond / rate_hz));
     }
     const SessionNs end_ns = view_.to_ns != UINT64_MAX ? view_.to_ns : profile_.duration_ns();
@@ -160,6 +164,14 @@ class PprofWriter {
     add_comment("command: ", command);
     add_comment("host: ", session.host);
     add_comment("profiler: sampan ", session.sampan_version);
+  }
+
+  // The type and the unit of the last value of a sample.
+  std::pair<std::string_view, std::string_view> main_value() const {
+    const std::string_view unit = profile_.session.unit;
+    if (unit.empty()) return {view_.is_of_wall_time() ? "wall" : "cpu", "nanoseconds"};
+    if (unit == "bytes") return {"space", unit};
+    return {unit, "count"};
   }
 
   // pprof shows these above its tables.
@@ -211,11 +223,12 @@ class PprofWriter {
         ids.push_back(unknown_location());
         unknown_used_ = true;
       }
-      const auto weight_ns = static_cast<int64_t>(row.weight.ns);
-      std::vector<int64_t> values = {static_cast<int64_t>(row.weight.samples), weight_ns};
+      const auto weight =
+          static_cast<int64_t>(profile::whole_units(profile_.session, row.weight.ns));
+      std::vector<int64_t> values = {static_cast<int64_t>(row.weight.samples), weight};
       if (view_.is_of_wall_time()) {
         if (is_waiting(row.stack)) values[1] = 0;
-        values.push_back(weight_ns);
+        values.push_back(weight);
       }
       sample_data.clear();
       pbf_writer sample(sample_data);

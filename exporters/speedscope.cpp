@@ -18,6 +18,7 @@
 #include "exporters/sample_windows.h"
 #include "exporters/thread_names.h"
 #include "profile/frames.h"
+#include "profile/unit.h"
 
 namespace sampan::exporters {
 namespace {
@@ -109,7 +110,7 @@ class Frames {
 class SpeedscopeWriter {
  public:
   SpeedscopeWriter(const profile::View& view, OutputFile& file)
-      : view_(view), file_(file), windows_(view), frames_(view) {}
+      : view_(view), session_(view.profile->session), file_(file), windows_(view), frames_(view) {}
 
   // What was done to stay within `max_size`.
   Outcome write(uint64_t max_size) {
@@ -145,17 +146,25 @@ class SpeedscopeWriter {
   }
 
   void write_thread(const std::string& label, const std::vector<WindowSample>& samples) {
-    uint64_t end_ns = 0;
-    for (const WindowSample& sample : samples) end_ns += sample.weight_ns;
+    uint64_t end = 0;
+    for (const WindowSample& sample : samples) end += weight(sample);
     file_.write(fmt::format(R"(
-{{"type":"sampled","name":{},"unit":"nanoseconds","startValue":0,"endValue":{},"samples":[)",
-                            json_string(label), end_ns));
+{{"type":"sampled","name":{},"unit":"{}","startValue":0,"endValue":{},"samples":[)",
+                            json_string(label), unit(), end));
     write_list(samples,
                [&](const WindowSample& sample) { frames_.append_stack(sample.stack, &text_); });
     file_.write("],\n\"weights\":[");
-    write_list(samples,
-               [&](const WindowSample& sample) { append_number(sample.weight_ns, &text_); });
+    write_list(samples, [&](const WindowSample& sample) { append_number(weight(sample), &text_); });
     file_.write("]}");
+  }
+
+  uint64_t weight(const WindowSample& sample) const {
+    return profile::whole_units(session_, sample.weight_ns);
+  }
+
+  std::string_view unit() const {
+    if (session_.unit.empty()) return "nanoseconds";
+    return session_.unit == "bytes" ? "bytes" : "none";
   }
 
   template <typename Append>
@@ -170,6 +179,7 @@ class SpeedscopeWriter {
   }
 
   const profile::View& view_;
+  const profile::Session& session_;
   OutputFile& file_;
   SampleWindows windows_;
   Frames frames_;

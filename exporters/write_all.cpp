@@ -216,6 +216,11 @@ std::string thread_file_name(const profile::Thread& thread, const Format& format
 
 Written write_file(const profile::View& view, const Format& format, const std::string& path,
                    const WriteOptions& options) {
+  const std::string& unit = view.profile->session.unit;
+  if (format.of_time && !unit.empty()) {
+    throw Error("{}: {} shows time only, and this profile counts {}: choose another format", path,
+                format.name, unit);
+  }
   const uint64_t max_size = options.max_size.value_or(format.max_size);
   const bool unmerge = format.timeline && view.merge != profile::Merge::kNothing;
   Written written = {path, &format, {}};

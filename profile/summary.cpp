@@ -141,6 +141,8 @@ Summary summarize(const View& view) {
         std::max(*summary.cpu_ns, profile.end->user_cpu_ns + profile.end->system_cpu_ns);
   }
 
+  if (profile.session.is_imported()) summary.cpu_ns = std::nullopt;  // no account of the kernel
+
   std::stable_sort(summary.threads.begin(), summary.threads.end(),
                    [](const ThreadSummary& a, const ThreadSummary& b) {
                      return std::pair(a.known_cpu_ns(), a.wall_ns()) >

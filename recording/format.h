@@ -25,7 +25,9 @@
 //   kSession  string program, uleb count, string command[count], string host, string kernel,
 //             string sampan_version, uleb start_unix_ns, uleb rate_hz, uleb kernel_hz,
 //             string clock, string engine, uleb start_monotonic_ns,
-//             uleb cpus: of the machine, 0 if not known. Files of older programs end before it.
+//             uleb cpus: of the machine, 0 if not known,
+//             string unit: what the weights of samples count, "" for time.
+//             Files of older programs end before the last three.
 //   kOrigins  uleb count, { string label, string host, string program, uleb start_unix_ns,
 //             uleb processes } each: the recordings that were merged. Rows of processes belong to
 //             them in this order, `processes` to each.

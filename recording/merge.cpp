@@ -112,6 +112,11 @@ Session common_session(std::span<const MergeInput> inputs) {
   if (session.host == "several") session.cpus.reset();  // all of them together are not known
   for (const MergeInput& input : inputs) {
     const Session& other = input.recording.session;
+    if (other.unit != session.unit) {
+      const auto counts = [](const Session& of) { return of.unit.empty() ? "time" : of.unit; };
+      throw Error("{} counts {}, and {} counts {}: they cannot be put together",
+                  inputs.front().label, counts(session), input.label, counts(other));
+    }
     session.start_unix_ns = std::min(session.start_unix_ns, other.start_unix_ns);
     session.rate_hz = std::max(session.rate_hz, other.rate_hz);
     session.kernel_hz = std::max(session.kernel_hz, other.kernel_hz);

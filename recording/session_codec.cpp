@@ -17,6 +17,7 @@ void encode(const Session& session, ColumnWriter* out) {
   out->string(session.engine);
   out->uleb(session.start_monotonic_ns);
   out->uleb(session.cpus.value_or(0));
+  out->string(session.unit);
 }
 
 std::optional<Session> decode_session(std::span<const uint8_t> payload) {
@@ -36,6 +37,7 @@ std::optional<Session> decode_session(std::span<const uint8_t> payload) {
   if (!in.at_end()) session.start_monotonic_ns = MonotonicNs::at(in.uleb());
   const uint32_t cpus = in.at_end() ? 0 : in.uleb32();
   if (cpus != 0) session.cpus = cpus;
+  if (!in.at_end()) session.unit = in.string();
   if (!in.ok()) return std::nullopt;
   return session;
 }

@@ -7,8 +7,8 @@
 
 #include "base/text/json_writer.h"
 #include "base/text/readable.h"
-#include "base/time.h"
 #include "profile/frames.h"
+#include "profile/unit.h"
 #include "reports/table.h"
 
 namespace sampan::reports {
@@ -32,7 +32,8 @@ class Page {
         options_(options),
         style_(options.colour),
         share_ns_(static_cast<double>(annotation_.is_python ? annotation_.function.total.ns
-                                                            : annotation_.function.self.ns)) {
+                                                            : annotation_.function.self.ns)),
+        unit_(profile_.session, annotation_.all.ns) {
     if (!annotated.code) return;
     share_ns_ = 0;  // instructions include code that is inlined into the function
     for (const CodeRow& row : *annotated.code) share_ns_ += static_cast<double>(row.self.ns);
@@ -57,11 +58,11 @@ class Page {
     if (!file.empty()) item("defined", fmt::format("{}:{}", file, row.line));
     item("module", module);
     const auto all = static_cast<double>(annotation_.all.ns);
-    item("self", fmt::format("{} s, {} % of all, {}{}", seconds(row.self.ns),
+    item("self", fmt::format("{}, {} % of all, {}{}", unit_.amount(row.self.ns),
                              percent(static_cast<double>(row.self.ns), all),
                              plural(row.self.samples, "sample"),
                              annotation_.is_python ? ", with the C code that it calls" : ""));
-    item("total", fmt::format("{} s, {} % of all, {}", seconds(row.total.ns),
+    item("total", fmt::format("{}, {} % of all, {}", unit_.amount(row.total.ns),
                               percent(static_cast<double>(row.total.ns), all),
                               plural(row.total.samples, "sample")));
     if (!annotation_.others.empty()) {
@@ -100,9 +101,9 @@ class Page {
     std::string figures(30, ' ');
     if (total.samples != 0) {
       figures = fmt::format("{} {:>7} {:>7} {:>5} {:>7}", is_hot ? '>' : ' ', count(first.samples),
-                            first.ns != 0 ? seconds(first.ns) : "",
+                            first.ns != 0 ? unit_.text(first.ns) : "",
                             first.ns != 0 ? percent(first_ns, share_ns_) : "",
-                            last.ns != 0 || !annotation_.is_python ? seconds(last.ns) : "");
+                            last.ns != 0 || !annotation_.is_python ? unit_.text(last.ns) : "");
     }
     std::string line = cut_end(fmt::format("{}  {}", figures, rest), options_.width);
     line.erase(line.find_last_not_of(' ') + 1);
@@ -212,6 +213,7 @@ class Page {
   const PageOptions& options_;
   Style style_;
   double share_ns_;  // what lines are shares of
+  const profile::Unit unit_;
   std::string text_;
 };
 
@@ -223,9 +225,9 @@ std::string annotation_page(const Annotated& annotated, const PageOptions& optio
 
 namespace {
 
-void write_weights(Json& json, const Weight& self, const Weight& total) {
-  json.member("self_s", in_seconds(self.ns));
-  json.member("total_s", in_seconds(total.ns));
+void write_weights(Json& json, const profile::Unit& unit, const Weight& self, const Weight& total) {
+  json.member(unit.key("self"), unit.value(self.ns));
+  json.member(unit.key("total"), unit.value(total.ns));
   json.member("self_samples", self.samples);
   json.member("total_samples", total.samples);
 }
@@ -234,15 +236,16 @@ std::string_view module_path(const Profile& profile, uint32_t module) {
   return module != profile::kNone ? std::string_view(profile.modules[module].path) : "";
 }
 
-void write_function(Json& json, const Profile& profile, const FlatRow& row) {
+void write_function(Json& json, const Profile& profile, const profile::Unit& unit,
+                    const FlatRow& row) {
   json.member("name", function_name(profile, row.function));
   json.member("module", function_module_path(profile, row.function));
   json.member("file", profile.strings[row.file]);
   json.member("line", row.line);
-  write_weights(json, row.self, row.total);
+  write_weights(json, unit, row.self, row.total);
 }
 
-void write_lines(Json& json, const Annotated& annotated) {
+void write_lines(Json& json, const Annotated& annotated, const profile::Unit& unit) {
   const Profile& profile = *annotated.view.profile;
   json.objects("files", annotated.sources, [&](const Source& source) {
     json.member("file", profile.strings[source.file]);
@@ -255,12 +258,12 @@ void write_lines(Json& json, const Annotated& annotated) {
       const bool has_text = row.line > 0 && row.line <= source.lines.size();
       json.member("line", row.line);
       json.member("text", has_text ? std::optional(source.lines[row.line - 1]) : std::nullopt);
-      write_weights(json, row.self, row.total);
+      write_weights(json, unit, row.self, row.total);
     });
   });
 }
 
-void write_code(Json& json, const Annotated& annotated) {
+void write_code(Json& json, const Annotated& annotated, const profile::Unit& unit) {
   const Profile& profile = *annotated.view.profile;
   json.objects("instructions", *annotated.code, [&](const CodeRow& row) {
     json.member("module", module_path(profile, row.module));
@@ -268,7 +271,7 @@ void write_code(Json& json, const Annotated& annotated) {
     json.member("text", row.text);
     json.member("file", profile.strings[row.file]);
     json.member("line", row.line);
-    write_weights(json, row.self, row.total);
+    write_weights(json, unit, row.self, row.total);
   });
 }
 
@@ -277,16 +280,18 @@ void write_code(Json& json, const Annotated& annotated) {
 std::string annotation_json(const Annotated& annotated) {
   const Profile& profile = *annotated.view.profile;
   Json json;
+  const profile::Unit unit(profile.session, annotated.annotation.all.ns);
   json.object([&] {
-    write_function(json, profile, annotated.annotation.function);
+    if (!unit.is_time()) json.member("unit", unit.what());
+    write_function(json, profile, unit, annotated.annotation.function);
     std::vector<std::string> others;
     for (const uint32_t function : annotated.annotation.others) {
       others.emplace_back(function_name(profile, function));
     }
     json.member("others", others);
     json.member("notes", annotated.notes);
-    write_lines(json, annotated);
-    if (annotated.code) write_code(json, annotated);
+    write_lines(json, annotated, unit);
+    if (annotated.code) write_code(json, annotated, unit);
   });
   return json.text();
 }

@@ -6,8 +6,8 @@
 
 #include "base/text/json_writer.h"
 #include "base/text/readable.h"
-#include "base/time.h"
 #include "profile/frames.h"
+#include "profile/unit.h"
 #include "reports/table.h"
 
 namespace sampan::reports {
@@ -21,23 +21,37 @@ std::string percent_text(double share) {
   return fmt::format("{:.2f}", 100 * share);
 }
 
+profile::Unit unit_of(const profile::Profile& profile, const Diff& diff) {
+  return {profile.session, std::max(diff.total[0].ns, diff.total[1].ns)};
+}
+
+// The key of a weight in JSON.
+std::string_view key_of(const profile::Unit& unit) {
+  return unit.is_time() ? "time_s" : "weight";
+}
+
 std::string sides(const profile::Profile& profile, const Diff& diff) {
+  const profile::Unit unit = unit_of(profile, diff);
   Table table({{.title = ""},
                {.title = "run", .left = true, .minimum = 12},
-               {.title = "seconds"},
+               {.title = std::string(unit.plural())},
                {.title = "samples"}});
   for (const unsigned side : {0u, 1u}) {
-    table.add({side == 0 ? "A" : "B", printable(profile.sides[side]), seconds(diff.total[side].ns),
-               count(diff.total[side].samples)});
+    table.add({side == 0 ? "A" : "B", printable(profile.sides[side]),
+               unit.text(diff.total[side].ns), count(diff.total[side].samples)});
   }
   return table.text(80, Style(false));
 }
 
-std::string title(const Diff& diff) {
+std::string title(const profile::Profile& profile, const Diff& diff) {
+  const profile::Unit unit = unit_of(profile, diff);
   const bool self = diff.options.of == DiffOptions::Of::kSelf;
   const bool time = diff.options.by == DiffOptions::By::kTime;
   return fmt::format("Functions by {} {}, % of all; beyond noise at {:g} % confidence",
-                     self ? "self" : "total", time ? "time" : "samples",
+                     self ? "self" : "total",
+                     !time            ? "samples"
+                     : unit.is_time() ? "time"
+                                      : unit.what(),
                      100 * diff.options.confidence);
 }
 
@@ -90,7 +104,7 @@ std::string diff_page(const profile::View& view, const Diff& diff, const PageOpt
   }
   const size_t shown =
       options.top == 0 ? diff.beyond_noise : std::min<size_t>(options.top, diff.beyond_noise);
-  text += "\n" + style.heading(title(diff)) + "\n";
+  text += "\n" + style.heading(title(profile, diff)) + "\n";
   text += shown == 0 ? "  none\n" : changes(profile, diff, shown, options, style);
   for (const std::string& line : wrap(rest(diff, shown), options.text_width() - 2)) {
     text += "  " + style.faint(line) + "\n";
@@ -101,15 +115,17 @@ std::string diff_page(const profile::View& view, const Diff& diff, const PageOpt
 namespace {
 
 void write_side(Json& json, const profile::View& view, const Diff& diff, unsigned side) {
+  const profile::Unit unit = unit_of(*view.profile, diff);
   json.key(side == 0 ? "a" : "b");
   json.object([&] {
     json.member("name", view.profile->sides[side]);
-    json.member("time_s", in_seconds(diff.total[side].ns));
+    json.member(key_of(unit), unit.value(diff.total[side].ns));
     json.member("samples", diff.total[side].samples);
   });
 }
 
-void write_change(Json& json, const profile::Profile& profile, const Change& change) {
+void write_change(Json& json, const profile::Profile& profile, const profile::Unit& unit,
+                  const Change& change) {
   const profile::Function function =
       change.function == profile::kNone ? profile::Function{} : profile.functions[change.function];
   json.member("name", function_name(profile, change.function));
@@ -120,7 +136,7 @@ void write_change(Json& json, const profile::Profile& profile, const Change& cha
     json.key(side == 0 ? "a" : "b");
     json.object([&] {
       json.member("share", change.share[side]);
-      json.member("time_s", in_seconds(change.weight[side].ns));
+      json.member(key_of(unit), unit.value(change.weight[side].ns));
       json.member("samples", change.weight[side].samples);
     });
   }
@@ -144,8 +160,10 @@ std::string diff_json(const profile::View& view, const Diff& diff,
     json.member("beyond_noise", static_cast<uint64_t>(diff.beyond_noise));
     json.member("too_few_samples", static_cast<uint64_t>(diff.too_few));
     json.member("notes", notes);
+    const profile::Unit unit = unit_of(*view.profile, diff);
+    if (!unit.is_time()) json.member("unit", unit.what());
     json.objects("functions", diff.changes,
-                 [&](const Change& change) { write_change(json, *view.profile, change); });
+                 [&](const Change& change) { write_change(json, *view.profile, unit, change); });
   });
   return json.text();
 }

@@ -117,9 +117,9 @@ void sort_rows(const Profile& profile, Sort sort, std::vector<FlatRow>& rows) {
   }
 }
 
-std::string_view unit_text(const profile::View& view) {
-  if (!view.profile->has_waits()) return "seconds";
-  switch (view.state) {
+std::string unit_text(const Context& context) {
+  if (!context.profile().has_waits()) return std::string(context.unit().plural());
+  switch (context.view.state) {
     case profile::State::kCpu: return "seconds of CPU";
     case profile::State::kWaiting: return "seconds of waiting";
     case profile::State::kAll: break;
@@ -127,10 +127,11 @@ std::string_view unit_text(const profile::View& view) {
   return "seconds, CPU and waiting";
 }
 
-std::string_view order_text(Sort sort) {
+std::string order_text(Sort sort, const profile::Unit& unit) {
+  const std::string what = unit.is_time() ? "time" : std::string(unit.what());
   switch (sort) {
-    case Sort::kSelf: return "most self time first";
-    case Sort::kTotal: return "most total time first";
+    case Sort::kSelf: return "most self " + what + " first";
+    case Sort::kTotal: return "most total " + what + " first";
     case Sort::kSamples: return "most samples first";
     case Sort::kName: return "by name";
     case Sort::kFile: return "by file";
@@ -153,6 +154,7 @@ std::string flat_section(const Context& context) {
   columns.insert(columns.end(), kind.columns.begin(), kind.columns.end());
   Table table(std::move(columns));
   const auto all_ns = static_cast<double>(context.summary.total().ns);
+  const profile::Unit unit = context.unit();
   const size_t shown = options.top == 0 ? rows.size() : std::min<size_t>(options.top, rows.size());
   uint64_t folded_ns = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -162,21 +164,23 @@ std::string flat_section(const Context& context) {
       continue;
     }
     const auto self_ns = static_cast<double>(row.self.ns);
-    std::vector<std::string> cells = {count(row.self.samples), seconds(row.self.ns),
-                                      percent(self_ns, all_ns), seconds(row.total.ns),
+    std::vector<std::string> cells = {count(row.self.samples), unit.text(row.self.ns),
+                                      percent(self_ns, all_ns), unit.text(row.total.ns),
                                       percent(static_cast<double>(row.total.ns), all_ns)};
     for (std::string& cell : kind.cells(row)) cells.push_back(std::move(cell));
     table.add(std::move(cells), self_ns >= kStrongShare * all_ns);
   }
   std::string title = plural_of(2, kind.noun);
   title[0] = static_cast<char>(title[0] - 'a' + 'A');
-  std::string text = context.style.heading(fmt::format(
-                         "{}, {} ({})", title, order_text(options.sort), unit_text(context.view))) +
-                     "\n" + table.text(options.width, context.style);
+  std::string text =
+      context.style.heading(
+          fmt::format("{}, {} ({})", title, order_text(options.sort, unit), unit_text(context))) +
+      "\n" + table.text(options.width, context.style);
   if (shown < rows.size()) {
     text += context.style.faint(
-                fmt::format("  and {} more {}, {} s of self time", count(rows.size() - shown),
-                            plural_of(rows.size() - shown, kind.noun), seconds(folded_ns))) +
+                fmt::format("  and {} more {}, {} of self {}", count(rows.size() - shown),
+                            plural_of(rows.size() - shown, kind.noun), unit.amount(folded_ns),
+                            unit.is_time() ? "time" : "weight")) +
             "\n";
   }
   return text;

@@ -50,7 +50,8 @@ std::string command_line(const profile::Session& session) {
 // As much of the command as fits beside the time, which ends at the right edge.
 std::string title(const Context& context) {
   const profile::Session& session = context.profile().session;
-  const std::string time = start_time(session.start_unix_ns);
+  const bool is_known = session.start_unix_ns != 0;  // many files that are imported do not say it
+  const std::string time = is_known ? start_time(session.start_unix_ns) : "";
   constexpr size_t kGap = 2;
   const std::string command =
       cut_end(command_line(session), context.options.width - columns(time) - kGap);
@@ -66,9 +67,13 @@ bool detached(const profile::Profile& profile) {
 
 std::string outcome(const Context& context) {
   const profile::Profile& profile = context.profile();
-  std::string text = seconds(profile.duration_ns()) + " s wall";
-  if (context.summary.cpu_ns) text += ", " + seconds(*context.summary.cpu_ns) + " s CPU";
-  text += ", " + plural(context.summary.processes.size(), "process") + ", " +
+  std::string text;
+  // Many files that are imported have no times.
+  if (profile.duration_ns() != 0 || !profile.session.is_imported()) {
+    text += seconds(profile.duration_ns()) + " s wall, ";
+  }
+  if (context.summary.cpu_ns) text += seconds(*context.summary.cpu_ns) + " s CPU, ";
+  text += plural(context.summary.processes.size(), "process") + ", " +
           plural(context.summary.threads.size(), "thread");
   if (profile.end) {
     const std::string how = ended(profile.end->exit_status, profile.end->exit_signal);
@@ -132,6 +137,7 @@ std::string why_slower(const Context& context) {
 
 std::string rate(const Context& context) {
   const uint32_t held = profile::rate_range(context.profile()).lowest_hz;
+  if (held == 0) return "";
   std::string text = profile::rate_text(context.profile());
   if (context.summary.sampled.samples != 0) {
     const double achieved = context.summary.achieved_rate_hz();
@@ -140,7 +146,10 @@ std::string rate(const Context& context) {
     const double taken =
         static_cast<double>(context.summary.sampled.samples + context.summary.threads.size());
     const double due = held / achieved * static_cast<double>(context.summary.sampled.samples);
-    const std::string why = taken < due * (1 - kRateTolerance) ? why_slower(context) : "";
+    const std::string why =
+        !context.profile().session.is_imported() && taken < due * (1 - kRateTolerance)
+            ? why_slower(context)
+            : "";
     if (!why.empty()) text += ": " + why;
   }
   return item(context, "rate", text);
@@ -157,12 +166,15 @@ std::string samples(const Context& context) {
   if (all == 0) return item(context, "samples", "none");
   std::string text = count(all) + ", carrying ";
   if (summary.waiting.samples + summary.runnable.samples > 0) {
-    text += seconds(summary.waiting.ns) + " s of waiting, " + seconds(summary.runnable.ns) +
-            " s in the queue for a CPU";
+    text += seconds(summary.waiting.ns) + " s of waiting";
+    if (!context.profile().session.is_imported()) {
+      text += ", " + seconds(summary.runnable.ns) + " s in the queue for a CPU";
+    }
     if (summary.sampled.samples == 0) return item(context, "samples", text);
     text += " and ";
   }
-  text += seconds(summary.sampled.ns) + " s of CPU";
+  const profile::Unit unit = context.unit();
+  text += unit.amount(summary.sampled.ns) + (unit.is_time() ? " of CPU" : "");
   const auto coverage = summary.coverage();
   if (!coverage) return item(context, "samples", text);
   text += fmt::format("; coverage {} %", percent(*coverage, 1));

@@ -15,6 +15,7 @@
 #include "profile/rates.h"
 #include "profile/sections.h"
 #include "profile/summary.h"
+#include "profile/unit.h"
 #include "reports/report.h"
 #include "reports/table.h"
 #include "reports/tasks.h"
@@ -25,6 +26,10 @@ namespace {
 template <typename Ns>
 std::optional<double> optional_seconds(const std::optional<Ns>& ns) {
   return ns ? std::optional(in_seconds(*ns)) : std::nullopt;
+}
+
+std::string_view sampled_key(const profile::Unit& unit) {
+  return unit.is_time() ? "sampled_cpu_s" : "sampled";
 }
 
 void write_cost(Json& json, const profile::Profile& profile) {
@@ -38,15 +43,19 @@ void write_cost(Json& json, const profile::Profile& profile) {
   });
 }
 
-void write_session(Json& json, const profile::Profile& profile, const profile::Summary& summary) {
+void write_session(Json& json, const profile::Profile& profile, const profile::Summary& summary,
+                   const profile::Unit& unit) {
   json.member("program", profile.session.program);
   json.member("command", profile.session.command);
-  json.member("start_time", iso_8601(profile.session.start_unix_ns));
+  const bool is_known = profile.session.start_unix_ns != 0;
+  json.member("start_time",
+              is_known ? std::optional(iso_8601(profile.session.start_unix_ns)) : std::nullopt);
+  if (!unit.is_time()) json.member("unit", unit.what());
   json.member("duration_s", in_seconds(profile.duration_ns()));
   json.member("clock", profile.session.clock);
   json.member("cpus", profile.session.cpus);
   json.member("rate_hz", profile.session.rate_hz);
-  json.member("achieved_rate_hz", summary.achieved_rate_hz());
+  json.member("achieved_rate_hz", unit.is_time() ? summary.achieved_rate_hz() : 0);
   json.objects("rates", profile.rates.changes, [&](const profile::RateChange& change) {
     json.member("from_s", in_seconds(change.time_ns));
     json.member("rate_hz", change.rate_hz);
@@ -55,7 +64,7 @@ void write_session(Json& json, const profile::Profile& profile, const profile::S
   json.key("cost");
   write_cost(json, profile);
   json.member("cpu_s", optional_seconds(summary.cpu_ns));
-  json.member("sampled_cpu_s", in_seconds(summary.sampled.ns));
+  json.member(sampled_key(unit), unit.value(summary.sampled.ns));
   json.member("coverage", summary.coverage());
   if (profile.has_waits()) {
     json.member("waiting_s", in_seconds(summary.waiting.ns));
@@ -97,14 +106,15 @@ void write_processes(Json& json, const profile::Profile& profile, const profile:
   });
 }
 
-void write_threads(Json& json, const profile::Profile& profile, const profile::Summary& summary) {
+void write_threads(Json& json, const profile::Profile& profile, const profile::Summary& summary,
+                   const profile::Unit& unit) {
   json.objects("threads", summary.threads, [&](const profile::ThreadSummary& row) {
     const profile::Thread& thread = profile.threads[row.thread];
     json.member("pid", profile.processes[thread.process].pid);
     json.member("tid", thread.tid);
     json.member("name", thread.name);
     json.member("cpu_s", optional_seconds(row.cpu_ns));
-    json.member("sampled_cpu_s", in_seconds(row.sampled.ns));
+    json.member(sampled_key(unit), unit.value(row.sampled.ns));
     if (profile.has_waits()) {
       json.member("waiting_s", in_seconds(row.waiting.ns));
       json.member("runnable_s", in_seconds(row.runnable.ns));
@@ -158,15 +168,15 @@ void write_sections(Json& json, const profile::View& view) {
       });
 }
 
-void write_functions(Json& json, const profile::View& view) {
+void write_functions(Json& json, const profile::View& view, const profile::Unit& unit) {
   const profile::Profile& profile = *view.profile;
   json.objects("functions", flat_table(view), [&](const profile::FlatRow& row) {
     json.member("name", function_name(profile, row.function));
     json.member("module", function_module_path(profile, row.function));
     json.member("file", profile.strings[row.file]);
     json.member("line", row.line);
-    json.member("self_s", in_seconds(row.self.ns));
-    json.member("total_s", in_seconds(row.total.ns));
+    json.member(unit.key("self"), unit.value(row.self.ns));
+    json.member(unit.key("total"), unit.value(row.total.ns));
     json.member("self_samples", row.self.samples);
     json.member("total_samples", row.total.samples);
   });
@@ -184,17 +194,18 @@ std::string json(const profile::View& view, const std::vector<std::string>& note
 
   Json json;
   json.object([&] {
-    write_session(json, profile, summary);
+    const profile::Unit unit(profile.session, summary.total().ns);
+    write_session(json, profile, summary, unit);
     if (!profile.origins.empty()) write_origins(json, profile);
     write_lost(json, profile);
     json.member("notes", all_notes);
     json.member("damage", profile.damage);
     write_processes(json, profile, summary);
-    write_threads(json, profile, summary);
+    write_threads(json, profile, summary, unit);
     if (profile.has_waits()) write_waits(json, view);
     if (!profile.markers.sections.empty() && !view.section) write_sections(json, view);
     if (!profile.markers.steps.empty()) write_tasks(json, view, least_block_ns);
-    write_functions(json, view);
+    write_functions(json, view, unit);
   });
   return json.text();
 }

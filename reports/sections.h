@@ -4,6 +4,7 @@
 #include <string>
 
 #include "profile/summary.h"
+#include "profile/unit.h"
 #include "reports/report.h"
 #include "reports/table.h"
 
@@ -17,6 +18,8 @@ struct Context {
   Style style;
 
   const profile::Profile& profile() const { return *view.profile; }
+  // Of all weights of a section.
+  profile::Unit unit() const { return {profile().session, summary.total().ns}; }
 };
 
 // Whether threads that only wait are left out. They are shown if the options say so, or if there

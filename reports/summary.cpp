@@ -166,6 +166,11 @@ std::string shares_table(const Context& context, std::string_view title,
   return context.style.heading(title) + "\n" + table.text(context.options.width, context.style);
 }
 
+// What the tables are about.
+std::string what(const profile::Unit& unit) {
+  return unit.is_time() ? "time" : std::string(unit.what());
+}
+
 // The name, or its first part, as a word of the shell.
 std::string quoted(std::string_view name) {
   if (name.size() > kLongestName) {
@@ -200,20 +205,22 @@ std::vector<Question> questions(const Context& context, const std::vector<FlatRo
   const auto ask = [&](std::string_view command, std::string answer) {
     all.push_back({"sampan " + std::string(command) + recording, std::move(answer)});
   };
-  if (context.summary.total().samples < kFewSamples) {
+  const profile::Unit unit = context.unit();
+  if (context.summary.total().samples < kFewSamples && !context.profile().session.is_imported()) {
     ask("run --rate 1k", "record longer or at a higher rate: the samples are few");
     all.back().command.resize(all.back().command.size() - recording.size());
   }
   const double unnamed = unnamed_share(context);
   if (unnamed > kMuchUnnamed) {
-    ask("doctor", fmt::format("{:.0f} % of the CPU is in functions without a name: what to install",
-                              100 * unnamed));
+    ask("doctor", fmt::format("{:.0f} % of the {} is in functions without a name: what to install",
+                              100 * unnamed, unit.is_time() ? "CPU" : "weight"));
   }
   if (!self.empty()) {
     const std::string name =
         quoted(printable(profile::function_name(context.profile(), self.front().function)));
     ask("report --callers " + name, "who calls the first one");
-    if (self.front().line != 0) ask("annotate " + name, "the time of each of its lines");
+    if (self.front().line != 0)
+      ask("annotate " + name, fmt::format("the {} of each of its lines", what(unit)));
   }
   ask("report --tree", "the call tree");
   if (context.summary.threads.size() > 1) ask("report --by thread", "each thread's share");
@@ -251,12 +258,16 @@ std::string summary(const profile::View& view, PageOptions options) {
     total = most_total(context, rows, self);
   }
   const std::string end = next_section(context, self);
+  const std::string time = what(context.unit());
   std::string text;
   for (const std::string& section :
        {heading(whole),
-        shares_table(context, "Functions, most self time first (95 % intervals)", self),
-        shares_table(context, "Functions, most total time first (one of each chain of calls)",
-                     total),
+        shares_table(context, fmt::format("Functions, most self {} first (95 % intervals)", time),
+                     self),
+        shares_table(
+            context,
+            fmt::format("Functions, most total {} first (one of each chain of calls)", time),
+            total),
         waits_section(whole), threads_section(whole), also_recorded_section(whole)}) {
     if (!text.empty() && !section.empty()) text += '\n';
     text += section;

@@ -20,40 +20,45 @@ constexpr double kLeastShare = 0.01;
 constexpr double kLeastOfBusiest = 0.05;
 constexpr size_t kFewestFolded = 4;
 
-std::string optional_seconds(std::optional<uint64_t> ns) {
-  return ns ? seconds(*ns) : "-";
-}
-
 std::string coverage(uint64_t sampled_ns, std::optional<uint64_t> cpu_ns) {
   if (!cpu_ns) return "-";
   return percent(static_cast<double>(sampled_ns), static_cast<double>(*cpu_ns));
 }
 
+// The title of the column with the weights on CPU.
+std::string cpu_title(const profile::Unit& unit) {
+  return unit.is_time() ? "CPU s" : unit.name();
+}
+
 // The row of a thread.
 struct Figure {
-  const char* title;
+  std::string title;
   std::function<std::string(const profile::ThreadSummary&)> cell;
 };
 
 std::vector<Figure> figures_of(const Context& context) {
-  const auto cpu_s = [](const profile::ThreadSummary& row) {
-    return optional_seconds(row.cpu_ns ? row.cpu_ns : row.sampled.ns);
+  const profile::Unit unit = context.unit();
+  const auto cpu = [unit](const profile::ThreadSummary& row) {
+    return unit.text(row.known_cpu_ns());
   };
   const auto samples = [](const profile::ThreadSummary& row) { return count(row.samples()); };
   if (context.view.is_of_wall_time()) {
     const auto share = [](uint64_t ns, const profile::ThreadSummary& row) {
       return percent(static_cast<double>(ns), static_cast<double>(row.wall_ns()));
     };
-    return {{"wall s", [](const auto& row) { return seconds(row.wall_ns()); }},
-            {"CPU s", cpu_s},
-            {"CPU %", [share](const auto& row) { return share(row.known_cpu_ns(), row); }},
-            {"waiting %", [share](const auto& row) { return share(row.waiting.ns, row); }},
-            {"queued %", [share](const auto& row) { return share(row.runnable.ns, row); }},
-            {"samples", samples}};
+    std::vector<Figure> figures = {
+        {"wall s", [](const auto& row) { return seconds(row.wall_ns()); }},
+        {cpu_title(unit), cpu},
+        {"CPU %", [share](const auto& row) { return share(row.known_cpu_ns(), row); }},
+        {"waiting %", [share](const auto& row) { return share(row.waiting.ns, row); }},
+        {"queued %", [share](const auto& row) { return share(row.runnable.ns, row); }},
+        {"samples", samples}};
+    if (context.profile().session.is_imported()) figures.erase(figures.begin() + 4);
+    return figures;
   }
   const double all_ns =
       static_cast<double>(context.summary.cpu_ns.value_or(context.summary.sampled.ns));
-  return {{"CPU s", cpu_s},
+  return {{cpu_title(unit), cpu},
           {"share %",
            [all_ns](const auto& row) {
              return percent(static_cast<double>(row.known_cpu_ns()), all_ns);
@@ -93,8 +98,9 @@ size_t shown_of(const Context& context, const std::vector<Row>& rows, Cpu cpu_of
 }
 
 std::string folded(const Context& context, size_t n, std::string_view noun, uint64_t cpu_ns) {
-  const std::string text =
-      fmt::format("  and {} more {}, {} s of CPU", count(n), plural_of(n, noun), seconds(cpu_ns));
+  const profile::Unit unit = context.unit();
+  const std::string text = fmt::format("  and {} more {}, {}{}", count(n), plural_of(n, noun),
+                                       unit.amount(cpu_ns), unit.is_time() ? " of CPU" : "");
   return context.style.faint(text) + "\n";
 }
 
@@ -155,10 +161,11 @@ std::string processes_section(const Context& context) {
   };
   std::stable_sort(processes.begin(), processes.end(),
                    [&](const auto& a, const auto& b) { return cpu_of(a) > cpu_of(b); });
+  const profile::Unit unit = context.unit();
   Table table({{.title = "pid"},
                {.title = "parent"},
                {.title = "process", .left = true, .minimum = 12},
-               {.title = "CPU s"},
+               {.title = cpu_title(unit)},
                {.title = "sampled %"},
                {.title = "samples"},
                {.title = "exit", .left = true}});
@@ -175,8 +182,8 @@ std::string processes_section(const Context& context) {
     }
     const profile::Process& process = context.profile().processes[row.process];
     table.add({std::to_string(process.pid), std::to_string(process.parent_pid),
-               printable(process.name), seconds(cpu_of(row)), coverage(row.sampled.ns, row.cpu_ns),
-               count(row.samples), outcome_cell(process)});
+               printable(process.name), unit.text(cpu_of(row)),
+               coverage(row.sampled.ns, row.cpu_ns), count(row.samples), outcome_cell(process)});
   }
   std::string text =
       context.style.heading("Processes") + "\n" + table.text(context.options.width, context.style);

@@ -38,6 +38,7 @@ class TreeText {
       : context_(context),
         tree_(tree),
         with_self_(with_self),
+        unit_(context.unit()),
         all_ns_(static_cast<double>(tree[0].total.ns)),
         shown_ns_(context.options.top == 0 ? 0 : kShownShare * all_ns_) {}
 
@@ -119,7 +120,7 @@ class TreeText {
                 const std::string& name) {
     const auto share = [&](uint64_t ns) { return percent(static_cast<double>(ns), all_ns_); };
     const bool strong = static_cast<double>(self_ns) >= kStrongShare * all_ns_;
-    text_ += fmt::format("  {:>7}  {:>5}  ", seconds(total_ns), share(total_ns));
+    text_ += fmt::format("  {:>7}  {:>5}  ", unit_.text(total_ns), share(total_ns));
     if (with_self_) text_ += fmt::format("{:>6}  ", share(self_ns));
     text_ += prefix + (strong ? context_.style.strong(name) : name) + "\n";
   }
@@ -127,6 +128,7 @@ class TreeText {
   const Context& context_;
   const profile::CallTree& tree_;
   const bool with_self_;  // a column with the self share
+  const profile::Unit unit_;
   const double all_ns_;
   const double shown_ns_;
   std::vector<Branch> pending_;
@@ -155,9 +157,10 @@ std::function<bool(uint32_t)> functions_named(const profile::Profile& profile,
 
 std::string tree_of(const Context& context, std::string_view what, const std::string& wanted,
                     const profile::CallTree& tree, bool with_self) {
-  return context.style.heading(fmt::format("{} of '{}': {} s of {} s", what, printable(wanted),
-                                           seconds(tree[0].total.ns),
-                                           seconds(context.summary.total().ns))) +
+  const profile::Unit unit = context.unit();
+  return context.style.heading(fmt::format("{} of '{}': {} of {}", what, printable(wanted),
+                                           unit.amount(tree[0].total.ns),
+                                           unit.amount(context.summary.total().ns))) +
          "\n" + TreeText(context, tree, with_self).text();
 }
 
@@ -165,7 +168,7 @@ std::string tree_of(const Context& context, std::string_view what, const std::st
 
 std::string tree_section(const Context& context) {
   if (context.summary.total().samples == 0) return "";
-  return context.style.heading("Call tree (seconds)") + "\n" +
+  return context.style.heading(fmt::format("Call tree ({})", context.unit().plural())) + "\n" +
          TreeText(context, call_tree(context.view), true).text();
 }
 

@@ -241,6 +241,11 @@ Options environment_options() {
 
 Report symbolize(profile::Profile& profile, const Options& wanted) {
   Options options = wanted;
+  if (profile.session.is_imported()) {
+    // Names in the file count, also without lines; processes of other times and machines may have had its pids.
+    options.only_unnamed = true;
+    options.jit_directories.clear();
+  }
   if (options.unchanged_since_unix_ns == 0 && is_made_here(profile)) {
     options.unchanged_since_unix_ns = profile.session.start_unix_ns;
   }

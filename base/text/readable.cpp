@@ -38,10 +38,13 @@ std::string plural(uint64_t n, std::string_view noun) {
   return count(n) + " " + plural_of(n, noun);
 }
 
+std::string number(double value) {
+  const int decimals = value < 9.9995 ? 3 : value < 999.95 ? 2 : 1;
+  return group_digits(fmt::format("{:.{}f}", value, decimals));
+}
+
 std::string seconds(uint64_t ns) {
-  const double s = in_seconds(ns);
-  const int decimals = s < 9.9995 ? 3 : s < 999.95 ? 2 : 1;
-  return group_digits(fmt::format("{:.{}f}", s, decimals));
+  return number(in_seconds(ns));
 }
 
 std::string duration(double ns) {

@@ -15,7 +15,8 @@ namespace sampan {
 std::string count(uint64_t n);                             // 2,978
 std::string plural_of(uint64_t n, std::string_view noun);  // "sample", "samples"
 std::string plural(uint64_t n, std::string_view noun);     // "1 sample", "2,978 samples"
-std::string seconds(uint64_t ns);  // "0.004", "12.34", "1,234.5": three digits or more
+std::string number(double value);  // "0.004", "12.34", "1,234.5": three digits or more
+std::string seconds(uint64_t ns);  // the same digits
 std::string duration(double ns);   // "850ns", "1.25µs", "99.9ms", "3.00s": three digits or more
 std::string percent(double part, double whole);  // "99.8"; "-" if `whole` is 0
 

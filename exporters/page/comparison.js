@@ -21,6 +21,7 @@ async function profileIn(text) {
 async function compareWith(a, file) {
   const b = await profileIn(await file.text());
   if (b.meta.diff) throw new Error("it is a comparison itself");
+  if (b.meta.unit !== a.meta.unit) throw new Error(`it counts ${b.meta.unit || "time"}, and this page ${a.meta.unit || "time"}`);
   const own = decodeURIComponent(fileName(location.pathname)) || a.meta.program;
   const started = ({meta}) => meta.startTime.replace("T", " ").slice(0, 19);
   return joined(a, b, {a: `${own}, ${started(a)}`, b: `${file.name}, ${started(b)}`});

@@ -18,9 +18,32 @@ export function duration(ns) {
   return `${digits(ns / 1e9)} s`;
 }
 
-/** Of a column: the same unit in every row. */
-export function seconds(ns) {
-  return (ns / 1e9).toFixed(3);
+// What weights count where they are no time: "cycles", "bytes"; they are kept in thousandths.
+let unit = "";
+
+/** Once, before a weight is shown. @param {string} name "" for time */
+export function setUnit(name) {
+  unit = name;
+}
+
+/** "1.23 ms", "4.56 M cycles", "789 kB" */
+export function weight(value) {
+  if (unit === "") return duration(value);
+  let size = value / 1000;
+  let prefix = 0;
+  for (; Math.abs(size) >= 999.5 && prefix < 5; ++prefix) size /= 1000;
+  const number = prefix === 0 ? size.toFixed(0) : digits(size);
+  const letter = ["", "k", "M", "G", "T", "P"][prefix];
+  return unit === "bytes" ? `${number} ${letter}B` : `${number} ${letter}${letter && " "}${unit}`;
+}
+
+/** Of a column: the same unit in every row, weightUnit(). */
+export function weightCell(value) {
+  return unit === "" ? (value / 1e9).toFixed(3) : count(Math.round(value / 1000));
+}
+
+export function weightUnit() {
+  return unit === "" ? "s" : unit;
 }
 
 /** @param {number} share 0 to 1 */

@@ -1,6 +1,6 @@
 // Names for the handles of a profile.
 
-import {count, counted, duration, fileName, margin, percent, shortName} from "./format.js";
+import {count, counted, fileName, margin, percent, shortName, weight} from "./format.js";
 import {isNoise} from "./data/noise.js";
 
 const kMostListed = 24;
@@ -31,8 +31,8 @@ export function createNames(profile) {
       const ns = tree.total[node];
       return [
         names.of(func),
-        `${duration(ns)} · ${percent(ns / all.ns)}${margin(error / all.ns)}` +
-          ` · self ${duration(tree.self[node])} · ${counted(tree.samples[node], "sample")}`,
+        `${weight(ns)} · ${percent(ns / all.ns)}${margin(error / all.ns)}` +
+          ` · self ${weight(tree.self[node])} · ${counted(tree.samples[node], "sample")}`,
         [names.module(func), names.place(func)].filter((text) => text !== "").join(" · "),
         isNoise(error, ns) ? "so few samples that it could be chance" : "",
       ].filter((line) => line !== "");

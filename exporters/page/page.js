@@ -5,6 +5,7 @@ import {createComparisons, listenToDrops} from "./comparison.js";
 import {createDerived} from "./derived.js";
 import {beforeNextFrame, h} from "./dom.js";
 import {followAddress, fragmentOf} from "./fragment.js";
+import {setUnit} from "./format.js";
 import {listenToKeys} from "./keyboard.js";
 import {createFrameActions} from "./frame_actions.js";
 import {createNames} from "./names.js";
@@ -130,6 +131,7 @@ export function startPage(profile, {sources = null, onOpen = () => {}} = {}) {
 }
 
 function openPage(profile, {sources, comparison, compare}) {
+  setUnit(profile.meta.unit);
   const part = (id) => document.getElementById(id);
   const state = createState(profile);
   const ended = new AbortController();

@@ -10,6 +10,7 @@
 #include "profile/frames.h"
 #include "profile/function_kinds.h"
 #include "profile/spans.h"
+#include "profile/unit.h"
 #include "reports/query/vector_table.h"
 
 namespace sampan::reports {
@@ -24,6 +25,8 @@ struct Source {
       : profile(of), sessions{of.session}, losses(profile::losses(of)) {}
 
   const Profile& profile;
+  bool counts_time() const { return profile.session.unit.empty(); }
+
   const std::vector<profile::Session> sessions;  // one
   const std::vector<profile::Lost> losses;
 
@@ -154,6 +157,8 @@ void Tables::add_session() {
            [](auto&, auto& of) -> Value { return text(of.clock); }},
           {{"rate_hz", "INTEGER", "samples asked for, per second of a thread's CPU"},
            [](auto&, auto& of) -> Value { return number(of.rate_hz); }},
+          {{"unit", "TEXT", "what an imported profile counts in place of time: cycles, bytes"},
+           [](auto&, auto& of) -> Value { return text(of.unit); }},
       });
 }
 
@@ -210,7 +215,15 @@ void Tables::add_samples() {
           {{"time_ns", "INTEGER", "when it was taken"},
            [](auto&, auto& of) -> Value { return number(of.time_ns); }},
           {{"weight_ns", "INTEGER", "the CPU that it stands for; the time, if the thread waited"},
-           [](auto&, auto& of) -> Value { return number(of.weight_ns); }},
+           [](auto& source, auto& of) -> Value {
+             return source.counts_time() ? number(of.weight_ns) : Value();
+           }},
+          {{"weight", "INTEGER", "what it stands for, in the unit of the session, if it has one"},
+           [](auto& source, auto& of) -> Value {
+             return source.counts_time()
+                        ? Value()
+                        : number(profile::whole_units(source.profile.session, of.weight_ns));
+           }},
           {{"thread", "INTEGER", "row of threads"},
            [](auto&, auto& of) -> Value { return row(of.thread); }},
           {{"state", "TEXT", "cpu, waiting, or runnable: the thread waited for a CPU"},

@@ -13,11 +13,11 @@
 namespace sampan::recording {
 namespace {
 
-// Files of older programs end before the number of CPUs.
+// Files of older programs end before the number of CPUs, or before the unit.
 TEST(WriterReader, ASessionMayNotKnowItsCpus) {
   ColumnWriter out;
   encode(example_session(), &out);
-  const std::optional<Session> older = decode_session(out.bytes().first(out.bytes().size() - 1));
+  const std::optional<Session> older = decode_session(out.bytes().first(out.bytes().size() - 2));
   ASSERT_TRUE(older);
   EXPECT_EQ(older->engine, "preload");
   EXPECT_FALSE(older->cpus);

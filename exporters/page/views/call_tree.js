@@ -6,7 +6,7 @@ import {overTime} from "../data/over_time.js";
 import {theme} from "../data/color.js";
 import {treeLayout} from "../data/tree_layout.js";
 import {beforeNextFrame, h, svg} from "../dom.js";
-import {counted, duration, percent} from "../format.js";
+import {counted, percent, weight} from "../format.js";
 import {placeOfRow} from "./function_table.js";
 import {isDark} from "./painter.js";
 
@@ -96,9 +96,9 @@ export function create(element, profile, state, {derived, names, painter, say, s
     return h("tr", {id: `tree-row-${index}`, role: "row", "data-node": node, "aria-level": depth + 1, "aria-rowindex": index + 2,
       "aria-setsize": siblings.length, "aria-posinset": siblings.indexOf(node) + 1,
       "aria-selected": String(node === chosen), "aria-expanded": children.length ? String(isOpen) : null},
-    h("td", {class: "number"}, duration(tree.total[node])),
+    h("td", {class: "number"}, weight(tree.total[node])),
     h("td", {class: "number"}, percent(tree.total[node] / all)),
-    h("td", {class: "number"}, tree.self[node] > 0 ? duration(tree.self[node]) : ""),
+    h("td", {class: "number"}, tree.self[node] > 0 ? weight(tree.self[node]) : ""),
     h("td", {}, spark(node)),
     h("td", {class: "wide tree-cell", style: `padding-left:${depth * 14 + 6}px`, title: names.of(func)},
       h("span", {class: "twist", "aria-hidden": "true"}, children.length === 0 ? "" : isOpen ? "▾" : "▸"),
@@ -130,8 +130,8 @@ export function create(element, profile, state, {derived, names, painter, say, s
   function asText() {
     return ["     total       %        self  function", ...rows.map(({node, depth, rest}) => rest ?
       `${" ".repeat(30 + 2 * depth)}and ${counted(rest, "smaller one")}` :
-      [duration(tree.total[node]).padStart(10), percent(tree.total[node] / (derived.all().ns || 1)).padStart(7),
-        (tree.self[node] > 0 ? duration(tree.self[node]) : "").padStart(10), " ".repeat(2 * depth) + names.of(tree.func[node])].join("  "))].join("\n");
+      [weight(tree.total[node]).padStart(10), percent(tree.total[node] / (derived.all().ns || 1)).padStart(7),
+        (tree.self[node] > 0 ? weight(tree.self[node]) : "").padStart(10), " ".repeat(2 * depth) + names.of(tree.func[node])].join("  "))].join("\n");
   }
   async function copy() {
     say(await copyText(asText()) ? `copied ${counted(rows.length, "row")}` : "could not copy the rows");

@@ -3,7 +3,7 @@
 import {inlining} from "../data/by_thread.js";
 import {isNoise} from "../data/noise.js";
 import {h} from "../dom.js";
-import {count, counted, duration, margin, percent} from "../format.js";
+import {count, counted, margin, percent, weight} from "../format.js";
 
 const kInlining = {never: "not inlined", always: "inlined into its callers", sometimes: "inlined into some of its callers"};
 
@@ -12,14 +12,14 @@ function fact(name, ...value) {
 }
 
 /** "1.23 s, 4.5 % ± 0.6 %" */
-function weight(ns, error, all) {
-  return `${duration(ns)}, ${percent(ns / all.ns)}${margin(error / all.ns)}`;
+function weightAndShare(ns, error, all) {
+  return `${weight(ns)}, ${percent(ns / all.ns)}${margin(error / all.ns)}`;
 }
 
 function threadTable(rows, profile, all) {
   const body = rows.map(({thread, self, total, samples}) => h("tr", {},
     h("td", {}, profile.threads[thread].name), h("td", {class: "number"}, String(profile.threads[thread].tid)),
-    h("td", {class: "number"}, duration(self)), h("td", {class: "number"}, duration(total)),
+    h("td", {class: "number"}, weight(self)), h("td", {class: "number"}, weight(total)),
     h("td", {class: "number"}, percent(total / all.ns)), h("td", {class: "number"}, count(samples))));
   return h("table", {class: "by-thread", "aria-label": "self and total by thread"},
     h("thead", {}, h("tr", {}, ...[["Thread", ""], ["tid", "number"], ["Self", "number"], ["Total", "number"],
@@ -51,12 +51,12 @@ export function create(element, profile, state, {derived, names, frameActions}) 
     const noise = row !== undefined && isNoise(error.total, flat.total[row]);
     return h("dl", {class: "facts"},
       fact("self", row === undefined ? "none in this selection" :
-        weight(flat.self[row], error.self, all)),
-      row === undefined ? null : fact("total", weight(flat.total[row], error.total, all)),
+        weightAndShare(flat.self[row], error.self, all)),
+      row === undefined ? null : fact("total", weightAndShare(flat.total[row], error.total, all)),
       row === undefined ? null : fact("samples", `${count(flat.selfSamples[row])} in it, ` +
         `${count(flat.totalSamples[row])} with it on the stack`),
-      frame ? fact("this frame", `self ${duration(frame.tree.self[frame.node])}, total ` +
-        weight(frame.tree.total[frame.node], frame.error, all)) : null,
+      frame ? fact("this frame", `self ${weight(frame.tree.self[frame.node])}, total ` +
+        weightAndShare(frame.tree.total[frame.node], frame.error, all)) : null,
       fact("library", names.modulePath(func) || noModule),
       fact("defined", names.place(func, {whole: true}) || "no source known"),
       line !== 0 ? fact("line here", `${line}`) : null,

@@ -1,7 +1,7 @@
 // What was recorded, and how far it can be trusted.
 
 import {h} from "../dom.js";
-import {count, counted, duration, percent} from "../format.js";
+import {count, counted, duration, percent, weight} from "../format.js";
 
 const kGoodCoverage = 0.9;
 const kGoodStacks = 0.98;
@@ -17,16 +17,17 @@ function figures({meta, threads, processes}) {
   const coverage = cpuNs > 0 ? sampledCpuNs / cpuNs : null;
   const losses = Object.entries(lost);
   return [
-    figure("ran", duration(meta.durationNs), {hint: "from the start of the session to its end"}),
+    meta.imported && meta.durationNs === 0 ? null : figure("ran", duration(meta.durationNs), {hint: "from the start of the session to its end"}),
     cpuNs == null ? null : figure("CPU", duration(cpuNs), {hint: "as the kernel accounted it"}),
     figure("threads", count(threads.length),
       {hint: processes.length === 1 ? "of one process" : `of ${count(processes.length)} processes`}),
-    figure("samples", count(meta.samples), {hint: `carrying ${duration(sampledCpuNs)} of CPU`}),
-    figure("rate", `${Math.round(meta.achievedRateHz)} of ${meta.rateHz} Hz`,
+    figure("samples", count(meta.samples), {hint: `carrying ${weight(sampledCpuNs)}${meta.unit === "" ? " of CPU" : ""}`}),
+    cpuNs == null ? figure("sampled", weight(sampledCpuNs), {hint: "what all samples stand for"}) : null,
+    meta.rateHz === 0 ? null : figure("rate", `${Math.round(meta.achievedRateHz)} of ${meta.rateHz} Hz`,
       {hint: `${meta.rates}, ${meta.achievedRateHz.toFixed(1)} Hz achieved, of each thread's CPU time`,
         warn: meta.samples > 0 && meta.achievedRateHz < meta.lowestRateHz / 2}),
     meta.cost === "" ? null : figure("cost", meta.cost.match(/[\d.]+ %/)?.[0] ?? meta.cost, {hint: meta.cost}),
-    figure("coverage", coverage === null ? "unknown" : percent(coverage),
+    meta.imported ? null : figure("coverage", coverage === null ? "unknown" : percent(coverage),
       {hint: "sampled CPU divided by true CPU", warn: coverage !== null && coverage < kGoodCoverage}),
     figure("complete stacks", meta.completeStacks == null ? "none" : percent(meta.completeStacks),
       {hint: "samples whose stack reaches the first function of its thread",

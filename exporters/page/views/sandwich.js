@@ -1,7 +1,7 @@
 // Sandwich: one function, who calls it above, what it calls below, wherever that happens.
 
 import {h} from "../dom.js";
-import {duration, percent} from "../format.js";
+import {percent, weight} from "../format.js";
 import {treeLayout} from "../data/tree_layout.js";
 import {createBoxChart} from "./box_chart.js";
 import {chartColors, isDark} from "./painter.js";
@@ -62,8 +62,8 @@ export function create(element, profile, state, context) {
       if (func < 0) return status.show("no functions are selected");
       const row = derived.flatRow(func);
       status.show(row === undefined ? "the function has no samples in this selection" :
-        `self ${duration(flat.self[row])}, ${percent(flat.self[row] / derived.all().ns)} · ` +
-        `total ${duration(flat.total[row])}, ${percent(flat.total[row] / derived.all().ns)}`);
+        `self ${weight(flat.self[row])}, ${percent(flat.self[row] / derived.all().ns)} · ` +
+        `total ${weight(flat.total[row])}, ${percent(flat.total[row] / derived.all().ns)}`);
       callers.show(derived.callers(func), {inverted: true, root: func});
       callees.show(derived.callees(func), {root: func});
     },

@@ -3,7 +3,7 @@
 
 import {sourceOf, timeByLine} from "../data/sources.js";
 import {h} from "../dom.js";
-import {count, duration, percent} from "../format.js";
+import {count, percent, weight} from "../format.js";
 
 const kHot = 0.1;  // of the function's time: lines that stand out
 
@@ -19,7 +19,7 @@ export function create(element, profile, state, {derived, names, status, sources
       h("th", {scope: "col", class: kind}, text)))), h("tbody", {}, ...cells));
   }
   const bar = (ns, most) => h("td", {class: "number heat", style: most > 0 && ns > 0 ? `--share:${(100 * ns / most).toFixed(1)}%` : null},
-    ns > 0 ? duration(ns) : "");
+    ns > 0 ? weight(ns) : "");
   const hot = (ns, all) => all > 0 && ns > kHot * all ? "hot" : "";
 
   function lineTable(own, func) {
@@ -38,7 +38,7 @@ export function create(element, profile, state, {derived, names, status, sources
       const gap = last !== null && line > last + 1 ? [h("tr", {class: "gap"}, h("td", {colspan: 4}, "⋯"))] : [];
       last = line;
       return [...gap, h("tr", {class: hot(self, all), "data-line": line}, bar(self, most),
-        h("td", {class: "number"}, total > 0 ? duration(total) : ""), h("td", {class: "number hint"}, line === 0 ? "?" : String(line)),
+        h("td", {class: "number"}, total > 0 ? weight(total) : ""), h("td", {class: "number hint"}, line === 0 ? "?" : String(line)),
         h("td", {class: "text"}, line === 0 ? "line not known" : texts.get(line) ?? ""))];
     });
     return rowsOf(cells, [["Self", "number"], ["Total", "number"], ["Line", "number"], [names.place(func, {whole: true}) || "no source known", "text"]], "source lines");

@@ -2,7 +2,7 @@
 // and of the tree speak for themselves.
 
 import {h} from "../dom.js";
-import {counted, duration, percent} from "../format.js";
+import {counted, percent, weight} from "../format.js";
 
 const kCharts = ["flame", "icicle", "leftheavy", "timeorder", "sunburst", "sandwich"];
 
@@ -15,8 +15,8 @@ export function createSpoken(state, {derived, names}) {
   function ofFrame({tree, node}) {
     const all = derived.all().ns || 1;
     const siblings = tree.children(tree.parent[node]);
-    return [names.of(tree.func[node]), `self ${duration(tree.self[node])}`,
-      `total ${duration(tree.total[node])}, ${percent(tree.total[node] / all)}`,
+    return [names.of(tree.func[node]), `self ${weight(tree.self[node])}`,
+      `total ${weight(tree.total[node])}, ${percent(tree.total[node] / all)}`,
       `depth ${state.get().frame.length}`,
       siblings.length > 1 ? `${siblings.indexOf(node) + 1} of ${siblings.length}, heaviest first` : "",
       tree.children(node).length === 0 ? "a leaf" : counted(tree.children(node).length, state.get().inverted ? "caller" : "callee")];
@@ -25,7 +25,7 @@ export function createSpoken(state, {derived, names}) {
     const row = derived.flatRow(func);
     if (row === undefined) return [names.of(func), "not in this selection"];
     const {self, total} = derived.flat();
-    return [names.of(func), `self ${duration(self[row])}`, `total ${duration(total[row])}, ${percent(total[row] / (derived.all().ns || 1))}`];
+    return [names.of(func), `self ${weight(self[row])}`, `total ${weight(total[row])}, ${percent(total[row] / (derived.all().ns || 1))}`];
   }
 
   return {

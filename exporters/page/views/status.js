@@ -4,7 +4,7 @@ import {changeColor, moduleColor, moduleHues, moduleRanks, pythonColor, threadCo
 import {isSure} from "../data/rows.js";
 import {everything} from "../data/selection.js";
 import {h} from "../dom.js";
-import {count, counted, duration} from "../format.js";
+import {count, counted, duration, weight} from "../format.js";
 import {removeTransform, transformSaid} from "../transforms.js";
 import {isDark} from "./painter.js";
 import {comparedRows} from "./table.js";
@@ -20,7 +20,7 @@ function selectionText({selection}, {samples, ns}, profile) {
   }
   if (state !== "all") words.push({cpu: "on CPU", waiting: "waiting"}[state]);
   return {isPart: words.length !== 0,
-    text: [...words, `${duration(ns)} in ${counted(samples, "sample")}`].join(" · ")};
+    text: [...words, `${weight(ns)} in ${counted(samples, "sample")}`].join(" · ")};
 }
 
 function swatch(color, text) {

@@ -2,7 +2,7 @@
 // frames that all of it goes through would be whole rings.
 
 import {beforeNextFrame, h} from "../dom.js";
-import {duration, percent} from "../format.js";
+import {percent, weight} from "../format.js";
 import {treeLayout} from "../data/tree_layout.js";
 import {createLabels} from "./label.js";
 import {chartColors, isDark} from "./painter.js";
@@ -88,7 +88,7 @@ export function create(element, profile, state, {derived, names, painter, toolti
     if (centre.ring > kRoomForNames) {
       pen.fillStyle = look({node: centre.root, func: tree.func[centre.root]}).text;
       pen.fillText(labels.fit(names.of(tree.func[centre.root]), 2 * radius(1) - 12), centre.x, centre.y);
-      pen.fillText(duration(tree.total[centre.root]), centre.x, centre.y + 15);
+      pen.fillText(weight(tree.total[centre.root]), centre.x, centre.y + 15);
     }
     if (hovered) {
       outline(hovered);

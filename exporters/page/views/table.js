@@ -2,7 +2,7 @@
 
 import {flatTable} from "../data/flat.js";
 import {isSure, sortRows, tableRows} from "../data/rows.js";
-import {count, margin, percent, seconds} from "../format.js";
+import {count, margin, percent, weightCell, weightUnit} from "../format.js";
 import {h} from "../dom.js";
 import {createFunctionTable, nextSort} from "./function_table.js";
 
@@ -43,11 +43,11 @@ function columnsOf(profile, {names, painter, derived}) {
       cell: (row) => share(row[key] / all(), row[error] / all())}]);
   return [
     ...(compared ? changeColumns(compared) : []),
-    {sort: "self", title: "Self s", hint: "in it, not in what it calls", number: true,
-      cell: (row) => seconds(row.self)},
+    {sort: "self", title: `Self ${weightUnit()}`, hint: "in it, not in what it calls", number: true,
+      cell: (row) => weightCell(row.self)},
     ...shares[0],
-    {sort: "total", title: "Total s", hint: "in it and in what it calls", number: true,
-      cell: (row) => seconds(row.total)},
+    {sort: "total", title: `Total ${weightUnit()}`, hint: "in it and in what it calls", number: true,
+      cell: (row) => weightCell(row.total)},
     ...shares[1],
     {sort: "samples", title: "Samples", hint: "taken in it", number: true, cell: (row) => count(row.samples)},
     {sort: "name", title: "Function", wide: true, cell: (row) => named(row.func, names, painter)},

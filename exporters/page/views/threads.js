@@ -4,7 +4,7 @@
 import {weightsByThread} from "../data/activity.js";
 import {idleThreads} from "../data/transforms.js";
 import {h} from "../dom.js";
-import {counted, duration} from "../format.js";
+import {counted, duration, weight, weightUnit} from "../format.js";
 import {rowIndexAt} from "./timeline_rows.js";
 
 const kFoldedAbove = 8;  // a pool of more threads begins folded
@@ -75,8 +75,10 @@ export function createThreadList(element, profile, state, {rows: allRows, scroll
   }
 
   // "1.20 s → 1.50 s", from A to B.
-  const bySide = (row) => [0, 1].map((side) => duration(row.threads.reduce((sum, thread) =>
+  const bySide = (row) => [0, 1].map((side) => weight(row.threads.reduce((sum, thread) =>
     sum + (profile.threads[thread].side === side ? weights.cpu[thread] : 0), 0))).join(" → ");
+
+  const isTime = weightUnit() === "s";
 
   function makeRow(row, index) {
     const {threads} = state.get().selection;
@@ -89,10 +91,10 @@ export function createThreadList(element, profile, state, {rows: allRows, scroll
       role: "option", "data-key": row.key, id: `thread-row-${index}`, "aria-setsize": rows.length, "aria-posinset": index + 1,
       "aria-selected": String(!isTrack && (threads === null || row.threads.every((thread) => threads.has(thread)))),
       style: `top: ${row.top}px; height: ${row.height}px; padding-left: ${8 + 12 * row.depth}px`,
-      title: isTrack ? row.label : `${row.name} (${row.detail}): ${duration(cpu)} of CPU, waited ${duration(waiting)}`,
+      title: isTrack ? row.label : `${row.name} (${row.detail}): ${weight(cpu)}${isTime ? ` of CPU, waited ${duration(waiting)}` : ""}`,
       onclick: (event) => takeRow(index, event)},
     h("div", {class: "line"}, twist, h("span", {class: "name"}, row.name || "(no name)"),
-      isTrack ? null : h("span", {class: "number"}, compares && row.kind === "pool" ? bySide(row) : duration(cpu)), isTrack ? null : h("span", {class: "hint"}, row.detail)));
+      isTrack ? null : h("span", {class: "number"}, compares && row.kind === "pool" ? bySide(row) : weight(cpu)), isTrack ? null : h("span", {class: "hint"}, row.detail)));
     if (index === current) {
       element.classList.add("current");
       list_.setAttribute("aria-activedescendant", element.id);

@@ -1,0 +1,23 @@
+// The importers; each is in the file of its name. See Importer (importer.h).
+#pragma once
+
+#include <string_view>
+
+#include "importers/importer.h"
+
+namespace sampan::importers {
+
+bool is_folded(std::string_view bytes);
+recording::Recording read_folded(std::string_view bytes, const Options& options);
+bool is_perf_script(std::string_view bytes);
+recording::Recording read_perf_script(std::string_view bytes, const Options& options);
+bool is_pprof(std::string_view bytes);
+recording::Recording read_pprof(std::string_view bytes, const Options& options);
+bool is_gperftools_cpu(std::string_view bytes);
+recording::Recording read_gperftools_cpu(std::string_view bytes, const Options& options);
+bool is_gperftools_heap(std::string_view bytes);
+recording::Recording read_gperftools_heap(std::string_view bytes, const Options& options);
+bool is_cpuprofile(std::string_view bytes);
+recording::Recording read_cpuprofile(std::string_view bytes, const Options& options);
+
+}  // namespace sampan::importers

@@ -1,0 +1,44 @@
+// What the weights of a profile are in. sampan records time; imported profiles may count events, samples or bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "profile/profile.h"
+
+namespace sampan::profile {
+
+// What one event or byte adds to a weight, which recordings keep in thousands.
+inline constexpr uint64_t kWeightOfOne = 1'000;
+
+class Unit {
+ public:
+  // `largest`: of the weights that are shown. It decides the prefix, so that all of a table have the same one.
+  Unit(const Session& session, uint64_t largest);
+
+  bool is_time() const { return counted_.empty(); }
+  // "s", "cycles", "M cycles", "MB"
+  const std::string& name() const { return name_; }
+  // Of a column or a heading: "seconds", else the name.
+  std::string_view plural() const { return is_time() ? std::string_view("seconds") : name_; }
+  // What is counted, without a prefix: "CPU" for time, "cycles", "bytes".
+  std::string_view what() const { return is_time() ? std::string_view("CPU") : counted_; }
+  // "0.004", "12.34", "1,234.5", without the name
+  std::string text(uint64_t weight) const;
+  // The same with the name: "0.004 s", "12.34 M cycles"
+  std::string amount(uint64_t weight) const { return text(weight) + " " + name_; }
+  // For programs: seconds, or a count without prefix, and the key in JSON of such a value: "self_s", "self".
+  double value(uint64_t weight) const;
+  std::string key(std::string_view what) const;
+
+ private:
+  std::string counted_;  // Session::unit
+  std::string name_;
+  uint64_t divisor_ = 1;
+};
+
+// The same as whole numbers of the smallest unit: ns, or the count.
+uint64_t whole_units(const Session& session, uint64_t weight);
+
+}  // namespace sampan::profile

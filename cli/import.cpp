@@ -43,7 +43,9 @@ int import(const ImportOptions& options) {
   recording::Recording recording =
       importers::import_file(options.file, options.format, options.of_format);
   recording.session.sampan_version = SAMPAN_VERSION;
-  recording.session.command = {"sampan", "import", options.file};
+  if (recording.session.command.empty()) {
+    recording.session.command = {"sampan", "import", options.file};
+  }
   constexpr mode_t kPrivate = 0600;  // as recordings are
   OutputDirectory directory(options.output, stem_of(options.file), kPrivate);
   try {
@@ -78,7 +80,8 @@ std::string formats_text() {
 
 void add_import(CLI::App& app, Commands& commands) {
   CLI::App* const command = app.add_subcommand(
-      "import", "Make a recording of a profile of another program: pprof, gperftools, perf script");
+      "import",
+      "Make a recording of a profile of another program: perf.data, pprof, gperftools, V8");
   const auto options = std::make_shared<ImportOptions>();
   command->add_option("FILE", options->file, "The profile; it may be compressed by gzip or zstd")
       ->required();
@@ -104,7 +107,7 @@ void add_import(CLI::App& app, Commands& commands) {
           },
           "How many samples were taken per second, if the file does not say it: counts become time")
       ->type_name("HZ");
-  set_examples(*command, {"sampan import cpu.pb.gz", "sampan import --weight alloc_space heap.prof",
+  set_examples(*command, {"sampan import perf.data", "sampan import --weight alloc_space heap.prof",
                           "sampan import --rate 99 stacks.folded -o imported"});
   commands.actions[command] = [options] { return import(*options); };
 }

@@ -16,6 +16,7 @@
 #include "exporters/call_graph.h"
 #include "exporters/formats.h"
 #include "exporters/output_file.h"
+#include "profile/unit.h"
 #include "profile/weights.h"
 
 namespace sampan::exporters {

@@ -29,6 +29,7 @@
 #include "exporters/thread_names.h"
 #include "profile/function_kinds.h"
 #include "profile/summary.h"
+#include "profile/unit.h"
 
 namespace sampan::exporters {
 namespace {

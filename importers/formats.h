@@ -9,6 +9,8 @@ namespace sampan::importers {
 
 bool is_folded(std::string_view bytes);
 recording::Recording read_folded(std::string_view bytes, const Options& options);
+bool is_perf_data(std::string_view bytes);
+recording::Recording read_perf_data(std::string_view bytes, const Options& options);
 bool is_perf_script(std::string_view bytes);
 recording::Recording read_perf_script(std::string_view bytes, const Options& options);
 bool is_pprof(std::string_view bytes);

@@ -35,7 +35,7 @@ class Frames {
   uint32_t frame(uint64_t address) {
     const MappedRange* const range = range_at(ranges_, address);
     if (range == nullptr) return builder_.frame(kNone, address);
-    const uint64_t svma = files_.svma(range->path, address - range->begin + range->offset);
+    const uint64_t svma = files_.svma(range->path, {}, address - range->begin + range->offset);
     return builder_.frame(builder_.module(range->path), svma);
   }
 
@@ -160,7 +160,7 @@ double heap_period(std::string_view header) {
   const std::string_view kind = trimmed(header.substr(at + 1, slash - at - 1));
   const auto number = number_of<uint64_t>(trimmed(header.substr(slash + 1)));
   if (!number) return 0;
-  if (kind == "heap") return static_cast<double>(*number / 2);
+  if (kind == "heap") return static_cast<double>(*number) / 2;
   return kind == "heap_v2" || kind == "heapz_v2" ? static_cast<double>(*number) : 0;
 }
 

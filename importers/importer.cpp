@@ -1,9 +1,9 @@
 #include "importers/importer.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "base/error.h"
 #include "base/nearest.h"
@@ -17,6 +17,7 @@ constexpr uintmax_t kMostBytes = uintmax_t{4} << 30;
 
 // Those with a mark of their own before those that any text could be.
 constexpr std::array kImporters = {
+    Importer{"perf-data", "a perf.data file", is_perf_data, read_perf_data},
     Importer{"gperftools-cpu", "a CPU profile of gperftools", is_gperftools_cpu,
              read_gperftools_cpu},
     Importer{"gperftools-heap", "a heap profile of gperftools", is_gperftools_heap,
@@ -48,15 +49,27 @@ const Importer& importer_for(std::string_view bytes, const std::string& format) 
               known_formats());
 }
 
+// Also of a pipe, whose size is not known.
 std::string read_file(const std::string& path) {
-  std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
-  if (!error && size > kMostBytes) throw Error("it is larger than 4 GB");
   std::ifstream file(path, std::ios::binary);
-  if (!file)
+  if (!file || std::filesystem::is_directory(path)) {
     throw Error("{}",
                 std::filesystem::exists(path) ? "it cannot be read" : "there is no such file");
-  return {std::istreambuf_iterator<char>(file), {}};
+  }
+  constexpr size_t kPiece = size_t{1} << 20;
+  std::error_code no_file;
+  const uintmax_t size = std::filesystem::file_size(path, no_file);
+  std::string bytes;
+  if (!no_file) bytes.reserve(std::min(size, kMostBytes) + kPiece);
+  for (size_t got = kPiece; got == kPiece;) {
+    const size_t before = bytes.size();
+    if (before > kMostBytes) throw Error("it is larger than 4 GB");
+    bytes.resize(before + kPiece);
+    file.read(bytes.data() + before, kPiece);
+    got = static_cast<size_t>(file.gcount());
+    bytes.resize(before + got);
+  }
+  return bytes;
 }
 
 }  // namespace

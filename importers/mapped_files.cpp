@@ -1,12 +1,16 @@
 #include "importers/mapped_files.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
-#include "base/error.h"
+#include "base/file_descriptor.h"
 #include "importers/text_lines.h"
-#include "symbolizer/elf_file.h"
+#include "sampler/process/module_file.h"
 
 namespace sampan::importers {
 
@@ -77,19 +81,34 @@ const MappedRange* range_at(const std::vector<MappedRange>& ranges, uint64_t add
   return &*std::prev(after);
 }
 
-MappedFiles::MappedFiles() = default;
-MappedFiles::~MappedFiles() = default;
-
-uint64_t MappedFiles::svma(const std::string& path, uint64_t offset) {
+const MappedFile* MappedFiles::find(const std::string& path, const std::vector<uint8_t>& build_id) {
   const auto [found, is_new] = files_.try_emplace(path);
-  if (is_new) {
-    try {
-      found->second = std::make_unique<symbolizer::ElfFile>(path);
-    } catch (const Error&) {
-      found->second = nullptr;  // its addresses stay offsets, and have no names
+  std::optional<MappedFile>& file = found->second;
+  if (is_new && path.starts_with('/')) {
+    // A FIFO of that name must not make us wait.
+    auto opened = std::make_shared<FileDescriptor>(
+        open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    struct stat status = {};
+    if (*opened && fstat(opened->get(), &status) == 0 && S_ISREG(status.st_mode)) {
+      sampler::ModuleBytes bytes = sampler::bytes_of_file(std::move(opened));
+      std::optional<sampler::ElfLayout> layout = sampler::read_elf_layout(bytes);
+      if (layout) file = MappedFile{std::move(*layout), std::move(bytes)};
     }
   }
-  return found->second == nullptr ? offset : found->second->svma_of(offset).value_or(offset);
+  if (!file || (!build_id.empty() && build_id != file->layout.build_id)) return nullptr;
+  return &*file;
+}
+
+uint64_t MappedFiles::svma(const std::string& path, const std::vector<uint8_t>& build_id,
+                           uint64_t offset) {
+  const MappedFile* const file = find(path, build_id);
+  if (file == nullptr) return offset;
+  for (const sampler::ElfLayout::Segment& segment : file->layout.segments) {
+    if (offset - segment.offset < segment.file_size) {
+      return segment.svma + (offset - segment.offset);
+    }
+  }
+  return offset;
 }
 
 }  // namespace sampan::importers

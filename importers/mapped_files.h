@@ -3,14 +3,12 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace sampan::symbolizer {
-class ElfFile;
-}
+#include "sampler/process/module_image.h"
 
 namespace sampan::importers {
 
@@ -26,17 +24,22 @@ std::vector<MappedRange> parse_maps(std::string_view text);
 // Null where nothing is mapped.
 const MappedRange* range_at(const std::vector<MappedRange>& ranges, uint64_t address);
 
-// The files themselves, as far as this machine has them.
+// A file of this machine.
+struct MappedFile {
+  sampler::ElfLayout layout;
+  sampler::ModuleBytes bytes;
+};
+
+// The files themselves, as far as this machine has them. Each is opened once.
 class MappedFiles {
  public:
-  MappedFiles();
-  ~MappedFiles();
-
-  // The SVMA of an offset of the file, by its program headers. The offset itself where the file cannot be read.
-  uint64_t svma(const std::string& path, uint64_t offset);
+  // Null when it cannot be read, is no ELF file of x86-64, or has another build-id. An empty `build_id` is any.
+  const MappedFile* find(const std::string& path, const std::vector<uint8_t>& build_id);
+  // The SVMA of an offset of the file, by its program headers. The offset itself where there is no such file.
+  uint64_t svma(const std::string& path, const std::vector<uint8_t>& build_id, uint64_t offset);
 
  private:
-  std::map<std::string, std::unique_ptr<symbolizer::ElfFile>> files_;  // null: cannot be read
+  std::map<std::string, std::optional<MappedFile>> files_;
 };
 
 }  // namespace sampan::importers

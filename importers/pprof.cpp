@@ -366,6 +366,7 @@ class PprofReader {
         mapping != file_.mappings.end()) {
       module = module_of(mapping->second);
       address = files_.svma(file_.text(mapping->second.path),
+                            bytes_of_hex(file_.text(mapping->second.build_id)),
                             address - mapping->second.start + mapping->second.offset);
     }
     std::vector<NamedPlace> places;

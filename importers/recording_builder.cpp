@@ -18,17 +18,18 @@ uint64_t weight_of(uint64_t count) {
   return count * profile::kWeightOfOne;
 }
 
-uint32_t RecordingBuilder::process(int32_t pid, const std::string& name) {
+uint32_t RecordingBuilder::process(int32_t pid, const std::string& name, int32_t parent_pid) {
   const auto row = static_cast<uint32_t>(recording_.processes.size());
   const auto [found, is_new] = processes_.try_emplace({pid, name}, row);
-  if (is_new) recording_.processes.push_back({.pid = pid, .name = name});
+  if (is_new) recording_.processes.push_back({.pid = pid, .parent_pid = parent_pid, .name = name});
   return found->second;
 }
 
 uint32_t RecordingBuilder::thread(uint32_t process, int32_t tid, const std::string& name) {
   const auto row = static_cast<uint32_t>(recording_.threads.size());
-  const auto [found, is_new] = threads_.try_emplace({process, tid, name}, row);
+  const auto [found, is_new] = threads_.try_emplace({process, tid, tid == 0 ? name : ""}, row);
   if (is_new) recording_.threads.push_back({.process = process, .tid = tid, .name = name});
+  if (recording_.threads[found->second].name != name) recording_.threads[found->second].name = name;
   return found->second;
 }
 
@@ -76,13 +77,18 @@ uint32_t RecordingBuilder::wait(const std::string& call) {
 
 void RecordingBuilder::sample(uint32_t thread, uint32_t stack, SessionNs time_ns, uint64_t weight,
                               uint32_t wait) {
-  recording_.samples.push_back({.thread = thread,
-                                .stack = stack,
-                                .time_ns = time_ns,
-                                .weight_ns = weight,
-                                .stop = stack == kNone && wait == kNone ? wire::StopReason::kNoRule
-                                                                        : wire::StopReason::kRoot,
-                                .wait = wait});
+  const bool is_known = stack != kNone || wait != kNone;
+  sample({.thread = thread,
+          .stack = stack,
+          .time_ns = time_ns,
+          .weight_ns = weight,
+          .stop = is_known ? wire::StopReason::kRoot : wire::StopReason::kNoRule,
+          .wait = wait});
+}
+
+void RecordingBuilder::lost(wire::Loss loss, uint64_t count) {
+  recording::Losses& row = recording_.losses.emplace_back();
+  row.count[static_cast<size_t>(loss)] = count;
 }
 
 void RecordingBuilder::samples(uint32_t thread, uint32_t stack, uint64_t count, uint64_t weight) {

@@ -30,7 +30,8 @@ class RecordingBuilder {
  public:
   recording::Session& session() { return recording_.session; }
 
-  uint32_t process(int32_t pid, const std::string& name);
+  uint32_t process(int32_t pid, const std::string& name, int32_t parent_pid = 0);
+  // Threads are told apart by their tids, which have the latest name; those without one by their names.
   uint32_t thread(uint32_t process, int32_t tid, const std::string& name);
   uint32_t module(const std::string& path, const std::vector<uint8_t>& build_id = {});
 
@@ -44,11 +45,14 @@ class RecordingBuilder {
   uint32_t stack(std::span<const uint32_t> frames);
   uint32_t wait(const std::string& call);
 
-  // A sample without a stack is incomplete.
+  void sample(const recording::Sample& row) { recording_.samples.push_back(row); }
+  // The same; without a stack it is incomplete.
   void sample(uint32_t thread, uint32_t stack, SessionNs time_ns, uint64_t weight,
               uint32_t wait = kNone);
   // As many samples as `count` says, at most so many that all of a file are kMostSamples: they share the weight.
   void samples(uint32_t thread, uint32_t stack, uint64_t count, uint64_t weight);
+
+  void lost(wire::Loss loss, uint64_t count);
 
   // Sorted by time; `duration_ns` is at least the time of the last sample.
   recording::Recording take(uint64_t duration_ns);

@@ -136,18 +136,6 @@ std::span<const uint8_t> ElfFile::bytes_at(uint64_t svma) const {
   return {};
 }
 
-std::optional<uint64_t> ElfFile::svma_of(uint64_t offset) const {
-  size_t count = 0;
-  if (elf_getphdrnum(elf_.get(), &count) != 0) return std::nullopt;
-  for (size_t i = 0; i < count; ++i) {
-    GElf_Phdr header;
-    if (gelf_getphdr(elf_.get(), static_cast<int>(i), &header) == nullptr) return std::nullopt;
-    const uint64_t into = offset - header.p_offset;
-    if (header.p_type == PT_LOAD && into < header.p_filesz) return header.p_vaddr + into;
-  }
-  return std::nullopt;
-}
-
 std::optional<DebugLink> ElfFile::debug_link() const {
   GElf_Word crc = 0;
   const char* name = dwelf_elf_gnu_debuglink(elf_.get(), &crc);

@@ -42,8 +42,6 @@ class ElfFile {
   // The file's bytes of the segment at `svma`, from there to the segment's end; empty if there are
   // none.
   std::span<const uint8_t> bytes_at(uint64_t svma) const;
-  // Where an offset of the file is loaded; nothing if it is in no segment.
-  std::optional<uint64_t> svma_of(uint64_t offset) const;
 
  private:
   struct Descriptor {

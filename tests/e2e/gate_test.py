@@ -47,10 +47,10 @@ class Gate(unittest.TestCase):
         """
         runs = 6
         while True:
-            gates = [self.gate(runs, 1) for _ in range(5)]
+            gates = [self.gate(runs, 1) for _ in range(10)]
             found = [(gate, re.search(r"(\d+) runs would be enough", gate.stdout)) for gate in gates if gate.returncode == 2]
             needed = [int(match[1]) if match else 2 * runs for _, match in found]
-            if len(needed) <= 1 or runs >= MOST_RUNS:
+            if not needed or runs >= MOST_RUNS:
                 return runs
             runs = min(MOST_RUNS, 2 * runs, max(runs + 2, sorted(needed)[len(needed) // 2]))
 

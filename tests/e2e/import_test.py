@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Profiles that other programs wrote: gperftools, node, perf; and sampan's own exports, which come back as they were."""
+"""Profiles that other programs wrote: perf, gperftools, node; and sampan's own exports, which come back as they were."""
 import ctypes.util
 import json
 import os
@@ -71,6 +71,50 @@ class Import(unittest.TestCase):
         for word, share in (("ten", 0.1), ("twenty", 0.2), ("thirty", 0.3), ("forty", 0.4)):
             self.assertAlmostEqual(sum(part for name, part in found.items() if word + "_percent" in name), share,
                                    delta=5 * (share * (1 - share) / report["samples"]) ** 0.5, msg=(word, found))
+
+    def perf(self, *words):
+        return subprocess.run(["perf", *map(str, words)], cwd=self.folder, capture_output=True, check=False)
+
+    @unittest.skipIf(shutil.which("perf") is None, "perf is not installed")
+    def test_perf(self):
+        """Each kind of stack and each container: known shares, and the frames that perf script prints."""
+        for name, options in (("chains", ["-g"]), ("copies", ["--call-graph", "dwarf,16384"]), ("compressed", ["-g", "-z"])):
+            with self.subTest(name):
+                file = self.folder / (name + ".data")
+                done = self.perf("record", "-q", "-e", "cpu-clock", "-F", "1000", *options, "-o", file, "--",
+                                 *profiled.command("shares", 2))
+                if not file.exists() or done.returncode != 0:
+                    self.skipTest(f"perf record is refused: {done.stderr.decode(errors='replace')[:200]}")
+                report = self.imported(file)
+                self.assertGreater(report["complete_stacks"], 0.99)
+                threads = {t["name"]: t["sampled_cpu_s"] for t in report["threads"]}
+                whole = sum(threads.values())
+                for thread, share in (("share-1", 1 / 15), ("share-2", 2 / 15), ("share-4", 4 / 15), ("share-8", 8 / 15)):
+                    self.assertAlmostEqual(threads[thread] / whole, share,
+                                           delta=5 * (share * (1 - share) / report["samples"]) ** 0.5 + 0.01)
+                self.check_frames(file)
+
+    def check_frames(self, file):
+        """At least 99.9 % of the frames are those of perf script, up to the names that glibc's functions have twice."""
+        script = self.perf("script", "--no-inline", "-F", "tid,time,ip,sym", "-i", file).stdout.decode()
+        expected = {}  # by tid: the number of frames of each sample
+        for block in script.split("\n\n"):
+            lines = [line for line in block.splitlines() if line.strip()]
+            if lines:
+                tid, time = lines[0].split()[:2]
+                expected.setdefault(int(tid), []).append((float(time.rstrip(":")), len(lines) - 1))
+        recording = max((self.folder / "imported").iterdir(), key=lambda path: path.stat().st_mtime)
+        rows = json.loads(self.sampan("query", "--json", recording, """
+            SELECT t.tid, s.time_ns, (SELECT count(*) FROM frames f WHERE f.stack = s.stack AND NOT f.is_inlined) AS depth
+            FROM samples s JOIN threads t ON t.id = s.thread ORDER BY s.time_ns"""))
+        found = {}
+        for row in rows:
+            found.setdefault(row["tid"], []).append((row["time_ns"], row["depth"]))
+        self.assertEqual({tid: len(samples) for tid, samples in found.items()},
+                         {tid: len(samples) for tid, samples in expected.items()})
+        pairs = [(a[1], b[1]) for tid in expected for a, b in zip(sorted(expected[tid]), sorted(found[tid]))]
+        unlike = sum(abs(a - b) for a, b in pairs)
+        self.assertLessEqual(unlike, 0.001 * sum(a for a, _ in pairs), [pair for pair in pairs if pair[0] != pair[1]][:5])
 
     @unittest.skipIf(shutil.which("node") is None, "node is not installed")
     def test_node(self):

@@ -55,9 +55,9 @@ TEST(Importer, SaysWhatIsDamaged) {
   EXPECT_EQ(error_of(zstd_of(many_lines()).substr(0, 400)), "its zstd data is cut off");
   EXPECT_EQ(error_of(""), "it is empty");
   EXPECT_EQ(error_of("main 1\n", "fold"),
-            "no format 'fold', did you mean 'folded'? (formats: gperftools-cpu, gperftools-heap, "
-            "cpuprofile, "
-            "perf-script, folded, pprof)");
+            "no format 'fold', did you mean 'folded'? (formats: perf-data, gperftools-cpu, "
+            "gperftools-heap, "
+            "cpuprofile, perf-script, folded, pprof)");
 }
 
 TEST(Importer, BytesOfChanceAreNoProfile) {

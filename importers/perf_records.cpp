@@ -229,14 +229,16 @@ std::optional<uint64_t> PerfDecoder::lost(const PerfRecord& record) const {
   return in.ok() ? std::optional(count) : std::nullopt;
 }
 
+std::string_view without_modifiers(std::string_view event) {
+  const size_t colon = event.rfind(':');
+  const bool has_modifiers =
+      colon != std::string_view::npos &&
+      event.find_first_not_of("ukhGHpPSDWIeb", colon + 1) == std::string_view::npos;
+  return has_modifiers ? event.substr(0, colon) : event;
+}
+
 std::string event_name(const PerfEvent& event) {
-  if (!event.name.empty()) {
-    const size_t colon = event.name.rfind(':');
-    const bool has_modifiers =
-        colon != std::string::npos &&
-        event.name.find_first_not_of("ukhGHpPSDWIeb", colon + 1) == std::string::npos;
-    return has_modifiers ? event.name.substr(0, colon) : event.name;
-  }
+  if (!event.name.empty()) return std::string(without_modifiers(event.name));
   constexpr std::array kHardware = {"cycles",   "instructions",  "cache-references", "cache-misses",
                                     "branches", "branch-misses", "bus-cycles"};
   constexpr std::array kSoftware = {"cpu-clock",        "task-clock",     "page-faults",

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -73,6 +74,8 @@ class PerfDecoder {
   std::unordered_map<uint64_t, size_t> event_by_id_;
 };
 
+// "cycles:P" without what says how it was sampled: perf-list(1), "EVENT MODIFIERS".
+std::string_view without_modifiers(std::string_view event);
 // "cycles"; of events that have no name, what their attributes say: "event 4:0x1c2".
 std::string event_name(const PerfEvent& event);
 

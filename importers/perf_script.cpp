@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "importers/formats.h"
+#include "importers/perf_records.h"
 #include "importers/recording_builder.h"
 #include "importers/text_lines.h"
 
@@ -46,16 +47,6 @@ std::optional<uint64_t> time_of(std::string_view word) {
   uint64_t ns = *part;
   for (size_t i = digits.size(); i < kDigits; ++i) ns *= 10;
   return *seconds * kNsPerSecond + ns;
-}
-
-// "cycles:P:" without what says how it was sampled.
-std::string_view event_name(std::string_view word) {
-  word.remove_suffix(1);
-  const size_t colon = word.rfind(':');
-  if (colon == std::string_view::npos) return word;
-  const std::string_view modifiers = word.substr(colon + 1);
-  const bool are_modifiers = modifiers.find_first_not_of("ukhGHpPSDWIeb") == std::string_view::npos;
-  return are_modifiers ? word.substr(0, colon) : word;
 }
 
 // The thread, which is before the time: "100/101" or "101", and perhaps "[002]".
@@ -93,7 +84,7 @@ std::optional<Head> parse_head(std::string_view line) {
     head.period = number_of<uint64_t>(word);
     if (head.period) word = take_word(&rest);
     if (word.size() < 2 || !word.ends_with(':')) return std::nullopt;
-    head.event = event_name(word);
+    head.event = without_modifiers(word.substr(0, word.size() - 1));
     return head;
   }
   return std::nullopt;

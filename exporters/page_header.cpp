@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text/json_writer.h"
 #include "base/text/readable.h"
 #include "profile/frames.h"
@@ -41,6 +43,11 @@ void write_meta(Json& json, const profile::View& view, const profile::Summary& s
   json.member("clock", session.clock);
   json.member("unit", session.unit);
   json.member("imported", session.is_imported());
+  json.member("hasTimes",
+              !session.is_imported() ||
+                  std::ranges::any_of(profile.samples, [](const profile::Sample& sample) {
+                    return sample.time_ns != 0;
+                  }));
   json.member("cpus", session.cpus);
   json.member("rateHz", session.rate_hz);
   json.member("achievedRateHz", session.unit.empty() ? summary.achieved_rate_hz() : 0);

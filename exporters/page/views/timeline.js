@@ -26,12 +26,12 @@ const kPale = 0.35;  // threads that are not chosen
  * @param {ReturnType<import("../state.js").createState>} state
  */
 export function create(element, profile, state, {derived, tooltip, signal}) {
-  const {durationNs} = profile.meta;
+  const {durationNs, hasTimes} = profile.meta;
   const allRows = createRows(profile);
   const canvas = h("canvas", {tabindex: 0, role: "application", "aria-roledescription": "timeline", "aria-label": "Timeline",
     "aria-keyshortcuts": "ArrowLeft ArrowRight Shift+ArrowLeft Shift+ArrowRight Home End Escape + - a d"});
   const list = h("aside", {id: "threads", "aria-label": "Threads"});
-  const sticky = h("div", {class: "tracks"}, list, h("div", {class: "tracks-time"}, canvas));
+  const sticky = h("div", {class: "tracks"}, list, h("div", {class: `tracks-time${hasTimes ? "" : " timeless"}`}, hasTimes ? null : h("p", {class: "hint"}, "The samples have no times."), canvas));
   const floor = h("div", {class: "timeline-floor"}, sticky);
   const scroller = h("div", {class: "timeline-rows"}, floor);
   const by = h("select", {"aria-label": "Colour tracks by", onchange: () => state.set({trackBy: by.value})},

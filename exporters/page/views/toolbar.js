@@ -101,7 +101,8 @@ function createMenu(state) {
  */
 export function create(element, profile, state, context) {
   const {actions} = context;
-  const tabs = viewTabs(state, kViews.filter(([view]) => view !== "source" || context.sources !== null));
+  const tabs = viewTabs(state, kViews.filter(([view]) =>
+    (view !== "source" || context.sources !== null) && (view !== "timeorder" || profile.meta.hasTimes)));
   const button = (action, text, label, title) => h("button", {"data-action": action, title,
     class: text === label ? "" : "sign", "aria-label": label, onclick: () => actions[action]()}, text);
   const inverted = h("button", {"data-action": "invert", class: "toggle", title: "from where the time was spent (i)",

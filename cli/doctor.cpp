@@ -17,7 +17,6 @@
 #include "base/clock.h"
 #include "base/text/json_writer.h"
 #include "base/text/readable.h"
-#include "base/time.h"
 #include "cli/command.h"
 #include "cli/latest_recording.h"
 #include "cli/recorded_profile.h"
@@ -26,6 +25,7 @@
 #include "profile/load.h"
 #include "profile/python_notes.h"
 #include "profile/rates.h"
+#include "profile/unit.h"
 #include "profile/unresolved.h"
 #include "reports/report.h"
 #include "reports/table.h"
@@ -190,8 +190,13 @@ std::string recording_json(const profile::Profile& profile, uint64_t all_ns,
                            const std::vector<ModuleRow>& rows) {
   uint64_t unnamed_ns = 0;
   for (const ModuleRow& row : rows) unnamed_ns += row.lack.unnamed_ns;
+  const profile::Unit unit(profile.session, all_ns);
+  const auto key = [&](std::string_view what) {
+    return std::string(what) + (unit.is_time() ? "_cpu_s" : "");
+  };
   Json json;
   json.object([&] {
+    if (!unit.is_time()) json.member("unit", unit.what());
     json.member("rate", profile::rate_text(profile));
     json.member("cost", profile::cost_text(profile));
     json.member("python", profile::python_notes(profile));
@@ -199,14 +204,14 @@ std::string recording_json(const profile::Profile& profile, uint64_t all_ns,
     json.object([&] {
       for (const profile::Lost& lost : losses(profile)) json.member(lost.key, lost.count);
     });
-    json.member("sampled_cpu_s", in_seconds(all_ns));
-    json.member("unnamed_cpu_s", in_seconds(unnamed_ns));
+    json.member(key("sampled"), unit.value(all_ns));
+    json.member(key("unnamed"), unit.value(unnamed_ns));
     json.objects("modules", rows, [&](const ModuleRow& row) {
       json.member("module", row.module);
       json.member("build_id", row.build_id);
-      json.member("unnamed_cpu_s", in_seconds(row.lack.unnamed_ns));
-      json.member("unnamed_on_stack_cpu_s", in_seconds(row.lack.on_stack_ns));
-      json.member("without_lines_cpu_s", in_seconds(row.lack.without_lines_ns));
+      json.member(key("unnamed"), unit.value(row.lack.unnamed_ns));
+      json.member(key("unnamed_on_stack"), unit.value(row.lack.on_stack_ns));
+      json.member(key("without_lines"), unit.value(row.lack.without_lines_ns));
       json.member("verdict", row.names.verdict);
       json.member("advice", row.names.advice);
       json.member("package", row.names.package);
@@ -221,7 +226,7 @@ void print_recording(const profile::Profile& profile, uint64_t all_ns,
   uint64_t unnamed_ns = 0;
   for (const ModuleRow& row : rows) unnamed_ns += row.lack.unnamed_ns;
   const auto all = static_cast<double>(all_ns);
-  fmt::print("rate: {}\n", profile::rate_text(profile));
+  if (profile.session.rate_hz != 0) fmt::print("rate: {}\n", profile::rate_text(profile));
   if (const std::string cost = profile::cost_text(profile); !cost.empty()) {
     fmt::print("cost: {}\n", cost);
   }
@@ -229,8 +234,9 @@ void print_recording(const profile::Profile& profile, uint64_t all_ns,
   for (const profile::Lost& lost : losses(profile)) {
     fmt::print("lost: {} {}\n", sampan::count(lost.count), lost.text);
   }
-  fmt::print("{} s of {} s of CPU ({} %) in functions without a name\n",
-             sampan::seconds(unnamed_ns), sampan::seconds(all_ns),
+  const profile::Unit unit(profile.session, all_ns);
+  fmt::print("{} of {}{} ({} %) in functions without a name\n", unit.amount(unnamed_ns),
+             unit.amount(all_ns), unit.is_time() ? " of CPU" : "",
              sampan::percent(static_cast<double>(unnamed_ns), all));
   if (!rows.empty()) {
     fmt::print("{}\n", style.faint("  no name    on stack    no line  module"));

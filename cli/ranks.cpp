@@ -27,6 +27,9 @@ struct RanksOptions {
 int ranks(const RanksOptions& options) {
   if (options.csv && options.json) throw UsageError("ranks: either --csv or --json");
   profile::Profile profile = load_profile(options.recording);
+  if (!profile.session.unit.empty()) {
+    throw Error("ranks compares times, and this recording counts {}", profile.session.unit);
+  }
   reports::PageOptions page = page_options(options.table);
   page.top = options.top;
   page.notes = find_names(profile);

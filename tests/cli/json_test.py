@@ -101,6 +101,18 @@ class Words(cli_test.Case):
             self.assertIn(result.returncode, (0, 1), result.stderr)
             yield words[0], json.loads(result.stdout)
 
+    def counted_answers(self):
+        """The same of an imported profile that counts no time."""
+        file = self.path / "counts.folded"
+        file.write_text("main;parse 3000\nmain 1000\n")
+        run = self.sampan("import", "-o", self.path / "imported", file).stdout.strip()
+        for words in (["report", run], ["diff", run, run], ["annotate", "parse", run], ["doctor", run]):
+            result = self.sampan(*words, "--json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            answer = json.loads(result.stdout)
+            self.assertEqual(answer.get("unit", answer.get("recording", {}).get("unit")), "samples", words[0])
+            yield words[0], answer
+
     def check(self, command, answer):
         """By Debian's python3-jsonschema, which another interpreter may lack."""
         file = self.path / "answer.json"
@@ -112,7 +124,7 @@ class Words(cli_test.Case):
         if subprocess.run(["/usr/bin/python3", "-c", "import jsonschema"], capture_output=True, check=False).returncode != 0:
             self.skipTest("python3-jsonschema is not installed")
         commands = set()
-        for command, answer in self.answers():
+        for command, answer in [*self.answers(), *self.counted_answers()]:
             commands.add(command)
             with self.subTest(command=command):
                 checked = self.check(command, answer)

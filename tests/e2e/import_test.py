@@ -142,6 +142,8 @@ class Import(unittest.TestCase):
                         "csv-samples", "perf-script", "otlp", "json"):
             self.sampan("export", "--format", format_, "-o", self.folder / ("x." + format_), recording)
         self.assertEqual((self.folder / "x.folded").read_text(), "all;main 1000\nall;main;parse 3000\n")
+        about = json.loads(self.sampan("doctor", "--json", recording))
+        self.assertEqual((about["unit"], about["sampled"], about["unnamed"]), ("samples", 4000, 0))
         refused = subprocess.run([sampan.PROGRAM, "export", "--format", "trace", "-o", str(self.folder / "x"), str(recording)],
                                  capture_output=True, text=True, check=False)
         self.assertEqual(refused.returncode, 1)

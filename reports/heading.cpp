@@ -139,7 +139,7 @@ std::string rate(const Context& context) {
   const uint32_t held = profile::rate_range(context.profile()).lowest_hz;
   if (held == 0) return "";
   std::string text = profile::rate_text(context.profile());
-  if (context.summary.sampled.samples != 0) {
+  if (context.summary.sampled.samples != 0 && context.unit().is_time()) {
     const double achieved = context.summary.achieved_rate_hz();
     text += fmt::format(", {:.0f} Hz achieved", achieved);
     // Each thread ends before its next sample is due.

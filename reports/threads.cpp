@@ -50,10 +50,12 @@ std::vector<Figure> figures_of(const Context& context) {
         {"wall s", [](const auto& row) { return seconds(row.wall_ns()); }},
         {cpu_title(unit), cpu},
         {"CPU %", [share](const auto& row) { return share(row.known_cpu_ns(), row); }},
-        {"waiting %", [share](const auto& row) { return share(row.waiting.ns, row); }},
-        {"queued %", [share](const auto& row) { return share(row.runnable.ns, row); }},
-        {"samples", samples}};
-    if (context.profile().session.is_imported()) figures.erase(figures.begin() + 4);
+        {"waiting %", [share](const auto& row) { return share(row.waiting.ns, row); }}};
+    if (!context.profile().session.is_imported()) {
+      figures.push_back(
+          {"queued %", [share](const auto& row) { return share(row.runnable.ns, row); }});
+    }
+    figures.push_back({"samples", samples});
     return figures;
   }
   const double all_ns =

@@ -63,11 +63,10 @@ class PerfDataReader {
         std::ranges::find_if(records, [](const auto& entry) { return entry.first != 0; });
     start_ns_ = first == records.end() ? 0 : first->first;
     for (const auto& [time_ns, record] : records) take(*record, time_ns);
-    if (lost_ != 0) builder_.lost(wire::Loss::kRingFull, lost_);
-    recording::Recording recording =
-        builder_.take(records.empty() ? 0 : session_time(records.back().first));
-    recording.end->note = file_.note;
-    return recording;
+    builder_.lost(wire::Loss::kRingFull, lost_);
+    builder_.lost(wire::Loss::kRingCorrupt, unreadable_);
+    if (!file_.note.empty()) builder_.note(file_.note);
+    return builder_.take(records.empty() ? 0 : session_time(records.back().first));
   }
 
  private:
@@ -83,16 +82,8 @@ class PerfDataReader {
         ++samples[event_name(file_.events[sample->event])];
     }
     if (samples.empty()) throw Error("it has no samples");
-    event_ = std::ranges::max_element(samples, {}, [](const auto& entry) {
-               return entry.second;
-             })->first;
-    if (!weight.empty()) {
-      std::string known;
-      for (const auto& [name, count] : samples) known += (known.empty() ? "" : ", ") + name;
-      if (!samples.contains(weight))
-        throw Error("it has no event '{}' (it has: {})", weight, known);
-      event_ = weight;
-    }
+    event_ = chosen_event(samples, weight);
+    builder_.note_left_out(samples, event_);
     const bool is_time = event_ == "cpu-clock" || event_ == "task-clock";
     if (!is_time) {
       builder_.session().unit = event_;
@@ -127,7 +118,11 @@ class PerfDataReader {
       case PERF_RECORD_LOST:
       case kLostSamples: lost_ += decoder_.lost(record).value_or(0); break;
       case PERF_RECORD_SAMPLE:
-        if (const auto sample = decoder_.sample(record)) add(*sample, time_ns);
+        if (const auto sample = decoder_.sample(record)) {
+          add(*sample, time_ns);
+        } else {
+          ++unreadable_;
+        }
         break;
       default: break;
     }
@@ -261,14 +256,15 @@ class PerfDataReader {
 
   void add_kernel(uint64_t avma) {
     if (!kernel_) kernel_.emplace(kernel_text(), kernel_symbol_, kernel_address_);
-    const uint32_t module = builder_.module(kKernelModule);
-    if (!kernel_->empty()) {
-      const NamedPlace place{.function = std::string(kernel_->name(avma))};
-      frames_.push_back(builder_.frame(module, avma, {&place, 1}));
-      return;
+    const auto [frame, is_new] = kernel_frames_.try_emplace(kernel_->empty() ? 0 : avma);
+    if (is_new) {
+      const NamedPlace place{.function =
+                                 kernel_->empty() ? "[kernel]" : std::string(kernel_->name(avma))};
+      frame->second = builder_.frame(builder_.module(kKernelModule), frame->first, {&place, 1});
     }
-    const uint32_t whole = builder_.frame(module, {.function = "[kernel]"});
-    if (frames_.empty() || frames_.back() != whole) frames_.push_back(whole);
+    // Without names, one frame stands for all of them.
+    if (kernel_->empty() && !frames_.empty() && frames_.back() == frame->second) return;
+    frames_.push_back(frame->second);
   }
 
   std::string kernel_text() const {
@@ -284,7 +280,7 @@ class PerfDataReader {
   RecordingBuilder builder_;
   std::string event_;
   uint64_t scale_ = 1;
-  uint64_t start_ns_ = 0, lost_ = 0, generation_ = 0;
+  uint64_t start_ns_ = 0, lost_ = 0, unreadable_ = 0, generation_ = 0;
   std::unordered_map<std::string, std::vector<uint8_t>> build_ids_;  // by path
   std::unordered_map<int32_t, ProcessState> processes_;              // by pid
   std::unordered_map<int32_t, int32_t> parents_;
@@ -292,6 +288,7 @@ class PerfDataReader {
   std::string kernel_symbol_;
   uint64_t kernel_address_ = 0;
   std::optional<KernelSymbols> kernel_;
+  std::unordered_map<uint64_t, uint32_t> kernel_frames_;  // by AVMA
   std::vector<uint32_t> frames_;
   std::array<uint64_t, wire::kMaxFrames> walked_;
 };

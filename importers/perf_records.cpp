@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "base/byte_cursor.h"
+#include "base/error.h"
 
 namespace sampan::importers {
 namespace {
@@ -227,6 +228,18 @@ std::optional<uint64_t> PerfDecoder::lost(const PerfRecord& record) const {
   if (record.type == PERF_RECORD_LOST) in.u64();  // id; LOST_SAMPLES has the count alone
   const uint64_t count = in.u64();
   return in.ok() ? std::optional(count) : std::nullopt;
+}
+
+std::string chosen_event(const std::map<std::string, uint64_t>& samples,
+                         const std::string& weight) {
+  if (weight.empty()) {
+    return std::ranges::max_element(samples, {}, [](const auto& entry) { return entry.second; })
+        ->first;
+  }
+  if (samples.contains(weight)) return weight;
+  std::string known;
+  for (const auto& [name, count] : samples) known += (known.empty() ? "" : ", ") + name;
+  throw Error("it has no event '{}' (it has: {})", weight, known);
 }
 
 std::string_view without_modifiers(std::string_view event) {

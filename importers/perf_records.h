@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -74,6 +75,9 @@ class PerfDecoder {
   std::unordered_map<uint64_t, size_t> event_by_id_;
 };
 
+// The event that is imported of those that have samples, by name: `weight`, else the one with the most. Throws Error if there is
+// no such event. `samples` is not empty.
+std::string chosen_event(const std::map<std::string, uint64_t>& samples, const std::string& weight);
 // "cycles:P" without what says how it was sampled: perf-list(1), "EVENT MODIFIERS".
 std::string_view without_modifiers(std::string_view event);
 // "cycles"; of events that have no name, what their attributes say: "event 4:0x1c2".

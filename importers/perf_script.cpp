@@ -152,28 +152,20 @@ void for_each_sample(std::string_view bytes, const Sample& sample) {
   end_sample();
 }
 
-// The event that is imported.
-std::string chosen_event(std::string_view bytes, const std::string& weight) {
-  std::map<std::string, uint64_t, std::less<>> events;
-  for_each_sample(bytes, [&](const Head& head, const auto&) {
-    const auto found = events.find(head.event);
-    found != events.end() ? ++found->second : events[std::string(head.event)] = 1;
-  });
-  if (events.empty()) throw Error("it has no samples");
-  if (weight.empty()) {
-    return std::ranges::max_element(events, {}, [](const auto& entry) { return entry.second; })
-        ->first;
-  }
-  if (events.contains(weight)) return weight;
-  std::string known;
-  for (const auto& [name, count] : events) known += (known.empty() ? "" : ", ") + name;
-  throw Error("it has no event '{}' (it has: {})", weight, known);
+std::map<std::string, uint64_t> samples_by_event(std::string_view bytes) {
+  std::map<std::string, uint64_t> samples;
+  for_each_sample(bytes,
+                  [&](const Head& head, const auto&) { ++samples[std::string(head.event)]; });
+  if (samples.empty()) throw Error("it has no samples");
+  return samples;
 }
 
 class PerfScriptReader {
  public:
-  PerfScriptReader(std::string event, const Options& options)
-      : event_(std::move(event)), rate_hz_(options.rate_hz) {}
+  PerfScriptReader(const std::map<std::string, uint64_t>& samples, const Options& options)
+      : event_(chosen_event(samples, options.weight)), rate_hz_(options.rate_hz) {
+    builder_.note_left_out(samples, event_);
+  }
 
   recording::Recording read(std::string_view bytes) {
     bool has_periods = true;
@@ -257,7 +249,7 @@ bool is_perf_script(std::string_view bytes) {
 }
 
 recording::Recording read_perf_script(std::string_view bytes, const Options& options) {
-  return PerfScriptReader(chosen_event(bytes, options.weight), options).read(bytes);
+  return PerfScriptReader(samples_by_event(bytes), options).read(bytes);
 }
 
 }  // namespace sampan::importers

@@ -1,8 +1,11 @@
 #include "importers/recording_builder.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/text/readable.h"
 #include "profile/unit.h"
 
 namespace sampan::importers {
@@ -87,8 +90,8 @@ void RecordingBuilder::sample(uint32_t thread, uint32_t stack, SessionNs time_ns
 }
 
 void RecordingBuilder::lost(wire::Loss loss, uint64_t count) {
-  recording::Losses& row = recording_.losses.emplace_back();
-  row.count[static_cast<size_t>(loss)] = count;
+  if (recording_.losses.empty()) recording_.losses.emplace_back();
+  recording_.losses.front().count[static_cast<size_t>(loss)] += count;
 }
 
 void RecordingBuilder::samples(uint32_t thread, uint32_t stack, uint64_t count, uint64_t weight) {
@@ -98,6 +101,20 @@ void RecordingBuilder::samples(uint32_t thread, uint32_t stack, uint64_t count, 
   all_samples_ += rows;
   for (uint64_t row = 0; row < rows; ++row) {
     sample(thread, stack, 0, weight / rows + (row < weight % rows ? 1 : 0));
+  }
+}
+
+void RecordingBuilder::note(const std::string& text) {
+  note_ += (note_.empty() ? "" : "; ") + text;
+}
+
+void RecordingBuilder::note_left_out(const std::map<std::string, uint64_t>& samples,
+                                     const std::string& event) {
+  for (const auto& [name, count] : samples) {
+    if (name != event) {
+      note(fmt::format("{} of the event {} left out: --weight {} imports them",
+                       plural(count, "sample"), name, name));
+    }
   }
 }
 
@@ -115,6 +132,7 @@ recording::Recording RecordingBuilder::take(uint64_t duration_ns) {
                            [](const auto& row) { return uint64_t{row.time_ns}; });
   const uint64_t last_ns = taken.samples.empty() ? 0 : uint64_t{taken.samples.back().time_ns};
   taken.end.emplace().time_ns = SessionNs::at(std::max(duration_ns, last_ns));
+  taken.end->note = note_;
   return taken;
 }
 

@@ -53,6 +53,10 @@ class RecordingBuilder {
   void samples(uint32_t thread, uint32_t stack, uint64_t count, uint64_t weight);
 
   void lost(wire::Loss loss, uint64_t count);
+  // What a person must know, in a sentence.
+  void note(const std::string& text);
+  // Notes how many samples there are of other events, by name.
+  void note_left_out(const std::map<std::string, uint64_t>& samples, const std::string& event);
 
   // Sorted by time; `duration_ns` is at least the time of the last sample.
   recording::Recording take(uint64_t duration_ns);
@@ -71,6 +75,7 @@ class RecordingBuilder {
   Interner<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>>
       functions_;                                           // name, file, line, module
   std::map<std::vector<uint64_t>, uint32_t> named_frames_;  // by module, address, lines
+  std::string note_;
   uint64_t own_address_ = 0;
   uint64_t all_samples_ = 0;
 };

@@ -217,6 +217,8 @@ TEST(PerfData, OneOfSeveralEventsIsImported) {
       {clock_attributes(), cycles});
   const profile::Profile usual = load_bytes(file);
   EXPECT_EQ(usual.session.unit, "cycles");
+  EXPECT_EQ(usual.end->note,
+            "1 sample of the event cpu-clock left out: --weight cpu-clock imports them");
   EXPECT_EQ(stacks_of(usual).at("app;+0x1010"), (Sum{2, 4712 * profile::kWeightOfOne}));
   const profile::Profile clock = load_bytes(file, "", {.weight = "cpu-clock"});
   EXPECT_EQ(clock.session.unit, "");

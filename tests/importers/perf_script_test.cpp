@@ -29,6 +29,9 @@ my worker 100/101 [000]    10.006000:         17 cycles:P:
 TEST(PerfScript, SamplesHaveThreadsTimesAndStacks) {
   const profile::Profile profile = load_bytes(kText);
   EXPECT_EQ(profile.session.unit, "");
+  ASSERT_TRUE(profile.end);
+  EXPECT_EQ(profile.end->note,
+            "1 sample of the event cycles left out: --weight cycles imports them");
   const auto stacks = stacks_of(profile);
   ASSERT_EQ(stacks.size(), 3u);
   EXPECT_EQ(stacks.at("my worker;main;work(void*)"), (Sum{1, 4'000'000}));

@@ -17,6 +17,7 @@ import tempfile
 import continuous
 import exports
 import governor
+import imports
 import markers
 import outside
 import page
@@ -227,7 +228,7 @@ class Bench:
 ROWS = ("sample", "walk", "start", "size", "finish", "memory", "overhead", "kilohertz", "recursion",
         *outside.ROWS, *exports.ROWS, *page.ROWS, *markers.ROWS, *spans.ROWS,
         *symbols.ROWS, *same_names.ROWS, *serve.ROWS, *top.ROWS, *continuous.ROWS, *governor.ROWS,
-        *python_frames.ROWS, *stacks.ROWS)
+        *python_frames.ROWS, *stacks.ROWS, *imports.ROWS)
 
 
 def main():
@@ -238,7 +239,7 @@ def main():
             elsewhere = {**outside.ROWS, **exports.ROWS, **page.ROWS, **markers.ROWS, **spans.ROWS,
                          **symbols.ROWS, **same_names.ROWS, **serve.ROWS, **top.ROWS,
                          **continuous.ROWS, **governor.ROWS, **python_frames.ROWS,
-                         **stacks.ROWS}
+                         **stacks.ROWS, **imports.ROWS}
             elsewhere[row](bench) if row in elsewhere else getattr(bench, row)()
         bench.table.finish()
     return 1 if bench.missed else 0

@@ -145,6 +145,22 @@ TEST(PageData, HasOnlyWhatTheViewHas) {
   EXPECT_EQ(Page(data).header["threads"].Size(), 1u);
 }
 
+TEST(PageData, WhatIsImportedSaysWhatItLacks) {
+  profile::Profile profile = test::profile_of("main;work 3\n");
+  const Page recorded(page_data(select(profile), 0));
+  EXPECT_FALSE(recorded.header["meta"]["imported"].GetBool());
+  EXPECT_TRUE(recorded.header["meta"]["hasTimes"].GetBool());
+  profile.session.engine = "import of folded stacks";
+  profile.session.unit = "bytes";
+  for (profile::Sample& sample : profile.samples) sample.time_ns = 0;
+  const Page imported(page_data(select(profile), 0));
+  const auto& header = imported.header;
+  EXPECT_TRUE(header["meta"]["imported"].GetBool());
+  EXPECT_FALSE(header["meta"]["hasTimes"].GetBool());
+  EXPECT_STREQ(header["meta"]["unit"].GetString(), "bytes");
+  EXPECT_TRUE(header["meta"]["cpuNs"].IsNull());
+}
+
 TEST(PageData, TakesSamplesForOneWhereTheyAreTooMany) {
   std::string text = "# process 100 /bin/app\n# thread 100 app\n";
   for (int i = 0; i < 2000; ++i) text += i % 3 == 0 ? "main;a 1\n" : "main;b 2\n";

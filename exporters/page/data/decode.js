@@ -58,6 +58,9 @@ async function inflate(base64) {
 
 export const inflatedText = async (base64) => new TextDecoder().decode(await inflate(base64));
 
+// What the pages of older programs lack: their samples are of time, and recorded by sampan.
+const kOlder = {unit: "", imported: false, hasTimes: true};
+
 /**
  * @param {{header: string, columns: string}} data base64, each
  * @returns {Promise<import("./profile.js").Profile>}
@@ -65,6 +68,7 @@ export const inflatedText = async (base64) => new TextDecoder().decode(await inf
 export async function decode(data) {
   const [headerBytes, columnBytes] = await Promise.all([inflate(data.header), inflate(data.columns)]);
   const {columns, markerTexts, ...profile} = JSON.parse(new TextDecoder().decode(headerBytes));
+  profile.meta = {...kOlder, ...profile.meta};
   const tables = {functions: {}, stacks: {}, samples: {}, spans: {}, sections: {}, events: {}, counters: {}};
   const reader = columnReader(columnBytes);
   for (const {name, kind, count} of columns) {

@@ -10,13 +10,16 @@
  * @property {string} startTime ISO 8601
  * @property {number} durationNs
  * @property {"cpu"|"wall"} clock wall: waiting threads were sampled too
+ * @property {string} unit what weights count, in thousandths: "cycles"; "" for time
+ * @property {boolean} imported from another program's file
+ * @property {boolean} hasTimes false: samples have none
  * @property {number|null} cpus of the machine; null: not known, or of several
  * @property {number} rateHz what was asked for
  * @property {string} rates which rates held, as a sentence
  * @property {number} lowestRateHz of them
  * @property {string} cost of sampling, as a sentence; "" where it is not known
  * @property {number} achievedRateHz per second of CPU
- * @property {number} cpuNs as the kernel accounted it
+ * @property {number|null} cpuNs as the kernel accounted it; null of what is imported
  * @property {number} sampledCpuNs what samples carry of it
  * @property {number} samples of the recording; `notes` says when the page has some of them as one
  * @property {number} completeStacks 0..1

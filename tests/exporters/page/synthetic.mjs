@@ -100,7 +100,7 @@ export function synthetic({threads = 8, processes = 1, samples = 4000, stacks = 
 
   return {
     meta: {program: "program", command: "./program --fast 'a b'", startTime: "2026-11-20T20:00:00Z",
-      durationNs, clock: waits ? "wall" : "cpu", rateHz: 100, rates: "100 Hz asked", lowestRateHz: 100,
+      durationNs, unit: "", imported: false, hasTimes: true, clock: waits ? "wall" : "cpu", rateHz: 100, rates: "100 Hz asked", lowestRateHz: 100,
       cost: "0.012 s of CPU, 0.50 % of the program's: 0.20 % in it, 0.30 % sampan", achievedRateHz: 97.5, cpuNs,
       sampledCpuNs, samples, completeStacks: 0.998, lost: {"ring full": 3}, notes: [], diff: null},
     strings,

@@ -15,6 +15,7 @@
 #include "importers/kernel_symbols.h"
 #include "importers/mapped_files.h"
 #include "profile/unit.h"
+#include "sampler/process/remote_memory.h"
 #include "symbolizer/symbolizer.h"
 #include "unwind/registers.h"
 
@@ -253,8 +254,10 @@ uint64_t stack_end() {
   Bytes more;
   more.add(uint64_t{PERF_SAMPLE_REGS_ABI_64});
   for (const uint8_t number : kKernelOrder) more.add(registers.value[number]);
-  const auto* const stack = reinterpret_cast<const char*>(registers.value[unwind::kRsp]);
-  more.add(size).add_text({stack, size}, size).add(size);
+  // By the kernel: for AddressSanitizer, parts of it are no memory of ours.
+  std::string stack(size, '\0');
+  sampler::read_process(getpid(), Avma::at(registers.value[unwind::kRsp]), stack.data(), size);
+  more.add(size).add_text(stack, size).add(size);
   perf_event_attr attributes = clock_attributes();
   attributes.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
   attributes.sample_regs_user = 0xff01ff;

@@ -117,6 +117,8 @@ class Holders(sampan.Case):
         for wait in run.report["waits"]:
             if wait["call"] != "GIL" or wait["tid"] not in (tids["first"], tids["outer"], tids["asking"]):
                 continue
+            if not wait["object"]:
+                continue  # its holder was not seen
             tid = int(wait["object"].split()[3])
             all_s[tid] = all_s.get(tid, 0) + wait["waiting_s"]
             if not wait["held_in"]:

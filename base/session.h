@@ -34,7 +34,7 @@ struct Session {
   std::optional<uint32_t> cpus = {};   // of the machine, online when the session began
   std::string clock = "cpu";           // or "wall": samples on CPU and waiting
   std::string engine = "preload";
-  // What weights count, in the plural: "cycles", "bytes"; in thousandths (profile/unit.h). "": they are time.
+  // Weights count these, in thousandths: "cycles", "bytes" (profile/unit.h). "": they are time.
   std::string unit = {};
 
   // Recorded by another program: engine is "import of a pprof file".

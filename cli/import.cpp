@@ -56,10 +56,10 @@ int import(const ImportOptions& options) {
     record_names(directory.recording(), profile);
     const profile::Weight all = profile::total_weight(profile::select(profile));
     const profile::Unit unit(profile.session, all.ns);
-    say("sampan: {}: {}, {} of {}\n", engine, plural(all.samples, "sample"), unit.amount(all.ns),
-        profile.has_waits() ? "CPU and waiting"
-        : unit.is_time()    ? "CPU"
-                            : options.file);
+    say("sampan: {}: {}, {}{}\n", engine, plural(all.samples, "sample"), unit.amount(all.ns),
+        profile.has_waits() ? " of CPU and waiting"
+        : unit.is_time()    ? " of CPU"
+                            : "");
   } catch (...) {
     directory.remove();
     throw;

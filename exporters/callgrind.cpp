@@ -79,7 +79,7 @@ class CallgrindWriter {
     file_.write("\n");
   }
 
-  // Of both events.
+  // The values of both events.
   std::string cost(const profile::Weight& weight) const {
     return fmt::format("{} {}", profile::whole_units(profile_.session, weight.ns), weight.samples);
   }

@@ -3,8 +3,9 @@
 //
 // A node is a function: its share of the time itself, and with all that it called; redder the more.
 // An edge is the calls from one function to another, as wide as the time inside them. `self_ns` and
-// `total_ns` are no attributes of Graphviz (`self` and `total` where an imported profile counts no time): it keeps them for programs that read the graph. What is
-// too light to be seen is left out, and a note says how much; the shares stay those of the whole.
+// `total_ns` are no attributes of Graphviz: it keeps them for programs that read the graph. They are
+// `self` and `total` where an imported profile counts no time. What is too light to be seen is left
+// out, and a note says how much; the shares stay those of the whole.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -109,14 +109,11 @@ class OtlpWriter {
   }
 
   std::string profile_of(const std::string& resource, Rows rows, bool waiting) {
-    const std::string& counted = profile_.session.unit;
-    const int32_t type = dictionary_.text(waiting              ? "off_cpu"
-                                          : counted.empty()    ? "cpu"
-                                          : counted == "bytes" ? "space"
-                                                               : std::string_view(counted));
-    const int32_t unit = dictionary_.text(counted.empty()      ? "nanoseconds"
-                                          : counted == "bytes" ? "bytes"
-                                                               : "count");
+    const bool is_time = profile_.session.unit.empty();
+    const profile::ValueType counted =
+        is_time ? profile::ValueType{waiting ? "off_cpu" : "cpu", "nanoseconds"}
+                : profile::counted_type(profile_.session);
+    const int32_t type = dictionary_.text(counted.type), unit = dictionary_.text(counted.unit);
     const auto value_type = [&](pbf_writer& profile, uint32_t field) {
       pbf_writer writer(profile, field);
       writer.add_int32(otlp_value_type::kType, type);
@@ -133,7 +130,7 @@ class OtlpWriter {
     profile.add_fixed64(otlp_profile::kTime, profile_.session.unix_time(from_ns));
     profile.add_uint64(otlp_profile::kDuration, end_ns - from_ns);
     const uint32_t rate_hz = profile::rate_range(profile_).last_hz;
-    if (!waiting && rate_hz != 0 && counted.empty()) {
+    if (!waiting && rate_hz != 0 && is_time) {
       value_type(profile, otlp_profile::kPeriodType);
       profile.add_int64(otlp_profile::kPeriod, static_cast<int64_t>(kNsPerSecond / rate_hz));
     }

@@ -18,7 +18,6 @@
 #include <algorithm>
 #include <protozero/pbf_writer.hpp>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/interner.h"
@@ -166,12 +165,10 @@ class PprofWriter {
     add_comment("profiler: sampan ", session.sampan_version);
   }
 
-  // The type and the unit of the last value of a sample.
-  std::pair<std::string_view, std::string_view> main_value() const {
-    const std::string_view unit = profile_.session.unit;
-    if (unit.empty()) return {view_.is_of_wall_time() ? "wall" : "cpu", "nanoseconds"};
-    if (unit == "bytes") return {"space", unit};
-    return {unit, "count"};
+  // The type of the last value of a sample.
+  profile::ValueType main_value() const {
+    if (!profile_.session.unit.empty()) return profile::counted_type(profile_.session);
+    return {view_.is_of_wall_time() ? "wall" : "cpu", "nanoseconds"};
   }
 
   // pprof shows these above its tables.

@@ -62,7 +62,7 @@ std::span<const Format> formats() {
       Format{"csv-samples", ".csv", "R, pandas, databases: samples", false, true, false,
              kCsvSamplesBytes, write_csv_samples},
       Format{"spans", ".jsonl", "programs: a line for each begin and end of a span", false, true,
-             true, 0, write_spans},
+             false, 0, write_spans},
       Format{"json", ".json", "programs: as sampan report --json", true, true, false, 0,
              write_json},
       Format{"flamegraph", ".svg", "any browser", true, false, false, kFlamegraphBytes,

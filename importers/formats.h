@@ -1,6 +1,8 @@
 // The importers; each is in the file of its name. See Importer (importer.h).
+// And inflate.cpp, for files that are compressed as a whole.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "importers/importer.h"
@@ -21,5 +23,9 @@ bool is_gperftools_heap(std::string_view bytes);
 recording::Recording read_gperftools_heap(std::string_view bytes, const Options& options);
 bool is_cpuprofile(std::string_view bytes);
 recording::Recording read_cpuprofile(std::string_view bytes, const Options& options);
+
+// What a gzip (RFC 1952) or zstd (RFC 8878) file holds; empty when the bytes are neither. Throws Error when they are damaged,
+// cut off, or hold more than 4 GB.
+std::string inflate(std::string_view bytes);
 
 }  // namespace sampan::importers

@@ -28,14 +28,14 @@ namespace {
 // Return addresses become frames.
 class Frames {
  public:
-  Frames(RecordingBuilder* builder, std::vector<MappedRange> ranges)
+  Frames(RecordingBuilder* builder, std::vector<sampler::MappedRange> ranges)
       : builder_(*builder), ranges_(std::move(ranges)) {}
 
   // A lookup address.
   uint32_t frame(uint64_t address) {
-    const MappedRange* const range = range_at(ranges_, address);
+    const sampler::MappedRange* const range = range_at(ranges_, address);
     if (range == nullptr) return builder_.frame(kNone, address);
-    const uint64_t svma = files_.svma(range->path, {}, address - range->begin + range->offset);
+    const uint64_t svma = files_.svma(range->path, {}, address - range->start + range->offset);
     return builder_.frame(builder_.module(range->path), svma);
   }
 
@@ -48,7 +48,7 @@ class Frames {
 
  private:
   RecordingBuilder& builder_;
-  std::vector<MappedRange> ranges_;
+  std::vector<sampler::MappedRange> ranges_;
   MappedFiles files_;
 };
 
@@ -164,7 +164,7 @@ double heap_period(std::string_view header) {
   return kind == "heap_v2" || kind == "heapz_v2" ? static_cast<double>(*number) : 0;
 }
 
-// What so many objects and bytes that were seen stand for.
+// The value that a sampled one stands for; `objects` and `bytes` were seen.
 uint64_t unsampled(uint64_t value, uint64_t objects, uint64_t bytes, double period) {
   if (period <= 1 || objects == 0 || bytes == 0) return value;
   const double size = static_cast<double>(bytes) / static_cast<double>(objects);
@@ -233,7 +233,7 @@ recording::Recording read_gperftools_heap(std::string_view bytes, const Options&
   }
   const size_t maps = std::min(bytes.find("MAPPED_LIBRARIES:"), bytes.find("--- Memory map: ---"));
   RecordingBuilder builder;
-  Frames frames(&builder, maps == std::string_view::npos ? std::vector<MappedRange>()
+  Frames frames(&builder, maps == std::string_view::npos ? std::vector<sampler::MappedRange>()
                                                          : parse_maps(bytes.substr(maps)));
   builder.session().program = frames.program();
   builder.session().unit = weight.ends_with("_space") ? "bytes" : "objects";

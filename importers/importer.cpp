@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "importers/formats.h"
-#include "importers/inflate.h"
 
 namespace sampan::importers {
 namespace {

@@ -1,5 +1,4 @@
-#include "importers/inflate.h"
-
+// gzip and zstd files, inflated.
 #include <zlib.h>
 #include <zstd.h>
 
@@ -7,6 +6,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "importers/formats.h"
 
 namespace sampan::importers {
 namespace {

@@ -19,7 +19,7 @@ KernelSymbols::KernelSymbols(std::string_view text, std::string_view reference, 
     }
   }
   if (!is_this_boot) symbols_.clear();
-  // Of several names of an address, the first one counts.
+  // The first name of an address counts.
   std::ranges::stable_sort(symbols_, {}, &Symbol::address);
 }
 

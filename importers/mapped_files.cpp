@@ -17,24 +17,25 @@ namespace sampan::importers {
 namespace {
 
 // "400000-fcb000: $source/server" or "400000-fcb000: /bin/server @1000", as pprof's servers write it.
-std::optional<MappedRange> parse_brief(std::string_view line) {
+std::optional<sampler::MappedRange> parse_brief(std::string_view line) {
+  std::string_view addresses = take_word(&line);
+  if (!addresses.ends_with(':')) return std::nullopt;
+  addresses.remove_suffix(1);
+  const size_t dash = std::min(addresses.find('-'), addresses.size() - 1);
+  const auto begin = number_of<uint64_t>(addresses.substr(0, dash), 16);
+  const auto end = number_of<uint64_t>(addresses.substr(dash + 1), 16);
+  if (!begin || !end || *begin >= *end) return std::nullopt;
+  sampler::MappedRange range = {};
+  range.start = Avma::at(*begin);
+  range.end = Avma::at(*end);
+  range.executable = true;
   const size_t at = line.rfind(" @");
   const auto offset = at == std::string_view::npos
                           ? std::nullopt
                           : number_of<uint64_t>(trimmed(line.substr(at + 2)), 16);
-  if (offset) line = trimmed(line.substr(0, at));
-  return MappedRange{.offset = offset.value_or(0), .path = std::string(line)};
-}
-
-// "r-xp 00002000 08:02 135522 /bin/server"; nothing for data.
-std::optional<MappedRange> parse_full(std::string_view line) {
-  const std::string_view permissions = take_word(&line);
-  const auto offset = number_of<uint64_t>(take_word(&line), 16);
-  take_word(&line);  // device
-  take_word(&line);  // inode
-  const bool is_code = permissions.size() >= 3 && permissions[2] == 'x';
-  if (!offset || !is_code || line.empty()) return std::nullopt;
-  return MappedRange{.offset = *offset, .path = std::string(line)};
+  range.offset = offset.value_or(0);
+  range.path = offset ? trimmed(line.substr(0, at)) : line;
+  return range;
 }
 
 // "$source/server" with the value of `source`.
@@ -48,35 +49,28 @@ std::string with_values(std::string path, const std::map<std::string, std::strin
 
 }  // namespace
 
-std::vector<MappedRange> parse_maps(std::string_view text) {
-  std::vector<MappedRange> ranges;
+std::vector<sampler::MappedRange> parse_maps(std::string_view text) {
+  std::vector<sampler::MappedRange> ranges;
   std::map<std::string, std::string> values;
   while (!text.empty()) {
-    std::string_view line = take_line(&text);
-    std::string_view addresses = take_word(&line);
-    const bool is_brief = addresses.ends_with(':');
-    if (is_brief) addresses.remove_suffix(1);
-    const size_t dash = addresses.find('-'), equals = addresses.find('=');
-    if (equals != std::string_view::npos) {
-      values[std::string(addresses.substr(0, equals))] = addresses.substr(equals + 1);
+    const std::string_view line = trimmed(take_line(&text));
+    std::optional<sampler::MappedRange> range = sampler::parse_map_line(line);
+    if (!range) range = parse_brief(line);
+    if (range && range->executable && !range->path.empty()) {
+      range->path = with_values(std::move(range->path), values);
+      ranges.push_back(std::move(*range));
+    } else if (const size_t equals = line.find('='); !range && equals != std::string_view::npos) {
+      values[std::string(line.substr(0, equals))] = line.substr(equals + 1);
     }
-    if (dash == std::string_view::npos) continue;
-    const auto begin = number_of<uint64_t>(addresses.substr(0, dash), 16);
-    const auto end = number_of<uint64_t>(addresses.substr(dash + 1), 16);
-    if (!begin || !end || *begin >= *end) continue;
-    std::optional<MappedRange> range = is_brief ? parse_brief(line) : parse_full(line);
-    if (!range) continue;
-    range->begin = *begin;
-    range->end = *end;
-    range->path = with_values(std::move(range->path), values);
-    ranges.push_back(std::move(*range));
   }
-  std::ranges::sort(ranges, {}, &MappedRange::begin);
+  std::ranges::sort(ranges, {}, &sampler::MappedRange::start);
   return ranges;
 }
 
-const MappedRange* range_at(const std::vector<MappedRange>& ranges, uint64_t address) {
-  const auto after = std::ranges::upper_bound(ranges, address, {}, &MappedRange::begin);
+const sampler::MappedRange* range_at(const std::vector<sampler::MappedRange>& ranges,
+                                     uint64_t address) {
+  const auto after =
+      std::ranges::upper_bound(ranges, Avma::at(address), {}, &sampler::MappedRange::start);
   if (after == ranges.begin() || address >= std::prev(after)->end) return nullptr;
   return &*std::prev(after);
 }

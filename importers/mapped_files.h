@@ -1,4 +1,4 @@
-// Where a process had mapped which files, as a profile lists it; and SVMAs of addresses in them.
+// The files that a process had mapped, as a profile lists them, and the SVMAs of addresses in them.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,17 @@
 #include <string_view>
 #include <vector>
 
+#include "sampler/process/memory_map.h"
 #include "sampler/process/module_image.h"
 
 namespace sampan::importers {
 
-struct MappedRange {
-  uint64_t begin = 0, end = 0;  // AVMA
-  uint64_t offset = 0;          // of the file at `begin`
-  std::string path;
-};
-
-// The executable ranges of a text, by address: in the form of /proc/PID/maps (proc(5)), or in the short one of pprof's
-// servers. Other lines are ignored.
-std::vector<MappedRange> parse_maps(std::string_view text);
+// The executable ranges of a text, by address: in the form of /proc/PID/maps, or in the short one of pprof's servers. Other
+// lines are ignored.
+std::vector<sampler::MappedRange> parse_maps(std::string_view text);
 // Null where nothing is mapped.
-const MappedRange* range_at(const std::vector<MappedRange>& ranges, uint64_t address);
+const sampler::MappedRange* range_at(const std::vector<sampler::MappedRange>& ranges,
+                                     uint64_t address);
 
 // A file of this machine.
 struct MappedFile {

@@ -9,7 +9,6 @@
 // - A file has one or more events, of which one is imported: Options::weight, else the one with the most samples. cpu-clock
 //   and task-clock are CPU in ns; other events are counted. Without periods, samples are counted.
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <optional>
 #include <string>

@@ -1,7 +1,5 @@
 #include "profile/unit.h"
 
-#include <algorithm>
-
 #include "base/text/readable.h"
 #include "base/time.h"
 #include "base/units.h"
@@ -41,6 +39,11 @@ std::string Unit::key(std::string_view what) const {
 
 uint64_t whole_units(const Session& session, uint64_t weight) {
   return session.unit.empty() ? weight : weight / kWeightOfOne;
+}
+
+ValueType counted_type(const Session& session) {
+  if (session.unit == "bytes") return {"space", "bytes"};
+  return {session.unit, "count"};
 }
 
 }  // namespace sampan::profile

@@ -9,7 +9,7 @@
 
 namespace sampan::profile {
 
-// What one event or byte adds to a weight, which recordings keep in thousands.
+// The weight of one event or byte: recordings keep thousands of a weight (weights of time in microseconds).
 inline constexpr uint64_t kWeightOfOne = 1'000;
 
 class Unit {
@@ -22,8 +22,8 @@ class Unit {
   const std::string& name() const { return name_; }
   // Of a column or a heading: "seconds", else the name.
   std::string_view plural() const { return is_time() ? std::string_view("seconds") : name_; }
-  // What is counted, without a prefix: "CPU" for time, "cycles", "bytes".
-  std::string_view what() const { return is_time() ? std::string_view("CPU") : counted_; }
+  // What is counted, without a prefix: "time", "cycles", "bytes".
+  std::string_view what() const { return is_time() ? std::string_view("time") : counted_; }
   // "0.004", "12.34", "1,234.5", without the name
   std::string text(uint64_t weight) const;
   // The same with the name: "0.004 s", "12.34 M cycles"
@@ -38,7 +38,13 @@ class Unit {
   uint64_t divisor_ = 1;
 };
 
-// The same as whole numbers of the smallest unit: ns, or the count.
+// A weight as a whole number of the smallest unit: ns, or the count.
 uint64_t whole_units(const Session& session, uint64_t weight);
+
+// What pprof and OTLP call a value that is no time: {"cycles", "count"}, {"space", "bytes"}.
+struct ValueType {
+  std::string_view type, unit;
+};
+ValueType counted_type(const Session& session);
 
 }  // namespace sampan::profile

@@ -48,10 +48,7 @@ std::string title(const profile::Profile& profile, const Diff& diff) {
   const bool self = diff.options.of == DiffOptions::Of::kSelf;
   const bool time = diff.options.by == DiffOptions::By::kTime;
   return fmt::format("Functions by {} {}, % of all; beyond noise at {:g} % confidence",
-                     self ? "self" : "total",
-                     !time            ? "samples"
-                     : unit.is_time() ? "time"
-                                      : unit.what(),
+                     self ? "self" : "total", time ? unit.what() : "samples",
                      100 * diff.options.confidence);
 }
 

@@ -128,7 +128,7 @@ std::string unit_text(const Context& context) {
 }
 
 std::string order_text(Sort sort, const profile::Unit& unit) {
-  const std::string what = unit.is_time() ? "time" : std::string(unit.what());
+  const std::string what(unit.what());
   switch (sort) {
     case Sort::kSelf: return "most self " + what + " first";
     case Sort::kTotal: return "most total " + what + " first";

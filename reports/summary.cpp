@@ -166,11 +166,6 @@ std::string shares_table(const Context& context, std::string_view title,
   return context.style.heading(title) + "\n" + table.text(context.options.width, context.style);
 }
 
-// What the tables are about.
-std::string what(const profile::Unit& unit) {
-  return unit.is_time() ? "time" : std::string(unit.what());
-}
-
 // The name, or its first part, as a word of the shell.
 std::string quoted(std::string_view name) {
   if (name.size() > kLongestName) {
@@ -220,7 +215,7 @@ std::vector<Question> questions(const Context& context, const std::vector<FlatRo
         quoted(printable(profile::function_name(context.profile(), self.front().function)));
     ask("report --callers " + name, "who calls the first one");
     if (self.front().line != 0)
-      ask("annotate " + name, fmt::format("the {} of each of its lines", what(unit)));
+      ask("annotate " + name, fmt::format("the {} of each of its lines", unit.what()));
   }
   ask("report --tree", "the call tree");
   if (context.summary.threads.size() > 1) ask("report --by thread", "each thread's share");
@@ -258,15 +253,15 @@ std::string summary(const profile::View& view, PageOptions options) {
     total = most_total(context, rows, self);
   }
   const std::string end = next_section(context, self);
-  const std::string time = what(context.unit());
+  const std::string what(context.unit().what());
   std::string text;
   for (const std::string& section :
        {heading(whole),
-        shares_table(context, fmt::format("Functions, most self {} first (95 % intervals)", time),
+        shares_table(context, fmt::format("Functions, most self {} first (95 % intervals)", what),
                      self),
         shares_table(
             context,
-            fmt::format("Functions, most total {} first (one of each chain of calls)", time),
+            fmt::format("Functions, most total {} first (one of each chain of calls)", what),
             total),
         waits_section(whole), threads_section(whole), also_recorded_section(whole)}) {
     if (!text.empty() && !section.empty()) text += '\n';

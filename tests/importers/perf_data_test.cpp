@@ -265,8 +265,8 @@ uint64_t stack_end() {
   std::string data = comm(1, 1, "app", 1);
   std::ifstream maps("/proc/self/maps");
   const std::string text{std::istreambuf_iterator<char>(maps), {}};
-  for (const MappedRange& range : parse_maps(text)) {
-    data += mapping(1, range.begin, range.end - range.begin, range.offset, range.path, 2);
+  for (const sampler::MappedRange& range : parse_maps(text)) {
+    data += mapping(1, range.start, range.end - range.start, range.offset, range.path, 2);
   }
   data += sample(1, 1, 3, {kUser, registers.value[unwind::kRip]}, 1'000'000, 1, more.text());
   return file_of(data, {attributes});

@@ -377,7 +377,10 @@ class KilledTest(sampan.Case):
         journal = self.path / "journal"
         run = sampan.run(["timeout", "--signal=KILL", "0.5", EXAMPLES / "service", "--requests",
                           "1000000", "--journal", journal])
-        self.assertEqual(marker_losses(run), {})
+        # Each thread may have been killed while it wrote a marker.
+        losses = marker_losses(run)
+        self.assertLessEqual(losses.pop("marker_hole", 0), 7)
+        self.assertEqual(losses, {})
         # The last line may be incomplete.
         lines = [json.loads(line) for line in journal.read_text().split("\n")[:-1]]
         spans = Lines(export(run, "spans"))

@@ -5,7 +5,7 @@
 const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const {after, before, test} = require('node:test');
-const {Browser, ProfilePage, VIEW} = require('./page_driver.js');
+const {Browser, ProfilePage, VIEW, widest} = require('./page_driver.js');
 
 const AXE = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'];
@@ -32,7 +32,7 @@ for (const theme of ['light', 'dark']) {
       assert.deepEqual(await violations(page), [], view);
     }
     await page.show('icicle');
-    await page.pointAt((await page.boxes()).find(({row}) => row === 1));
+    await page.pointAt(widest(await page.boxes(), 1));
     await page.page.mouse.click(page.pointer.x, page.pointer.y, {button: 'right'});
     await page.settled();
     assert.ok(await page.page.isVisible('[role=menuitem]'));

@@ -1,9 +1,11 @@
 // Tables that hold each key once and give it a handle, 0, 1, 2… in the order in which keys are first
-// seen; and new numbers for the rows of a table of which only some are needed.
+// seen; the same for sequences; and new numbers for the rows of a table of which only some are needed.
 //
 // Hosted only.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -52,12 +54,18 @@ class Interner {
   // `key` may be of another type that has the same hash and compares equal, as string_view does.
   template <typename Like>
   Interned intern(Like&& key) {
-    if (keys_.size() * 2 >= places_.size()) grow();
+    if (keys_.size() * 2 >= places_.size()) grow(places_.empty() ? 16 : places_.size() * 2);
     uint32_t& place = place_of(key);
     if (place != 0) return {place - 1, false};
     keys_.push_back(Key(std::forward<Like>(key)));
     place = static_cast<uint32_t>(keys_.size());
     return {place - 1, true};
+  }
+
+  // Makes room for so many keys.
+  void reserve(size_t keys) {
+    keys_.reserve(keys);
+    if (places_.size() < keys * 2) grow(std::bit_ceil(keys * 2));
   }
 
   const Key& operator[](uint32_t handle) const { return keys_[handle]; }
@@ -80,8 +88,8 @@ class Interner {
     return places_[place];
   }
 
-  void grow() {
-    places_.assign(places_.empty() ? 16 : places_.size() * 2, 0);
+  void grow(size_t places) {
+    places_.assign(places, 0);
     uint32_t number = 0;
     for (const Key& key : keys_) {
       size_t place = hash_of(key) & (places_.size() - 1);
@@ -100,6 +108,31 @@ class TextTable : public Interner<std::string, Keys> {
  public:
   TextTable() { this->intern(""); }
   uint32_t handle(std::string_view text) { return this->intern(text).handle; }
+};
+
+// Handles of sequences of which each mostly begins as the one before did.
+template <typename Part>
+class LastSequence {
+ public:
+  // `extend(handle, part)`: the handle of a sequence that is longer by a part. `empty` is that of none.
+  template <typename Iterator, typename Extend>
+  uint32_t handle(Iterator begin, Iterator end, uint32_t empty, Extend&& extend) {
+    const auto [last, next] = std::mismatch(parts_.begin(), parts_.end(), begin, end);
+    const auto shared = static_cast<size_t>(last - parts_.begin());
+    parts_.resize(shared);
+    handles_.resize(shared);
+    uint32_t handle = shared == 0 ? empty : handles_.back();
+    for (Iterator part = next; part != end; ++part) {
+      handle = extend(handle, *part);
+      parts_.push_back(*part);
+      handles_.push_back(handle);
+    }
+    return handle;
+  }
+
+ private:
+  std::vector<Part> parts_;
+  std::vector<uint32_t> handles_;  // of the sequence up to each part
 };
 
 // Numbers some rows of a table anew, in the order in which they are first asked for.

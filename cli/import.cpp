@@ -33,8 +33,9 @@ struct ImportOptions {
 std::string stem_of(const std::string& file) {
   std::string name = std::filesystem::path(file).filename();
   for (const std::string_view suffix : {".gz", ".zst", ".pb", ".txt", ".folded", ".cpuprofile"}) {
-    if (name.size() > suffix.size() && name.ends_with(suffix))
-      name.resize(name.size() - suffix.size());
+    if (name.size() > suffix.size() && name.ends_with(suffix)) {
+      name.erase(name.size() - suffix.size());
+    }
   }
   return name;
 }

@@ -39,6 +39,7 @@ struct ProcessState {
   uint32_t row = kNone;
   std::string name;
   AddressSpace space;
+  std::unordered_map<uint64_t, uint32_t> frames = {};  // by AVMA, as long as nothing else is mapped
 };
 
 class PerfDataReader {
@@ -142,9 +143,10 @@ class PerfDataReader {
       const auto known = build_ids_.find(mapping.path);
       if (known != build_ids_.end()) mapping.build_id = known->second;
     }
-    AddressSpace& space = process(mapping.pid).space;
-    space.map(std::move(mapping));
-    space.touch(++generation_);
+    ProcessState& state = process(mapping.pid);
+    state.space.map(std::move(mapping));
+    state.space.touch(++generation_);
+    state.frames.clear();
   }
 
   void add(const PerfComm& comm) {
@@ -153,6 +155,7 @@ class PerfDataReader {
     if (comm.is_exec) {
       state.space = {};
       state.space.touch(++generation_);
+      state.frames.clear();
     }
     if (comm.pid == comm.tid) {  // a new image, or another name: the row is made when it is needed
       state.name = comm.name;
@@ -188,7 +191,7 @@ class PerfDataReader {
     const uint32_t thread =
         builder_.thread(state.row, sample.tid, name != names_.end() ? name->second : state.name);
     frames_.clear();
-    const wire::StopReason stop = add_frames(sample, state.space);
+    const wire::StopReason stop = add_frames(sample, state);
     const uint64_t period = std::max<uint64_t>(sample.period, 1);
     if (period > INT64_MAX / scale_) throw Error("a period of {} is too large", period);
     builder_.sample({.thread = thread,
@@ -199,7 +202,7 @@ class PerfDataReader {
   }
 
   // Leaf first. A chain has marks in front of the kernel's part and of the user's.
-  wire::StopReason add_frames(const PerfSample& sample, const AddressSpace& space) {
+  wire::StopReason add_frames(const PerfSample& sample, ProcessState& process) {
     const bool has_copy = sample.has_registers && !sample.stack.empty();
     const bool has_user = has_copy || !sample.branches.empty();
     bool in_kernel = sample.in_kernel, is_leaf = true;
@@ -212,7 +215,7 @@ class PerfDataReader {
       if (in_kernel) {
         add_kernel(is_leaf ? ip : ip - 1);
       } else if (!has_user) {
-        add_user(is_leaf ? ip : ip - 1, space);
+        add_user(is_leaf ? ip : ip - 1, process);
       }
       is_leaf = false;
     }
@@ -220,32 +223,35 @@ class PerfDataReader {
       if (sample.in_kernel) {
         add_kernel(sample.ip);
       } else if (!has_user) {
-        add_user(sample.ip, space);
+        add_user(sample.ip, process);
       }
     }
-    if (has_copy) return walk(sample, space);
+    if (has_copy) return walk(sample, process);
     for (size_t i = 0; i < sample.branches.size(); ++i) {  // calls, newest first
-      if (i == 0) add_user(sample.branches[i].to, space);
-      add_user(sample.branches[i].from, space);
+      if (i == 0) add_user(sample.branches[i].to, process);
+      add_user(sample.branches[i].from, process);
     }
     return wire::StopReason::kRoot;
   }
 
-  wire::StopReason walk(const PerfSample& sample, const AddressSpace& space) {
-    const unwind::WalkResult result = walker_.walk(sample, space, walked_);
-    for (size_t i = 0; i < result.depth; ++i) add_user(walked_[i], space);
+  wire::StopReason walk(const PerfSample& sample, ProcessState& process) {
+    const unwind::WalkResult result = walker_.walk(sample, process.space, walked_);
+    for (size_t i = 0; i < result.depth; ++i) add_user(walked_[i], process);
     return result.stop;
   }
 
-  void add_user(uint64_t avma, const AddressSpace& space) {
+  void add_user(uint64_t avma, ProcessState& process) {
+    const auto [frame, is_new] = process.frames.try_emplace(avma);
+    if (is_new) frame->second = user_frame(avma, process.space);
+    frames_.push_back(frame->second);
+  }
+
+  uint32_t user_frame(uint64_t avma, const AddressSpace& space) {
     const PerfMapping* const mapping = space.find(avma);
-    if (mapping == nullptr || !is_file(mapping->path)) {
-      frames_.push_back(builder_.frame(kNone, avma));
-      return;
-    }
+    if (mapping == nullptr || !is_file(mapping->path)) return builder_.frame(kNone, avma);
     const uint64_t svma =
         files_.svma(mapping->path, mapping->build_id, avma - mapping->begin + mapping->offset);
-    frames_.push_back(builder_.frame(builder_.module(mapping->path, mapping->build_id), svma));
+    return builder_.frame(builder_.module(mapping->path, mapping->build_id), svma);
   }
 
   // Code that was made at run time is in memory of no file.

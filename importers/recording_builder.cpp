@@ -67,11 +67,10 @@ uint32_t RecordingBuilder::frame(uint32_t module, uint64_t address,
 }
 
 uint32_t RecordingBuilder::stack(std::span<const uint32_t> frames) {
-  uint32_t stack = kNone;
-  for (size_t i = frames.size(); i-- > 0;) {
-    stack = stacks_.intern(recording::Stack{stack, frames[i]}).handle;
-  }
-  return stack;
+  return last_stack_.handle(frames.rbegin(), frames.rend(), kNone,
+                            [this](uint32_t callers, uint32_t frame) {
+                              return stacks_.intern(recording::Stack{callers, frame}).handle;
+                            });
 }
 
 uint32_t RecordingBuilder::wait(const std::string& call) {

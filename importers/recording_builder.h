@@ -70,6 +70,7 @@ class RecordingBuilder {
   Interner<recording::Module> modules_;
   Interner<recording::Frame> frames_;
   Interner<recording::Stack> stacks_;
+  LastSequence<uint32_t> last_stack_;  // its frames, root first
   Interner<recording::Wait> waits_;
   TextTable<> texts_;
   Interner<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>>

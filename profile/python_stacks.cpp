@@ -14,6 +14,7 @@ class StackTable {
 
   std::vector<uint32_t> enter() {
     handles_.reserve(from_.stacks.size());
+    stacks_.reserve(from_.stacks.size());
     for (const recording::Stack& row : from_.stacks) {
       const bool in_python = row.prefix != kNone && in_python_[row.prefix];
       in_python_.push_back(in_python || is_python_row(row));

@@ -46,6 +46,16 @@ uint32_t RowFile::add(const Module& row) {
   return static_cast<uint32_t>(before_.modules + pending_.modules.size() - 1);
 }
 
+uint32_t RowFile::add(const Frame& row) {
+  pending_.frames.push_back(row);
+  return static_cast<uint32_t>(before_.frames + pending_.frames.size() - 1);
+}
+
+uint32_t RowFile::add(const Stack& row) {
+  pending_.stacks.push_back(row);
+  return static_cast<uint32_t>(before_.stacks + pending_.stacks.size() - 1);
+}
+
 uint32_t RowFile::lost_process() {
   if (lost_process_ == kNone) lost_process_ = add(Process{.name = kLostName});
   return lost_process_;
@@ -88,18 +98,9 @@ uint32_t RowFile::stack(uint32_t prefix, uint32_t frame) {
 }
 
 uint32_t RowFile::stack(std::span<const Frame> frames) {
-  const auto shared = static_cast<size_t>(
-      std::mismatch(last_frames_.begin(), last_frames_.end(), frames.rbegin(), frames.rend())
-          .first -
-      last_frames_.begin());
-  last_frames_.assign(frames.rbegin(), frames.rend());
-  last_stacks_.resize(shared);
-  uint32_t at = shared == 0 ? kNone : last_stacks_.back();
-  for (size_t i = shared; i < last_frames_.size(); ++i) {
-    at = stack(at, frame(last_frames_[i]));
-    last_stacks_.push_back(at);
-  }
-  return at;
+  return last_stack_.handle(
+      frames.rbegin(), frames.rend(), kNone,
+      [this](uint32_t callers, const Frame& frame) { return stack(callers, this->frame(frame)); });
 }
 
 void RowFile::flush() {

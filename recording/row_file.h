@@ -41,6 +41,8 @@ class RowFile {
   uint32_t lost_process();
   uint32_t lost_thread();
 
+  uint32_t add(const Frame& row);
+  uint32_t add(const Stack& row);
   // Interned, see Writer.
   uint32_t frame(const Frame& frame, const FrameName* name = nullptr);
   void name(uint32_t frame, const FrameName& name);
@@ -113,9 +115,7 @@ class RowFile {
   std::unordered_map<std::string, uint32_t> waits_;  // by call and object
   BoundedInterner<FrameKey> frames_{kMaxFrames};
   BoundedInterner<Stack> stacks_{kMaxStacks};
-  // The stack of the last call, root first: the next one mostly shares the frames near the root.
-  std::vector<Frame> last_frames_;
-  std::vector<uint32_t> last_stacks_;
+  LastSequence<Frame> last_stack_;  // its frames, root first
 };
 
 }  // namespace sampan::recording

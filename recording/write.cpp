@@ -15,10 +15,10 @@ namespace {
 
 constexpr size_t kRowsPerBlock = 1 << 17;
 
-// The writer's rows may have other indexes: it forgets stacks when there are very many.
-// Returns the names with the writer's numbers of frames and modules.
+// Rows of frames and stacks differ from each other, so they are not looked up: they keep their indexes.
+// Returns the names with the writer's numbers of modules.
 Names add_rows(const Recording& from, Writer* writer, const std::function<void()>& check) {
-  std::vector<uint32_t> modules, frames, stacks;
+  std::vector<uint32_t> modules, frames;
   size_t rows = 0;
   const auto flush_sometimes = [&] {
     if (++rows % kRowsPerBlock != 0) return;
@@ -35,17 +35,16 @@ Names add_rows(const Recording& from, Writer* writer, const std::function<void()
   for (const Cost& row : from.rates.costs) writer->add(row);
   for (const Module& row : from.modules) modules.push_back(writer->add(row));
   for (const Frame& row : from.frames) {
-    frames.push_back(writer->frame(row));
+    frames.push_back(writer->add(row));
     flush_sometimes();
   }
   for (const Stack& row : from.stacks) {
-    stacks.push_back(writer->stack(mapped(row.prefix, stacks), frames[row.frame]));
+    writer->add(row);
     flush_sometimes();
   }
   std::vector<uint32_t> waits;
   for (const Wait& row : from.waits) waits.push_back(writer->wait(row));
   for (Sample row : from.samples) {
-    row.stack = mapped(row.stack, stacks);
     row.wait = mapped(row.wait, waits);
     writer->add(row);
     flush_sometimes();

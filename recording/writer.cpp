@@ -219,6 +219,14 @@ uint32_t Writer::wait(const Wait& wait) {
   return state_->file->wait(wait);
 }
 
+uint32_t Writer::add(const Frame& frame) {
+  return state_->file->add(Frame{state_->module(frame.module), frame.address});
+}
+
+uint32_t Writer::add(const Stack& stack) {
+  return state_->file->add(stack);
+}
+
 uint32_t Writer::frame(const Frame& frame) {
   return state_->file->frame({state_->module(frame.module), frame.address});
 }

@@ -52,6 +52,9 @@ class Writer {
   void add(const RateChange& change);
   void add(const Cost& cost);
 
+  // A new row; the file has no equal one.
+  uint32_t add(const Frame& frame);
+  uint32_t add(const Stack& stack);
   // Interned: the index of the frame or stack, old or new.
   uint32_t frame(const Frame& frame);
   // The frame with this name, which is written when the frame is new.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -69,6 +70,32 @@ void load_threads(const recording::Recording& from, Profile* profile) {
   }
 }
 
+// Samples come thread by thread. There are as many parts of the time as samples: few are left to sort in each.
+void sort_by_time(std::vector<Sample>* samples) {
+  const auto time_of = [](const Sample& row) { return uint64_t{row.time_ns}; };
+  if (std::ranges::is_sorted(*samples, {}, time_of)) return;
+  const uint64_t last_ns = time_of(*std::ranges::max_element(*samples, {}, time_of));
+  const double parts_per_ns =
+      static_cast<double>(samples->size() - 1) / static_cast<double>(last_ns);
+  const auto part_of = [&](const Sample& row) {
+    return static_cast<size_t>(static_cast<double>(time_of(row)) * parts_per_ns);
+  };
+  std::vector<uint32_t> ends(samples->size() + 1);
+  for (const Sample& row : *samples) ++ends[part_of(row) + 1];
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  std::vector<Sample> sorted(samples->size());
+  for (const Sample& row : *samples) sorted[ends[part_of(row)]++] = row;
+  for (auto begin = sorted.begin(); begin != sorted.end();) {
+    const auto end = std::find_if(
+        begin, sorted.end(),
+        [part = part_of(*begin), &part_of](const Sample& row) { return part_of(row) != part; });
+    std::stable_sort(begin, end,
+                     [&](const Sample& a, const Sample& b) { return time_of(a) < time_of(b); });
+    begin = end;
+  }
+  *samples = std::move(sorted);
+}
+
 void load_samples(const recording::Recording& from, Profile* profile) {
   profile->stops.assign(wire::kStopReasonCount, 0);
   profile->samples.reserve(from.samples.size());
@@ -88,8 +115,7 @@ void load_samples(const recording::Recording& from, Profile* profile) {
     thread.waiting_samples += row.wait != kNone;
     thread.complete_stacks += complete;
   }
-  std::stable_sort(profile->samples.begin(), profile->samples.end(),
-                   [](const Sample& a, const Sample& b) { return a.time_ns < b.time_ns; });
+  sort_by_time(&profile->samples);
 }
 
 void load_stacks(const recording::Recording& from, PythonFrames python, Profile* profile) {

@@ -1,5 +1,8 @@
 #include "profile/python_stacks.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "base/interner.h"
 #include "profile/frames.h"
 #include "profile/jit_code.h"
@@ -93,6 +96,15 @@ class StackTable {
 
 std::vector<uint32_t> enter_stacks(const recording::Recording& from, PythonFrames wanted,
                                    Profile* profile) {
+  if (std::ranges::none_of(profile->locations,
+                           is_python)) {  // nothing is left out: the rows as they are
+    for (const recording::Stack& row : from.stacks) {
+      profile->stacks.push_back({row.prefix, row.frame});
+    }
+    std::vector<uint32_t> handles(from.stacks.size());
+    std::iota(handles.begin(), handles.end(), 0);
+    return handles;
+  }
   return StackTable(from, wanted, profile).enter();
 }
 

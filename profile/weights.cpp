@@ -24,15 +24,17 @@ void merge_sorted(std::vector<WeightedStack>* rows) {
 }  // namespace
 
 std::vector<WeightedStack> by_stack(const View& view) {
-  std::vector<WeightedStack> rows;
-  rows.reserve(view.samples.size());
+  std::vector<Weight> by_row(view.profile->stacks.size());
+  Weight without_stack;
   for (const uint32_t index : view.samples) {
     const Sample& sample = view.profile->samples[index];
-    rows.push_back({kNone, sample.stack, {sample.weight_ns, 1}});
+    (sample.stack == kNone ? without_stack : by_row[sample.stack]) += {sample.weight_ns, 1};
   }
-  std::sort(rows.begin(), rows.end(),
-            [](const auto& a, const auto& b) { return a.stack < b.stack; });
-  merge_sorted(&rows);
+  std::vector<WeightedStack> rows;
+  for (uint32_t stack = 0; stack < by_row.size(); ++stack) {
+    if (by_row[stack].samples != 0) rows.push_back({kNone, stack, by_row[stack]});
+  }
+  if (without_stack.samples != 0) rows.push_back({kNone, kNone, without_stack});
   return rows;
 }
 

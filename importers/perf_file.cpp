@@ -140,9 +140,11 @@ class Reader {
       case kTracingData: return (in.u32() + size_t{7}) & ~size_t{7};
       case kAuxTrace: return in.u64();
       case kBuildId: read_build_id(record.misc, record.body); return 0;
-      case kFeature:
-        read_feature(static_cast<uint32_t>(in.u64()), in.take(in.remaining()));
+      case kFeature: {
+        const auto feature = static_cast<uint32_t>(in.u64());
+        read_feature(feature, in.take(in.remaining()));
         return 0;
+      }
       case kCompressed: inflate(record.body); return 0;
       case kCompressed2: inflate(in.take(in.u64())); return 0;
       default:

@@ -228,6 +228,60 @@ TEST(PerfData, OneOfSeveralEventsIsImported) {
             "it has no event 'branches' (it has: cpu-clock, cycles)");
 }
 
+// Newest first: the end of the last call is the function of the leaf.
+std::string last_branches(bool with_index) {
+  Bytes more;
+  more.add(uint64_t{2});
+  if (with_index) more.add(uint64_t{5});
+  more.add(uint64_t{0x400210}).add(uint64_t{0x400100}).add(uint64_t{0});
+  more.add(uint64_t{0x400310}).add(uint64_t{0x400200}).add(uint64_t{0});
+  return more.text();
+}
+
+TEST(PerfData, LastBranchesAreCalls) {
+  perf_event_attr attributes = clock_attributes();
+  attributes.sample_type |= PERF_SAMPLE_BRANCH_STACK;
+  for (const uint64_t index : {uint64_t{0}, uint64_t{PERF_SAMPLE_BRANCH_HW_INDEX}}) {
+    const std::string more = last_branches(index != 0);
+    const std::string data = comm(1, 1, "app", 0) + mapping(1, 0x400000, 0x10000, 0, kProgram, 0) +
+                             sample(1, 1, 1, {}, 1'000'000, 1, more) +
+                             sample(1, 1, 2, {kKernel, 0xffffffff81000010}, 1'000'000, 1, more) +
+                             sample(1, 1, 3, {kUser, 0x400120, 0x400321}, 1'000'000, 1, more);
+    attributes.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK | index;
+    const auto calls = stacks_of(load_bytes(file_of(data, {attributes})));
+    EXPECT_EQ(calls.at("app;app+0x310;app+0x210;app+0x100"), (Sum{2, 2'000'000}));
+    EXPECT_EQ(calls.at("app;app+0x310;app+0x210;app+0x100;[kernel]"), (Sum{1, 1'000'000}));
+    // Branches of another kind are no stack.
+    attributes.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY | index;
+    const auto chains = stacks_of(load_bytes(file_of(data, {attributes})));
+    EXPECT_TRUE(chains.contains("app;app+0x320;app+0x120"));
+  }
+}
+
+// In pipes, names of events come in a record, as the section of a file has them.
+TEST(PerfData, TracepointsAreCountedByName) {
+  perf_event_attr attributes = clock_attributes();
+  attributes.type = PERF_TYPE_TRACEPOINT;
+  attributes.config = 314;
+  attributes.freq = 0;
+  attributes.sample_period = 1;
+  attributes.sample_type |= PERF_SAMPLE_RAW;
+  const std::string raw = Bytes().add(uint32_t{12}).add_text("twelve bytes", 12).text();
+  const std::string data = comm(1, 1, "app", 0) + sample(1, 1, 1, {kUser, 0x1010}, 1, 1, raw) +
+                           sample(1, 1, 2, {kUser, 0x1010}, 1, 1, raw);
+  constexpr uint64_t kDescriptions = 12;
+  Bytes names;
+  names.add(kDescriptions).add(uint32_t{1}).add(uint32_t{sizeof attributes}).add(attributes);
+  names.add(uint32_t{1}).add(uint32_t{24}).add_text("sched:sched_switch", 24).add(uint64_t{1});
+  const profile::Profile profile =
+      load_bytes(Bytes().add_text("PERFILE2", 8).add(uint64_t{16}).text() +
+                 record(64, 0, Bytes().add(attributes).add(uint64_t{1}).text()) +
+                 record(80, 0, names.text()) + data);
+  EXPECT_EQ(profile.session.unit, "sched:sched_switch");
+  EXPECT_EQ(stacks_of(profile).at("app;+0x1010"), (Sum{2, 2 * profile::kWeightOfOne}));
+  EXPECT_EQ(load_bytes(file_of(data, {attributes})).session.unit, "event 2:0x13a");
+}
+
 uint64_t stack_end() {
   pthread_attr_t attributes;
   void* low = nullptr;

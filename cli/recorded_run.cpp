@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/clock.h"
 #include "base/say.h"
@@ -38,6 +39,7 @@ void RecordedRun::listen() {
 
 void RecordedRun::watch(const sampler::LaunchedProgram& program) {
   listen();
+  count(program);
   const pid_t pid = program.pid;
   loop_.watch(program.pidfd.get(), [this] { ended_ = true; });
   if (files_.segments() != nullptr) {
@@ -49,6 +51,17 @@ void RecordedRun::watch(const sampler::LaunchedProgram& program) {
     if (options_.owner >= 0) kill(pid, SIGCONT);
   });
   if (options_.owner >= 0) loop_.watch(options_.owner, [this] { abandoned_ = true; });
+}
+
+void RecordedRun::count(const sampler::LaunchedProgram& program) {
+  if (!options_.instructions) return;
+  counter_.emplace(program.pid);
+  const int error = counter_->error();
+  if (error == 0 || options_.quiet) return;
+  const bool is_absent = error == ENOENT || error == EOPNOTSUPP || error == ENODEV;
+  say("sampan: instructions are not counted: {}\n",
+      is_absent ? "the processor has no counter of them here, as in most virtual machines"
+                : sampler::why_perf_refused(program.pid, error));
 }
 
 // From outside, samples of its last moments may still be on their way when it has ended.
@@ -87,6 +100,7 @@ void RecordedRun::finish(recording::SessionEnd row, const sampler::ProgramEnd& e
   const uint64_t of_user_ns = std::min(left_out_ns, end.user_cpu_ns);
   row.user_cpu_ns = end.user_cpu_ns - of_user_ns;
   row.system_cpu_ns = end.system_cpu_ns - std::min(left_out_ns - of_user_ns, end.system_cpu_ns);
+  if (counter_) row.instructions = counter_->count();
   try {
     session_->finish(row);
   } catch (const std::exception& error) {

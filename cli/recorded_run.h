@@ -16,6 +16,7 @@
 #include "cli/record.h"
 #include "cli/run_options.h"
 #include "sampler/control/control_socket.h"
+#include "sampler/launch/event_counter.h"
 #include "sampler/launch/launch.h"
 #include "sampler/launch/program.h"
 #include "sampler/process/own_limits.h"
@@ -50,6 +51,7 @@ class RecordedRun {
   void listen();
   void watch(const sampler::LaunchedProgram& program);
   std::string attach_again(pid_t pid);
+  void count(const sampler::LaunchedProgram& program);
   void say_how(const sampler::Preloadability& why) const;
   void let_run(bool outside);
   void only_wait_for(const sampler::LaunchedProgram& program);
@@ -68,6 +70,7 @@ class RecordedRun {
   EventLoop loop_;
   std::unique_ptr<sampler::RecordingSession> session_;
   std::optional<sampler::ControlSocket> control_;  // of the session
+  std::optional<sampler::EventCounter> counter_;   // of instructions, if asked for
   bool ended_ = false;                             // the program has
   bool abandoned_ = false;                         // options_.owner has
 };

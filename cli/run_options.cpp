@@ -136,6 +136,10 @@ void add_run_options(CLI::App& command, RunOptions& options) {
       .add_flag("--strict", options.strict,
                 "Do not run the program if it cannot be recorded: exit with 125 instead")
       ->envname("SAMPAN_STRICT");
+  command
+      .add_flag("--instructions", options.instructions,
+                "Count the instructions of the program, if the processor and the kernel permit it")
+      ->envname("SAMPAN_INSTRUCTIONS");
   command.add_option("--name", options.name, "Name of the run (default: the program's)")
       ->envname("SAMPAN_NAME")
       ->type_name("NAME");

@@ -54,8 +54,9 @@ struct RunOptions {
   size_t max_sections = exporters::kUsualSections;
   ContinuousOptions continuous;
   PushOptions push;
-  bool strict = false;  // run the program only if it can be recorded
-  int owner = -1;       // a pidfd: with that process the recording ends, and the command lives on
+  bool strict = false;        // run the program only if it can be recorded
+  bool instructions = false;  // count them
+  int owner = -1;  // a pidfd: with that process the recording ends, and the command lives on
   // The command's, "NAME=value"; absent: ours.
   std::optional<std::vector<std::string>> environment;
 };

@@ -156,6 +156,7 @@ Recording cut(Recording from, SessionNs from_ns, SessionNs to_ns) {
   if (from.end && from.end->time_ns < to_ns) {
     part.end = std::move(from.end);
     part.end->user_cpu_ns = part.end->system_cpu_ns = 0;
+    part.end->instructions.reset();
   } else if (to_ns != UINT64_MAX) {
     part.end.emplace().time_ns = to_ns;
   }
@@ -192,6 +193,7 @@ Recording rebased(Recording recording) {
     const uint64_t of_user_ns = std::min(segment.earlier_cpu_ns, end.user_cpu_ns);
     end.user_cpu_ns -= of_user_ns;
     end.system_cpu_ns -= std::min(segment.earlier_cpu_ns - of_user_ns, end.system_cpu_ns);
+    if (segment.number > 0) end.instructions.reset();  // of all segments
   }
   return recording;
 }

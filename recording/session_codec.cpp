@@ -49,6 +49,7 @@ void encode(const SessionEnd& end, ColumnWriter* out) {
   out->uleb(end.user_cpu_ns);
   out->uleb(end.system_cpu_ns);
   out->string(end.note);
+  out->maybe(end.instructions);
 }
 
 std::optional<SessionEnd> decode_end(std::span<const uint8_t> payload) {
@@ -60,6 +61,7 @@ std::optional<SessionEnd> decode_end(std::span<const uint8_t> payload) {
   end.user_cpu_ns = in.uleb();
   end.system_cpu_ns = in.uleb();
   end.note = in.string();
+  if (!in.at_end()) end.instructions = in.maybe_u64();
   if (!in.ok()) return std::nullopt;
   return end;
 }

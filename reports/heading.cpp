@@ -73,6 +73,11 @@ std::string outcome(const Context& context) {
     text += seconds(profile.duration_ns()) + " s wall, ";
   }
   if (context.summary.cpu_ns) text += seconds(*context.summary.cpu_ns) + " s CPU, ";
+  if (profile.end && profile.end->instructions && context.summary.whole()) {
+    const auto count = static_cast<double>(*profile.end->instructions);
+    text += count < 1e9 ? fmt::format("{:.3g} M instructions, ", count / 1e6)
+                        : fmt::format("{:.3g} G instructions, ", count / 1e9);
+  }
   text += plural(context.summary.processes.size(), "process") + ", " +
           plural(context.summary.threads.size(), "thread");
   if (profile.end) {

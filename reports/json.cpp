@@ -64,6 +64,9 @@ void write_session(Json& json, const profile::Profile& profile, const profile::S
   json.key("cost");
   write_cost(json, profile);
   json.member("cpu_s", optional_seconds(summary.cpu_ns));
+  if (profile.end && profile.end->instructions) {
+    json.member("instructions", *profile.end->instructions);
+  }
   json.member(sampled_key(unit), unit.value(summary.sampled.ns));
   json.member("coverage", summary.coverage());
   if (profile.has_waits()) {

@@ -49,7 +49,7 @@ struct CiOptions {
   std::string baseline, against;
   std::string output = "sampan-baseline.json";
   std::string junit, markdown, html;
-  bool github = false;
+  bool github = false, together = false;
   SamplingOptions sampling;
   TableOptions table;
 };
@@ -100,7 +100,10 @@ int make_baseline(const CiOptions& options, const Words& command) {
       now.values[budget.quantity];
     }
   }
-  run_in_turn({&now}, {options.sampling, directory.path(), runs, true}, stop);
+  run_in_turn(
+      {&now},
+      {.sampling = options.sampling, .directory = directory.path(), .runs = runs, .notable = true},
+      stop);
   for (const auto& [quantity, values] : now.values) {
     const std::vector<double> known = values.known(quantity.subject);
     if (!known.empty()) baseline.series[quantity] = reports::series_of(known, values.resolution);
@@ -117,6 +120,15 @@ void write_results(const reports::GateResults& results, const CiOptions& options
   print_paged(reports::gate_page(results, page_options(options.table)), options.table);
 }
 
+// Two that share a CPU wait for each other.
+void refuse_times(const reports::Budgets& budgets) {
+  for (const reports::Budget& budget : budgets.budgets) {
+    if (reports::is_cpu(budget.quantity.figure)) continue;
+    throw Error("ci: --together is for budgets of CPU, not of '{}': without it, both run in turn",
+                reports::key_of(budget.quantity));
+  }
+}
+
 int judge_runs(const CiOptions& options, const Words& command) {
   const reports::Budgets budgets = reports::read_budgets(options.budgets);
   std::optional<reports::Baseline> baseline;
@@ -127,6 +139,7 @@ int judge_runs(const CiOptions& options, const Words& command) {
     }
     baseline = reports::parse_baseline(text_of(options.baseline), options.baseline);
   }
+  if (options.together) refuse_times(budgets);
   page_options(options.table);  // refuses a wrong width now
   StopSignals stop;             // later signals end us when the directory is gone
   const TemporaryDirectory directory("sampan-ci-");
@@ -145,7 +158,11 @@ int judge_runs(const CiOptions& options, const Words& command) {
   if (baseline) {
     results.differences = reports::differences(baseline->environment, reports::environment_now());
   }
-  run_in_turn(sides, {options.sampling, directory.path(), static_cast<unsigned>(results.runs)},
+  run_in_turn(sides,
+              {.sampling = options.sampling,
+               .directory = directory.path(),
+               .runs = static_cast<unsigned>(results.runs),
+               .together = options.together},
               stop);
   for (const reports::Budget& budget : budgets.budgets) {
     reports::GateValues values{.now = now.values[budget.quantity],
@@ -172,6 +189,9 @@ int ci(const CiOptions& options, const Words& command) {
     throw UsageError("ci: --runs takes 2 or more: one run does not say how much runs differ");
   if (!options.baseline.empty() && !options.against.empty()) {
     throw UsageError("ci: either --baseline or --against");
+  }
+  if (options.together && options.against.empty()) {
+    throw UsageError("ci: --together runs two commands, so it needs --against COMMAND");
   }
   if (!options.html.empty() && options.against.empty()) {
     throw UsageError("ci: --html compares recordings, so it needs --against COMMAND");
@@ -215,6 +235,10 @@ void add_ci(CLI::App& app, Commands& commands) {
       ->add_option("--against", options->against,
                    "Compare with this program and its arguments; both run in turn")
       ->type_name("COMMAND");
+  command->add_flag(
+      "--together", options->together,
+      "With --against: run both at the same time, on one CPU that they share: on a noisy machine "
+      "fewer runs are enough");
   command->add_option("-o,--output", options->output, "baseline: the file to write")
       ->type_name("FILE")
       ->capture_default_str();

@@ -1,4 +1,4 @@
-// Commands that are recorded several times, in turn: for sampan ci.
+// Commands that are recorded several times, in turn or in pairs: for sampan ci.
 #pragma once
 
 #include <filesystem>
@@ -23,11 +23,12 @@ struct TurnOptions {
   const SamplingOptions& sampling;
   std::filesystem::path directory;  // of the recordings; each side's last one stays
   unsigned runs = 1;                // of each side
-  bool notable = false;  // the first run says which figures there are, beside those asked for
+  bool notable = false;   // the first run says which figures there are, beside those asked for
+  bool together = false;  // the sides of a round run at the same time, on one CPU
 };
 
 // Each side is first in every other round, so that what changes with time is the same for both.
-// Throws Error if a command fails, or when a signal stops us; it ends the command that runs.
+// Throws Error if a command fails, or when a signal stops us; what runs then is ended.
 void run_in_turn(std::vector<Side*> sides, const TurnOptions& options, StopSignals& stop);
 
 }  // namespace sampan::cli

@@ -71,7 +71,9 @@ class BudgetsReader {
     check_keys(table, {"function", "span", "thread", "figure", "max", "max-growth"});
     Budget budget{.quantity = read_quantity(table)};
     if (const toml::node* const max = table.get("max")) {
-      budget.max = is_share(budget.quantity.figure) ? share(*max) : time(*max);
+      budget.max = is_share(budget.quantity.figure)                  ? share(*max)
+                   : budget.quantity.figure == Figure::kInstructions ? number(*max)
+                                                                     : time(*max);
     }
     if (const toml::node* const growth = table.get("max-growth")) {
       budget.max_growth = share(*growth);
@@ -110,6 +112,12 @@ class BudgetsReader {
     const std::optional<uint64_t> ns = parse_time(text(node));
     if (!ns) fail(node, "a time such as \"2s\" or \"150ms\" is wanted");
     return static_cast<double>(*ns) / kNsPerSecond;
+  }
+
+  double number(const toml::node& node) const {
+    const std::optional<int64_t> value = node.value<int64_t>();
+    if (!node.is_integer() || *value < 0) fail(node, "a whole number such as 2_000_000 is wanted");
+    return static_cast<double>(*value);
   }
 
   // "5%" is 0.05.

@@ -33,7 +33,7 @@ constexpr std::array<std::pair<Subject, std::string_view>, 4> kSubjects = {{
     {Subject::kSpan, "span"},
 }};
 
-constexpr std::array<std::pair<Figure, std::string_view>, 7> kFigures = {{
+constexpr std::array<std::pair<Figure, std::string_view>, 8> kFigures = {{
     {Figure::kCpu, "cpu"},
     {Figure::kSelf, "self"},
     {Figure::kShare, "share"},
@@ -41,15 +41,17 @@ constexpr std::array<std::pair<Figure, std::string_view>, 7> kFigures = {{
     {Figure::kP50, "p50"},
     {Figure::kP99, "p99"},
     {Figure::kAverage, "average"},
+    {Figure::kInstructions, "instructions"},
 }};
 
 struct Unit {
   const char* name;
-  double size;  // in seconds, or of the whole
+  double size;  // in seconds, instructions, or of the whole
 };
 
 Unit unit_of(Figure figure, double value) {
   if (is_share(figure)) return {"%", 1e-2};
+  if (figure == Figure::kInstructions) return value < 1e9 ? Unit{"M", 1e6} : Unit{"G", 1e9};
   return value < 1 ? Unit{"ms", 1e-3} : Unit{"s", 1};
 }
 
@@ -90,7 +92,8 @@ std::optional<Figure> figure_of(std::string_view word) {
 
 bool has_figure(Subject subject, Figure figure) {
   switch (subject) {
-    case Subject::kProgram: return figure == Figure::kCpu || figure == Figure::kWall;
+    case Subject::kProgram:
+      return figure == Figure::kCpu || figure == Figure::kWall || figure == Figure::kInstructions;
     case Subject::kThread: return figure == Figure::kCpu;
     case Subject::kFunction:
       return figure == Figure::kCpu || figure == Figure::kSelf || figure == Figure::kShare;
@@ -164,7 +167,12 @@ std::optional<double> RunFigures::value(const Quantity& quantity) const {
   return std::nullopt;
 }
 
-double RunFigures::program(Figure figure) const {
+std::optional<double> RunFigures::program(Figure figure) const {
+  if (figure == Figure::kInstructions) {
+    const auto& end = view_.profile->end;
+    if (!end || !end->instructions) return std::nullopt;
+    return static_cast<double>(*end->instructions);
+  }
   if (figure == Figure::kWall) return in_seconds(view_.profile->duration_ns());
   const std::optional<uint64_t> cpu_ns = profile::summarize(view_).cpu_ns;
   return in_seconds(cpu_ns.value_or(sampled_cpu_ns_));
@@ -208,6 +216,7 @@ std::optional<double> RunFigures::span(Figure figure, const std::string& name) c
 std::vector<Quantity> RunFigures::notable() const {
   std::vector<Quantity> all = {{Subject::kProgram, Figure::kCpu},
                                {Subject::kProgram, Figure::kWall}};
+  if (program(Figure::kInstructions)) all.push_back({Subject::kProgram, Figure::kInstructions});
   std::set<std::string> threads, functions;
   for (const uint32_t index : view_.threads) threads.insert(view_.profile->threads[index].name);
   for (const std::string& name : threads) {

@@ -17,13 +17,14 @@ namespace sampan::reports {
 enum class Subject { kProgram, kThread, kFunction, kSpan };
 
 enum class Figure {
-  kCpu,      // seconds. Of a function: with what it calls
-  kSelf,     // seconds in the function itself
-  kShare,    // of the program's sampled CPU, 0 to 1: a function with what it calls
-  kWall,     // seconds from the session's start to its end
-  kP50,      // seconds that half of the spans do not exceed
-  kP99,      // the same for 99 %
-  kAverage,  // of spans, seconds
+  kCpu,           // seconds. Of a function: with what it calls
+  kSelf,          // seconds in the function itself
+  kShare,         // of the program's sampled CPU, 0 to 1: a function with what it calls
+  kWall,          // seconds from the session's start to its end
+  kP50,           // seconds that half of the spans do not exceed
+  kP99,           // the same for 99 %
+  kAverage,       // of spans, seconds
+  kInstructions,  // of the program, outside the kernel
 };
 
 struct Quantity {
@@ -50,6 +51,11 @@ std::optional<Figure> figure_of(std::string_view word);
 bool has_figure(Subject subject, Figure figure);
 inline bool is_share(Figure figure) {
   return figure == Figure::kShare;
+}
+// Not how long something takes.
+inline bool is_cpu(Figure figure) {
+  return figure == Figure::kCpu || figure == Figure::kSelf || figure == Figure::kInstructions ||
+         is_share(figure);
 }
 
 // "1.25 s", "12.3 %".
@@ -78,7 +84,7 @@ class RunFigures {
     uint64_t self_ns = 0, total_ns = 0;
   };
 
-  double program(Figure figure) const;
+  std::optional<double> program(Figure figure) const;
   std::optional<double> thread(const std::string& name) const;
   std::optional<double> function(Figure figure, const std::string& name) const;
   std::optional<double> span(Figure figure, const std::string& name) const;

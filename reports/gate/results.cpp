@@ -110,7 +110,8 @@ std::vector<double> RunValues::known(Subject subject) const {
       std::ranges::any_of(values, [](const auto& value) { return value.has_value(); });
   std::vector<double> result;
   for (const std::optional<double>& value : values) {
-    if (value || (some && subject != Subject::kSpan)) result.push_back(value.value_or(0));
+    if (value || (some && (subject == Subject::kFunction || subject == Subject::kThread)))
+      result.push_back(value.value_or(0));
   }
   return result;
 }
@@ -129,7 +130,9 @@ GateRow judge(const Budget& budget, const GateValues& values, size_t verdicts) {
   const std::vector<double> now_values = values.now.known(subject),
                             before_values = values.before.known(subject);
   if (now_values.empty()) {
-    row.why = "no run has it: is the name right?";
+    row.why = budget.quantity.figure == Figure::kInstructions
+                  ? "instructions were not counted: `sampan run --instructions` says why"
+                  : "no run has it: is the name right?";
     return row;
   }
   if (now_values.size() < values.now.values.size()) {

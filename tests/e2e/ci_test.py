@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import tempfile
@@ -70,6 +71,43 @@ class Ci(sampan.Case):
         self.assertEqual((suite.get("tests"), suite.get("failures"), suite.get("errors")), ("2", "1", "0"))
         self.assertIn("| function parse: cpu |", (self.path / "page.md").read_text())
         self.assertIn("</html>", (self.path / "both.html").read_text())
+
+    def test_together(self):
+        """Both sides of a round run at the same time, on one CPU."""
+        (self.path / "program.py").write_text(
+            "import os, time\nbegin = time.monotonic()\n" + PROGRAM +
+            "cpus = ','.join(map(str, os.sched_getaffinity(0)))\n"
+            "open('ran', 'a').write(f'{cpus} {begin} {time.monotonic()}\\n')\n")
+        against = ["--together", "--against", " ".join(self.command(0.1))]
+        self.verdict(self.ci(*against), 0)
+        rows = [line.split() for line in (self.path / "ran").read_text().splitlines()]
+        self.assertEqual(len(rows), 10)
+        for (cpu, begin, end), (other_cpu, other_begin, other_end) in zip(rows[::2], rows[1::2]):
+            self.assertEqual(cpu, other_cpu)
+            self.assertNotIn(",", cpu)
+            self.assertLess(max(float(begin), float(other_begin)), min(float(end), float(other_end)), "one after the other")
+        self.assertEqual({cpu for cpu, _, _ in rows}, set(map(str, sorted(os.sched_getaffinity(0))[:5])), "each CPU in turn")
+        self.assertRegex(self.verdict(self.ci(*against, parse_s=0.2), 1), r"function parse: cpu .*BROKEN")
+
+    def test_together_is_for_cpu(self):
+        (self.path / "sampan-ci.toml").write_text('[[budget]]\nfigure = "wall"\nmax = "9s"\n')
+        refused = self.ci("--together", "--against", "true")
+        self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+        self.assertIn("--together is for budgets of CPU, not of 'program wall'", refused.stderr)
+        alone = self.ci("--together")
+        self.assertIn("--together runs two commands, so it needs --against COMMAND", alone.stderr)
+
+    def test_instructions(self):
+        (self.path / "sampan-ci.toml").write_text('[[budget]]\nfigure = "instructions"\nmax-growth = "5%"\n')
+        against = ["--against", "/usr/bin/python3 -c pass"]
+        result = self.ci(*against, "--runs", "10")
+        said = subprocess.run([sampan.PROGRAM, "run", "--instructions", "--output", self.path / "run", "--", "true"],
+                              capture_output=True, text=True, check=True).stderr
+        why = re.search("^sampan: (instructions are not counted: .+)$", said, re.MULTILINE)
+        if why:
+            self.assertIn("instructions were not counted: `sampan run --instructions` says why", self.verdict(result, 2))
+            self.skipTest(why[1])
+        self.assertRegex(self.verdict(result, 1), r"program: instructions +\S+ ± \S+ [MG] .*BROKEN")
 
     def test_with_a_baseline(self):
         made = self.ci("-o", "base.json", action="baseline")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A hundred gates of equal programs and a hundred of one whose function is 5 % slower, with as many runs as the tool says.
 
-The programs do the same number of steps in each run; how long these take is up to the machine.
+The programs do the same number of steps in each run; how long these take is up to the machine. So both run together, and long
+enough that a sample is a small part of them.
 """
 import pathlib
 import re
@@ -17,10 +18,10 @@ import sys
 def parse(steps):
     n = 0
     for i in range(steps): n += i
-parse(int(float(sys.argv[1]) * 1_500_000))
+parse(int(float(sys.argv[1]) * 3_000_000))
 """
 GATES = 100
-MOST_RUNS = 150
+MOST_RUNS = 100
 BUDGET = '[[budget]]\nfunction = "parse"\nmax-growth = "5%"\n'
 
 
@@ -33,7 +34,7 @@ class Gate(unittest.TestCase):
         (self.path / "sampan-ci.toml").write_text(BUDGET)
 
     def gate(self, runs, scale):
-        result = subprocess.run([sampan.PROGRAM, "ci", "run", "--runs", str(runs), "--rate", "1000",
+        result = subprocess.run([sampan.PROGRAM, "ci", "run", "--together", "--runs", str(runs), "--rate", "1000",
                                  "--against", "/usr/bin/python3 program.py 1", "--", "/usr/bin/python3", "program.py", str(scale)],
                                 cwd=self.path, capture_output=True, text=True, check=False, timeout=600)
         self.assertIn(result.returncode, (0, 1, 2), result.stderr)
@@ -45,9 +46,9 @@ class Gate(unittest.TestCase):
 
         A few runs among which one was disturbed ask for hundreds; ten and more leave that one out.
         """
-        runs = 6
+        runs = 12
         while True:
-            gates = [self.gate(runs, 1) for _ in range(10)]
+            gates = [self.gate(runs, scale) for scale in (1, 1.05) for _ in range(5)]
             found = [(gate, re.search(r"(\d+) runs would be enough", gate.stdout)) for gate in gates if gate.returncode == 2]
             needed = [int(match[1]) if match else 2 * runs for _, match in found]
             if not needed or runs >= MOST_RUNS:

@@ -7,12 +7,18 @@
 #include "base/error.h"
 #include "base/text/readable.h"
 #include "profile/unit.h"
+#include "wire/record.h"
 
 namespace sampan::importers {
 namespace {
 
 // Of one file. With more, no share would be more certain than to a per mille.
 constexpr uint64_t kMostSamples = 1'000'000;
+
+// The words in the files may be anything, but no code is where a recording has Python functions.
+uint64_t code_address(uint64_t address) {
+  return wire::is_python_frame(address) ? 0 : address;
+}
 
 }  // namespace
 
@@ -41,11 +47,12 @@ uint32_t RecordingBuilder::module(const std::string& path, const std::vector<uin
 }
 
 uint32_t RecordingBuilder::frame(uint32_t module, uint64_t address) {
-  return frames_.intern(recording::Frame{module, address}).handle;
+  return frames_.intern(recording::Frame{module, code_address(address)}).handle;
 }
 
 uint32_t RecordingBuilder::frame(uint32_t module, uint64_t address,
                                  std::span<const NamedPlace> places) {
+  address = code_address(address);
   std::vector<uint64_t> key = {module, address};
   std::vector<recording::NamedLine> lines;
   for (const NamedPlace& place : places) {

@@ -14,6 +14,7 @@
 #include "importers/imported.h"
 #include "importers/kernel_symbols.h"
 #include "importers/mapped_files.h"
+#include "profile/frames.h"
 #include "profile/unit.h"
 #include "sampler/process/remote_memory.h"
 #include "symbolizer/symbolizer.h"
@@ -206,6 +207,16 @@ TEST(PerfData, ALaterMappingReplacesAnEarlierOne) {
   EXPECT_TRUE(stacks.contains("app;a+0x10"));
   EXPECT_TRUE(stacks.contains("app;b+0x10"));
   EXPECT_TRUE(stacks.contains("app;a+0x2010"));
+}
+
+// By frame pointers, words that are no addresses come into a chain.
+TEST(PerfData, NoWordIsAPythonFunction) {
+  const profile::Profile profile = load_bytes(
+      file_of(comm(1, 1, "app", 1) + sample(1, 1, 5, {kUser, 0x1010, 0x4141414141414141})));
+  for (const profile::Location& location : profile.locations) {
+    EXPECT_FALSE(profile::is_python(location));
+  }
+  EXPECT_EQ(stacks_of(profile).at("app;+0x0;+0x1010"), (Sum{1, 1'000'000}));
 }
 
 TEST(PerfData, OneOfSeveralEventsIsImported) {

@@ -21,6 +21,7 @@ namespace {
 
 constexpr int64_t kMostRuns = 1000;
 constexpr double kLargestShare = 1e6;  // percent
+constexpr double kLeastConfidence = 0.9, kMostConfidence = 0.999999;
 
 class BudgetsReader {
  public:
@@ -68,7 +69,7 @@ class BudgetsReader {
   }
 
   Budget read_budget(const toml::table& table) const {
-    check_keys(table, {"function", "span", "thread", "figure", "max", "max-growth"});
+    check_keys(table, {"function", "span", "thread", "figure", "max", "max-growth", "confidence"});
     Budget budget{.quantity = read_quantity(table)};
     if (const toml::node* const max = table.get("max")) {
       budget.max = is_share(budget.quantity.figure)                  ? share(*max)
@@ -78,6 +79,12 @@ class BudgetsReader {
     if (const toml::node* const growth = table.get("max-growth")) {
       budget.max_growth = share(*growth);
       if (*budget.max_growth <= 0) fail(*growth, "max-growth must be more than 0 %");
+    }
+    if (const toml::node* const confidence = table.get("confidence")) {
+      budget.confidence = share(*confidence);
+      if (budget.confidence < kLeastConfidence || budget.confidence > kMostConfidence) {
+        fail(*confidence, "confidence is from 90 % to 99.9999 %");
+      }
     }
     if (!budget.max && !budget.max_growth) fail(table, "a budget needs max, max-growth or both");
     return budget;

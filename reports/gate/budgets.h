@@ -6,6 +6,7 @@
 //   figure = "cpu"             # the default; see Figure in quantity.h
 //   max = "2s"                 # a time, or a share: "30%"
 //   max-growth = "5%"          # against the baseline
+//   confidence = "99.9%"       # the default: a gate of equal programs is not broken by it
 #pragma once
 
 #include <optional>
@@ -20,6 +21,7 @@ struct Budget {
   Quantity quantity;
   std::optional<double> max = {};         // in the unit of the quantity
   std::optional<double> max_growth = {};  // 0.05: 5 %
+  double confidence = 0.999;              // see judge.h
 };
 
 struct Budgets {

@@ -11,9 +11,9 @@
 namespace sampan::reports {
 namespace {
 
-// Of all verdicts together. Student's t understates it for the mean of the middle third of 10 to 60 values, by up to twice
-// if they are normally distributed (simulated); this makes up for it.
-constexpr double kFalseAlarm = 0.0005;
+// Student's t understates false alarms for the mean of the middle third of 10 to 60 values, by up to twice if they are
+// normally distributed (simulated); this makes up for it.
+constexpr double kStudentsPart = 0.5;
 constexpr double kMissed = 0.01;  // of one
 
 uint64_t degrees_of(double degrees) {
@@ -63,14 +63,13 @@ struct Distances {
   double alarm, clear;
 };
 
-Distances distances(uint64_t degrees, size_t verdicts) {
-  const auto all = static_cast<double>(std::max<size_t>(verdicts, 1));
-  return {profile::student_quantile(kFalseAlarm / all, degrees),
+Distances distances(uint64_t degrees, double false_alarm) {
+  return {profile::student_quantile(kStudentsPart * false_alarm, degrees),
           profile::student_quantile(kMissed, degrees)};
 }
 
 // The smallest number that tells a distance from 0; 0: none up to a thousand does.
-uint64_t runs_for(const Estimate& estimate, double distance, size_t verdicts) {
+uint64_t runs_for(const Estimate& estimate, double distance, double false_alarm) {
   constexpr uint64_t kHighestNumber = 1000;
   const auto loss = [&](uint64_t runs) { return estimate.in_pairs ? loss_of(runs) : 1; };
   const double of_one_run = (estimate.error * estimate.error - estimate.fixed_variance) *
@@ -80,7 +79,7 @@ uint64_t runs_for(const Estimate& estimate, double distance, size_t verdicts) {
     const uint64_t degrees = (estimate.in_pairs ? kept_of(runs) : runs) - 1;
     const Distances at = distances(
         degrees_of_sum(estimate.fixed_variance, estimate.fixed_degrees, variance, degrees),
-        verdicts);
+        false_alarm);
     return (at.alarm + at.clear) * std::sqrt(estimate.fixed_variance + variance) <= distance;
   };
   if (!is_enough(kHighestNumber)) return 0;
@@ -159,22 +158,22 @@ Estimate paired_growth(const std::vector<double>& before, const std::vector<doub
           .in_pairs = true};
 }
 
-Judgement judge_growth(const Estimate& growth, double max_growth, size_t verdicts) {
+Judgement judge_growth(const Estimate& growth, double max_growth, double false_alarm) {
   if (growth.runs < 2) return {Verdict::kUnknown, 2};
-  const Distances far = distances(growth.degrees, verdicts);
+  const Distances far = distances(growth.degrees, false_alarm);
   if (growth.value + far.clear * growth.error < max_growth) return {Verdict::kHeld};
   if (growth.value > far.alarm * growth.error) return {Verdict::kBroken};
-  return {Verdict::kUnknown, runs_for(growth, max_growth, verdicts)};
+  return {Verdict::kUnknown, runs_for(growth, max_growth, false_alarm)};
 }
 
-Judgement judge_maximum(const Estimate& value, double max, size_t verdicts) {
+Judgement judge_maximum(const Estimate& value, double max, double false_alarm) {
   if (value.runs < 2) return {Verdict::kUnknown, 2};
-  const Distances far = distances(value.degrees, verdicts);
+  const Distances far = distances(value.degrees, false_alarm);
   if (value.value + far.clear * value.error < max) return {Verdict::kHeld};
   if (value.value - far.alarm * value.error > max) return {Verdict::kBroken};
   // More runs tell how far it is from the limit, unless it is the limit.
   const double distance = std::abs(value.value - max);
-  return {Verdict::kUnknown, distance == 0 ? 0 : runs_for(value, distance, verdicts)};
+  return {Verdict::kUnknown, distance == 0 ? 0 : runs_for(value, distance, false_alarm)};
 }
 
 double margin_of(const Estimate& estimate) {

@@ -1,8 +1,8 @@
 // Whether budgets hold: by the figures of several runs, against a limit or against those of a baseline.
 //
 // A verdict that is a guess is none. With a limit of 5 % growth, `held` means that a growth of 5 % would have been seen
-// with 99 % probability, and `broken` that the growth is more than what equal programs show with 99.9 % probability, for
-// all budgets together (Bonferroni). If the runs differ too much for either, the verdict is `unknown`, with the number of
+// with 99 % probability, and `broken` that the growth is more than what equal programs show with 99.9 % probability
+// (Budget::confidence), for all budgets together (Bonferroni). If the runs differ too much for either, the verdict is `unknown`, with the number of
 // runs that would be enough. So equal programs break a gate once in a thousand, and a program that grew by the limit
 // passes once in a hundred, however noisy the machine is.
 //
@@ -57,9 +57,9 @@ struct Judgement {
   uint64_t runs_needed = 0;  // kUnknown: 0 if no number is enough
 };
 
-// `verdicts`: how many there are in all.
-Judgement judge_maximum(const Estimate& value, double max, size_t verdicts);
-Judgement judge_growth(const Estimate& growth, double max_growth, size_t verdicts);
+// `false_alarm`: the probability that this verdict is kBroken for what is as fast as before, or below the limit.
+Judgement judge_maximum(const Estimate& value, double max, double false_alarm);
+Judgement judge_growth(const Estimate& growth, double max_growth, double false_alarm);
 
 // The half width of the interval that the true value is in with 99 % probability.
 double margin_of(const Estimate& estimate);

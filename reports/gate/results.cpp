@@ -156,8 +156,10 @@ GateRow judge(const Budget& budget, const GateValues& values, size_t verdicts) {
     }
   };
   const Figure figure = budget.quantity.figure;
+  const double false_alarm =
+      (1 - budget.confidence) / static_cast<double>(std::max<size_t>(verdicts, 1));
   if (budget.max) {
-    conclude(judge_maximum(*row.value, *budget.max, verdicts),
+    conclude(judge_maximum(*row.value, *budget.max, false_alarm),
              fmt::format("{} is more than {}", value_text(figure, row.value->value),
                          value_text(figure, *budget.max)));
   }
@@ -174,7 +176,7 @@ GateRow judge(const Budget& budget, const GateValues& values, size_t verdicts) {
   row.growth = in_turn ? paired_growth(before_values, now_values,
                                        std::max(values.before.resolution, values.now.resolution))
                        : growth_of(before, now);
-  conclude(judge_growth(*row.growth, *budget.max_growth, verdicts),
+  conclude(judge_growth(*row.growth, *budget.max_growth, false_alarm),
            fmt::format("it grew by {:.1f} %, from {} to {}", kPercent * row.growth->value,
                        value_text(figure, before.mean), value_text(figure, now.mean)));
   return row;

@@ -49,6 +49,17 @@ max = "150ms"
   EXPECT_DOUBLE_EQ(*budgets.budgets[2].max, 0.15);
 }
 
+TEST(Budgets, InstructionsAndConfidence) {
+  const Budgets budgets = parse_budgets(
+      "[[budget]]\nfigure = \"instructions\"\nmax = 2_000_000\nconfidence = \"99.5%\"\n",
+      "ci.toml");
+  ASSERT_EQ(budgets.budgets.size(), 1u);
+  EXPECT_EQ(key_of(budgets.budgets[0].quantity), "program instructions");
+  EXPECT_EQ(budgets.budgets[0].max, 2e6);
+  EXPECT_DOUBLE_EQ(budgets.budgets[0].confidence, 0.995);
+  EXPECT_DOUBLE_EQ(Budget{}.confidence, 0.999);
+}
+
 TEST(Budgets, MistakesAreNamedWithTheirLine) {
   const std::string budget = "[[budget]]\n";
   EXPECT_THAT(refused("x ="), HasSubstr("ci.toml:1: "));
@@ -65,6 +76,10 @@ TEST(Budgets, MistakesAreNamedWithTheirLine) {
   EXPECT_THAT(refused(budget + "max-growth = \"nan%\""), HasSubstr("a percentage such as"));
   EXPECT_THAT(refused(budget + "max-growth = \"inf%\""), HasSubstr("a percentage such as"));
   EXPECT_THAT(refused(budget + "max-growth = \"0%\""), HasSubstr("more than 0 %"));
+  EXPECT_THAT(refused(budget + "max = \"1s\"\nconfidence = \"50%\""),
+              HasSubstr("ci.toml:3: confidence is from 90 % to 99.9999 %"));
+  EXPECT_THAT(refused(budget + "figure = \"instructions\"\nmax = \"1s\""),
+              HasSubstr("ci.toml:3: a whole number such as 2_000_000 is wanted"));
   EXPECT_THAT(refused(budget + "figure = \"p50\"\nmax = \"1s\""),
               HasSubstr("ci.toml:2: a program has no figure p50"));
   EXPECT_THAT(refused(budget + "function = \"f\"\nthread = \"t\"\nmax = \"1s\""),

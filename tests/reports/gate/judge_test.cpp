@@ -13,6 +13,7 @@ namespace sampan::reports {
 namespace {
 
 constexpr double kLimit = 0.05;
+constexpr double kAlarm = 0.001;
 constexpr unsigned kGates = 1000;
 constexpr unsigned kManyGates = 10'000;  // for what is rare
 
@@ -36,7 +37,7 @@ Counts judged(unsigned gates, unsigned count, double growth, double noise, bool 
                               now = runs(random, count, growth, noise);
     const Estimate estimate =
         paired ? paired_growth(before, now) : growth_of(series_of(before), series_of(now));
-    switch (judge_growth(estimate, kLimit, 1).verdict) {
+    switch (judge_growth(estimate, kLimit, kAlarm).verdict) {
       case Verdict::kHeld: ++counts.held; break;
       case Verdict::kBroken: ++counts.broken; break;
       case Verdict::kUnknown: ++counts.unknown; break;
@@ -51,6 +52,23 @@ unsigned at_most(unsigned gates, double probability) {
     if (profile::binomial_tail(gates, probability, hits + 1) < 1e-6) return hits;
   }
   return gates;
+}
+
+// A project may ask for less certainty, with fewer runs.
+TEST(Judge, MoreFalseAlarmsNeedFewerRuns) {
+  constexpr double kLax = 0.1;
+  const Estimate some = growth_of({1, 1e-9, 1000}, {1.03, 1e-3, 10});
+  EXPECT_LT(judge_growth(some, kLimit, kLax).runs_needed,
+            judge_growth(some, kLimit, kAlarm).runs_needed);
+  std::mt19937 random(1);
+  unsigned broken = 0;
+  for (unsigned i = 0; i < kGates; ++i) {
+    const Series before = series_of(runs(random, 10, 0, 0.04)),
+                 now = series_of(runs(random, 10, 0, 0.04));
+    broken += judge_growth(growth_of(before, now), kLimit, kLax).verdict == Verdict::kBroken;
+  }
+  EXPECT_LE(broken, at_most(kGates, kLax));
+  EXPECT_GT(broken, at_most(kGates, kAlarm));
 }
 
 TEST(Judge, EqualProgramsBreakNoGate) {
@@ -81,7 +99,7 @@ TEST(Judge, SaysHowManyRunsAreEnough) {
     double sum = 0;
     for (unsigned i = 0; i < 200; ++i) {
       const auto estimate = paired_growth(runs(random, 4, 0, noise), runs(random, 4, 0, noise));
-      const Judgement judgement = judge_growth(estimate, kLimit, 1);
+      const Judgement judgement = judge_growth(estimate, kLimit, kAlarm);
       if (judgement.verdict != Verdict::kUnknown) continue;
       sum += static_cast<double>(judgement.runs_needed);
       ++needed;
@@ -99,11 +117,11 @@ TEST(Judge, SaysHowManyRunsAreEnough) {
 TEST(Judge, ABaselineOfFewRunsMayNeverBeEnough) {
   constexpr double kFine = 0.012;
   const Series now{1, 1e-4, 5};
-  EXPECT_EQ(judge_growth(growth_of({1, 1e-2, 4}, now), kLimit, 1).runs_needed, 0u);
-  const uint64_t needed = judge_growth(growth_of({1, 1e-4, 100}, now), kFine, 1).runs_needed;
+  EXPECT_EQ(judge_growth(growth_of({1, 1e-2, 4}, now), kLimit, kAlarm).runs_needed, 0u);
+  const uint64_t needed = judge_growth(growth_of({1, 1e-4, 100}, now), kFine, kAlarm).runs_needed;
   ASSERT_GT(needed, 5u);
   const Estimate then = growth_of({1, 1e-4, 100}, {1, 1e-4, needed});
-  EXPECT_EQ(judge_growth(then, kFine, 1).verdict, Verdict::kHeld);
+  EXPECT_EQ(judge_growth(then, kFine, kAlarm).verdict, Verdict::kHeld);
 }
 
 TEST(Judge, PairsCancelWhatBothSaw) {
@@ -112,8 +130,8 @@ TEST(Judge, PairsCancelWhatBothSaw) {
     before.push_back(drift);
     now.push_back(drift * 1.1);
   }
-  EXPECT_EQ(judge_growth(paired_growth(before, now), kLimit, 1).verdict, Verdict::kBroken);
-  EXPECT_EQ(judge_growth(growth_of(series_of(before), series_of(now)), kLimit, 1).verdict,
+  EXPECT_EQ(judge_growth(paired_growth(before, now), kLimit, kAlarm).verdict, Verdict::kBroken);
+  EXPECT_EQ(judge_growth(growth_of(series_of(before), series_of(now)), kLimit, kAlarm).verdict,
             Verdict::kUnknown);
 }
 
@@ -132,7 +150,7 @@ TEST(Judge, RunsThatWereDisturbedCountLittle) {
     const auto judge = [&](double growth) {
       return judge_growth(paired_growth(disturb(runs(random, kRuns, 0, kNoise)),
                                         disturb(runs(random, kRuns, growth, kNoise))),
-                          kLimit, 1)
+                          kLimit, kAlarm)
           .verdict;
     };
     if (judge(0) == Verdict::kHeld) ++held;
@@ -148,22 +166,22 @@ TEST(Judge, AFunctionThatRunsNowAndThenIsNoGrowth) {
       now{0, 0, 0.001, 0, 0, 0, 0, 0.001, 0, 0.002, 0, 0};
   const Estimate growth = paired_growth(before, now, 0.001);
   EXPECT_TRUE(std::isfinite(growth.value) && std::isfinite(growth.error));
-  EXPECT_EQ(judge_growth(growth, kLimit, 1).verdict, Verdict::kUnknown);
+  EXPECT_EQ(judge_growth(growth, kLimit, kAlarm).verdict, Verdict::kUnknown);
 }
 
 TEST(Judge, ALimitMayBeAbsolute) {
   const Estimate value = mean_of(series_of({2.0, 2.02, 1.98, 2.01, 1.99}));
   EXPECT_NEAR(value.value, 2.0, 1e-9);
-  EXPECT_EQ(judge_maximum(value, 2.1, 1).verdict, Verdict::kHeld);
-  EXPECT_EQ(judge_maximum(value, 1.9, 1).verdict, Verdict::kBroken);
-  EXPECT_EQ(judge_maximum(value, 2.01, 1).verdict, Verdict::kUnknown);
-  EXPECT_GT(judge_maximum(value, 2.01, 1).runs_needed, 5u);
-  EXPECT_EQ(judge_maximum(value, 2.0, 1).verdict, Verdict::kUnknown);
+  EXPECT_EQ(judge_maximum(value, 2.1, kAlarm).verdict, Verdict::kHeld);
+  EXPECT_EQ(judge_maximum(value, 1.9, kAlarm).verdict, Verdict::kBroken);
+  EXPECT_EQ(judge_maximum(value, 2.01, kAlarm).verdict, Verdict::kUnknown);
+  EXPECT_GT(judge_maximum(value, 2.01, kAlarm).runs_needed, 5u);
+  EXPECT_EQ(judge_maximum(value, 2.0, kAlarm).verdict, Verdict::kUnknown);
 }
 
 TEST(Judge, OneRunSaysNothing) {
-  EXPECT_EQ(judge_maximum(mean_of(series_of({1})), 2, 1).verdict, Verdict::kUnknown);
-  EXPECT_EQ(judge_growth(growth_of(series_of({1}), series_of({9})), kLimit, 1).verdict,
+  EXPECT_EQ(judge_maximum(mean_of(series_of({1})), 2, kAlarm).verdict, Verdict::kUnknown);
+  EXPECT_EQ(judge_growth(growth_of(series_of({1}), series_of({9})), kLimit, kAlarm).verdict,
             Verdict::kUnknown);
 }
 

@@ -26,6 +26,14 @@ GateResults known_results() {
   return results;
 }
 
+TEST(Gate, EachBudgetHasItsConfidence) {
+  const GateValues values{.now = {{1.04, 1.10, 1.12, 1.06, 1.08}}, .baseline = Series{1, 1e-9, 5}};
+  Budget budget = kBudget;
+  EXPECT_EQ(judge(budget, values, 1).verdict, Verdict::kUnknown);
+  budget.confidence = 0.9;
+  EXPECT_EQ(judge(budget, values, 1).verdict, Verdict::kBroken);
+}
+
 TEST(Gate, TheWorstVerdictCounts) {
   GateResults results = known_results();
   EXPECT_EQ(results.rows[0].verdict, Verdict::kHeld);

@@ -50,7 +50,7 @@ struct SessionEnd {
   uint64_t user_cpu_ns = 0;  // getrusage of the command and of all children it waited for
   uint64_t system_cpu_ns = 0;
   std::string note;  // why nothing was sampled, and what to do; empty otherwise
-  // Of the command and its descendants, outside the kernel. Absent: not counted.
+  // The command and its descendants executed so many outside the kernel. Absent: not counted.
   std::optional<uint64_t> instructions = {};
 };
 

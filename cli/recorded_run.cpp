@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "base/clock.h"
 #include "base/say.h"
@@ -56,12 +55,9 @@ void RecordedRun::watch(const sampler::LaunchedProgram& program) {
 void RecordedRun::count(const sampler::LaunchedProgram& program) {
   if (!options_.instructions) return;
   counter_.emplace(program.pid);
-  const int error = counter_->error();
-  if (error == 0 || options_.quiet) return;
-  const bool is_absent = error == ENOENT || error == EOPNOTSUPP || error == ENODEV;
+  if (counter_->error() == 0 || options_.quiet) return;
   say("sampan: instructions are not counted: {}\n",
-      is_absent ? "the processor has no counter of them here, as in most virtual machines"
-                : sampler::why_perf_refused(program.pid, error));
+      sampler::why_perf_refused(program.pid, counter_->error()));
 }
 
 // From outside, samples of its last moments may still be on their way when it has ended.

@@ -1,5 +1,5 @@
-// The importers; each is in the file of its name. See Importer (importer.h).
-// And inflate.cpp, for files that are compressed as a whole.
+// The importers; each is in the file of its name. See Importer (importer.h). inflate.cpp reads files that are compressed as a
+// whole.
 #pragma once
 
 #include <string>
@@ -24,8 +24,8 @@ recording::Recording read_gperftools_heap(std::string_view bytes, const Options&
 bool is_cpuprofile(std::string_view bytes);
 recording::Recording read_cpuprofile(std::string_view bytes, const Options& options);
 
-// What a gzip (RFC 1952) or zstd (RFC 8878) file holds; empty when the bytes are neither. Throws Error when they are damaged,
-// cut off, or hold more than 4 GB.
+// Returns the content of a gzip (RFC 1952) or zstd (RFC 8878) file; empty when the bytes are neither. Throws Error when they are
+// damaged, cut off, or hold more than 4 GB.
 std::string inflate(std::string_view bytes);
 
 }  // namespace sampan::importers

@@ -22,7 +22,7 @@ class Unit {
   const std::string& name() const { return name_; }
   // Of a column or a heading: "seconds", else the name.
   std::string_view plural() const { return is_time() ? std::string_view("seconds") : name_; }
-  // What is counted, without a prefix: "time", "cycles", "bytes".
+  // The name without a prefix: "time", "cycles", "bytes".
   std::string_view what() const { return is_time() ? std::string_view("time") : counted_; }
   // "0.004", "12.34", "1,234.5", without the name
   std::string text(uint64_t weight) const;
@@ -41,7 +41,7 @@ class Unit {
 // A weight as a whole number of the smallest unit: ns, or the count.
 uint64_t whole_units(const Session& session, uint64_t weight);
 
-// What pprof and OTLP call a value that is no time: {"cycles", "count"}, {"space", "bytes"}.
+// The type and the unit of a value that is no time, as pprof and OTLP write them: {"cycles", "count"}, {"space", "bytes"}.
 struct ValueType {
   std::string_view type, unit;
 };

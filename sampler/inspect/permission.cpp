@@ -157,6 +157,9 @@ std::string why_perf_refused(pid_t pid, int error) {
   const std::string target = named(pid);
   if (error == ESRCH) return fmt::format("{} has ended", target);
   if (error == ENOSYS) return "perf_event_open is not part of this kernel, or a filter hides it";
+  if (error == ENOENT || error == EOPNOTSUPP || error == ENODEV) {
+    return "the processor has no counter of this event here, as in most virtual machines";
+  }
   if (error == EMFILE || error == ENFILE) {
     return fmt::format(
         "{} has more threads than sampan may have open files: raise the limit (ulimit -n)", target);

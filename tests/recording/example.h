@@ -82,7 +82,8 @@ inline SessionEnd example_end() {
           .exit_signal = {},
           .user_cpu_ns = 77,
           .system_cpu_ns = 78,
-          .note = "all well"};
+          .note = "all well",
+          .instructions = 79};
 }
 
 }  // namespace sampan::recording

@@ -51,6 +51,7 @@ class Segments : public testing::Test {
     end.exit_status = 0;
     end.user_cpu_ns = 300 * kNsPerMs;
     end.system_cpu_ns = 40 * kNsPerMs;
+    end.instructions = 7;
     writer_.finish(end);
   }
 
@@ -118,6 +119,7 @@ TEST_F(Segments, EachIsWholeByItself) {
   }
   EXPECT_EQ(rebased(segment(2)).end->user_cpu_ns + rebased(segment(2)).end->system_cpu_ns,
             340 * kNsPerMs - 2 * 110 * kNsPerMs);
+  EXPECT_FALSE(rebased(segment(2)).end->instructions);  // they are of all segments
   EXPECT_EQ(rebased(segment(1)).losses.back().count[0], 5u);
   EXPECT_TRUE(segment(2).losses.empty());
 }
@@ -159,6 +161,7 @@ TEST_F(Segments, JoinToTheWholeSession) {
   ASSERT_EQ(whole.markers.pauses.size(), 1u);
   EXPECT_EQ(whole.markers.pauses[0].end_ns, 1200 * kNsPerMs);
   EXPECT_EQ(whole.end->user_cpu_ns, 300 * kNsPerMs);
+  EXPECT_EQ(whole.end->instructions, 7u);
 }
 
 TEST_F(Segments, JoinWithoutTheFirstAsIfTheSessionHadBegunLater) {

@@ -53,6 +53,7 @@ TEST(WriterReader, EveryRowComesBack) {
   EXPECT_EQ(recording.end->user_cpu_ns, 77u);
   EXPECT_EQ(recording.end->system_cpu_ns, 78u);
   EXPECT_EQ(recording.end->note, "all well");
+  EXPECT_EQ(recording.end->instructions, 79u);
 
   ASSERT_EQ(recording.processes.size(), 1u);
   EXPECT_EQ(recording.processes[0].pid, 4711);

@@ -33,14 +33,14 @@ Counted count(const std::vector<std::string>& command, const CountedEvent& event
 constexpr CountedEvent kCpu = {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK};
 
 TEST(EventCounter, CountsTheProgramAndItsChildren) {
-  // Two processes that compute, one of them a child that nobody waits for but the shell.
+  // The program computes, and so does its child.
   const std::string loop = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done";
   const Counted counted = count({"sh", "-c", "sh -c '" + loop + "' & " + loop + "; wait"}, kCpu);
   if (counted.counter->error() != 0) GTEST_SKIP() << std::strerror(counted.counter->error());
   const std::optional<uint64_t> ns = counted.counter->count();
   ASSERT_TRUE(ns);
   const auto true_ns = static_cast<double>(counted.end.user_cpu_ns + counted.end.system_cpu_ns);
-  // The account of wait4(2) has the time before the exec, too: the loader's of this program is not.
+  // wait4(2) also counts the fork and the exec, which come before the counter is on.
   EXPECT_NEAR(static_cast<double>(*ns), true_ns, 0.05 * true_ns + 5e6);
 }
 
@@ -53,7 +53,10 @@ TEST(EventCounter, SaysThatItIsRefused) {
 
 TEST(EventCounter, CountsInstructions) {
   const Counted counted = count({"true"}, {});
-  if (counted.counter->error() != 0) GTEST_SKIP() << std::strerror(counted.counter->error());
+  if (counted.counter->error() != 0) {
+    GTEST_SKIP() << "the processor's instructions cannot be counted here: "
+                 << std::strerror(counted.counter->error());
+  }
   EXPECT_GT(counted.counter->count().value_or(0), 10'000u);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/processor.h"
 #include "base/utf8.h"
 #include "exporters/escaped_text.h"
 
@@ -210,10 +211,10 @@ std::string FirefoxTables::libs_json() const {
     const std::string name = json_string(profile::module_name(profile_, index));
     const std::string path = json_string(module.path);
     text += fmt::format(
-        R"({}{{"arch":"x86_64","name":{},"path":{},"debugName":{},"debugPath":{},"breakpadId":"{}",)"
+        R"({}{{"arch":"{}","name":{},"path":{},"debugName":{},"debugPath":{},"breakpadId":"{}",)"
         R"("codeId":"{}"}})",
-        text.size() == 1 ? "" : ",\n", name, path, name, path, breakpad_id(module.build_id),
-        hex(module.build_id));
+        text.size() == 1 ? "" : ",\n", kMachineName, name, path, name, path,
+        breakpad_id(module.build_id), hex(module.build_id));
   }
   return text + "]";
 }

@@ -29,7 +29,7 @@ struct MappedFile {
 // The files themselves, as far as this machine has them. Each is opened once.
 class MappedFiles {
  public:
-  // Null when it cannot be read, is no ELF file of x86-64, or has another build-id. An empty `build_id` is any.
+  // Null when it cannot be read, is no ELF file of this processor, or has another build-id. An empty `build_id` is any.
   const MappedFile* find(const std::string& path, const std::vector<uint8_t>& build_id);
   // The SVMA of an offset of the file, by its program headers. The offset itself where there is no such file.
   uint64_t svma(const std::string& path, const std::vector<uint8_t>& build_id, uint64_t offset);

@@ -42,23 +42,6 @@ void skip_values(const perf_event_attr& attributes, ByteCursor* in) {
                 static_cast<size_t>(values) * static_cast<size_t>(of_each)));
 }
 
-// asm/perf_regs.h of x86-64: the number of each in the kernel's mask, by DWARF number.
-constexpr std::array<uint8_t, unwind::kRegisterCount> kKernelNumbers = [] {
-  std::array<uint8_t, unwind::kRegisterCount> numbers{};
-  numbers[unwind::kRax] = 0;
-  numbers[unwind::kRbx] = 1;
-  numbers[unwind::kRcx] = 2;
-  numbers[unwind::kRdx] = 3;
-  numbers[unwind::kRsi] = 4;
-  numbers[unwind::kRdi] = 5;
-  numbers[unwind::kRbp] = 6;
-  numbers[unwind::kRsp] = 7;
-  numbers[unwind::kRip] = 8;
-  for (uint8_t number = 8; number < 16; ++number)
-    numbers[number] = static_cast<uint8_t>(number + 8);
-  return numbers;
-}();
-
 void read_registers(const perf_event_attr& attributes, ByteCursor* in, PerfSample* sample) {
   const uint64_t abi = in->u64(), mask = attributes.sample_regs_user;
   if (abi == PERF_SAMPLE_REGS_ABI_NONE) return;
@@ -68,9 +51,9 @@ void read_registers(const perf_event_attr& attributes, ByteCursor* in, PerfSampl
   }
   if (abi != PERF_SAMPLE_REGS_ABI_64) return;
   sample->has_registers = true;
-  for (size_t i = 0; i < kKernelNumbers.size(); ++i) {
-    sample->has_registers &= (mask >> kKernelNumbers[i] & 1) != 0;
-    sample->registers.value[i] = values[kKernelNumbers[i]];
+  for (size_t i = 0; i < unwind::kRegisterCount; ++i) {
+    sample->has_registers &= (mask >> unwind::kPerfNumbers[i] & 1) != 0;
+    sample->registers.value[i] = values[unwind::kPerfNumbers[i]];
   }
 }
 

@@ -50,7 +50,7 @@ const PerfMapping* AddressSpace::find(uint64_t avma) const {
 class CopiedStack {
  public:
   CopiedStack(const PerfSample& sample, const PerfWalker& walker) : walker_(walker) {
-    stack_.use_copy(Avma::at(sample.registers.value[unwind::kRsp]), std::as_bytes(sample.stack));
+    stack_.use_copy(Avma::at(sample.registers.value[unwind::kSp]), std::as_bytes(sample.stack));
   }
 
   bool covers(uint64_t low, uint64_t high) const { return stack_.covers(low, high); }

@@ -9,7 +9,7 @@
 #include "preload/samples/sampling_switch.h"
 #include "preload/signals/alternate_stack.h"
 #include "preload/signals/signal_action.h"
-#include "preload/support/this_pthread.h"
+#include "preload/support/machine.h"
 #include "preload/threads/threads.h"
 #include "unwind/registers.h"
 #include "wire/control_block.h"

@@ -19,6 +19,7 @@
 #include "preload/samples/sample.h"
 #include "preload/signals/inherited_filter.h"
 #include "preload/signals/sampling_signal.h"
+#include "preload/support/machine.h"
 #include "preload/support/vdso.h"
 #include "preload/threads/threads.h"
 #include "wire/control_block.h"
@@ -48,7 +49,8 @@ bool join() {
 __attribute__((constructor)) void start() {
   Dl_info self;
   if (dladdr(reinterpret_cast<void*>(start), &self) == 0) return;
-  find_vdso_clock();
+  find_vdso();
+  find_this_pthread();
   read_environment(self.dli_fname);
   if (!enabled_by_environment()) return;
   const Inherited inherited = inherited_filter();

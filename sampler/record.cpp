@@ -6,41 +6,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "sampler/inspect/permission.h"
-#include "sampler/perf/perf_engine.h"
+#include "sampler/engines.h"
 #include "sampler/process/kernel_limits.h"
-#include "sampler/ptrace/ptrace_engine.h"
 #include "sampler/rings/shim_source.h"
 #include "sampler/waits/wait_sampler.h"
 
 namespace sampan::sampler {
 namespace {
-
-struct EngineEntry {
-  const char* name;
-  std::unique_ptr<Engine> (*make)(RecordingSession&, AttachedProcesses, bool follow);
-  std::string (*why_refused)(pid_t pid, int error);
-};
-
-std::unique_ptr<Engine> make_perf(RecordingSession& session, AttachedProcesses targets,
-                                  bool follow) {
-  return std::make_unique<PerfEngine>(session, targets, follow);
-}
-
-std::unique_ptr<Engine> make_ptrace(RecordingSession& session, AttachedProcesses targets,
-                                    bool follow) {
-  return std::make_unique<PtraceEngine>(session, targets, follow, true);
-}
-
-std::unique_ptr<Engine> make_poll(RecordingSession& session, AttachedProcesses targets,
-                                  bool follow) {
-  return std::make_unique<PtraceEngine>(session, targets, follow, false);
-}
-
-// From the best to the least: perf never stops the target, poll stops threads of its own accord.
-constexpr EngineEntry kEngines[] = {{"perf", make_perf, why_perf_refused},
-                                    {"ptrace", make_ptrace, why_ptrace_refused},
-                                    {"poll", make_poll, why_ptrace_refused}};
 
 struct ObserverEntry {
   std::string_view clock;
@@ -95,7 +67,7 @@ std::unique_ptr<RecordingSession> record_with_shim(EventLoop& loop, const Record
 
 std::vector<std::string> engine_names() {
   std::vector<std::string> names;
-  for (const EngineEntry& engine : kEngines) names.emplace_back(engine.name);
+  for (const EngineEntry& engine : engines()) names.emplace_back(engine.name);
   return names;
 }
 
@@ -103,7 +75,7 @@ std::unique_ptr<RecordingSession> record_from_outside(EventLoop& loop, pid_t pid
                                                       const RecordOptions& options,
                                                       std::string_view wanted, bool awaits_exec) {
   std::string refusals;
-  for (const EngineEntry& entry : kEngines) {
+  for (const EngineEntry& entry : engines()) {
     if (wanted != "auto" && wanted != entry.name) continue;
     RecordOptions ours = options;
     ours.description.engine = entry.name;

@@ -136,6 +136,11 @@ std::span<const uint8_t> ElfFile::bytes_at(uint64_t svma) const {
   return {};
 }
 
+uint16_t ElfFile::machine() const {
+  GElf_Ehdr header;
+  return gelf_getehdr(elf_.get(), &header) != nullptr ? header.e_machine : uint16_t{EM_NONE};
+}
+
 std::optional<DebugLink> ElfFile::debug_link() const {
   GElf_Word crc = 0;
   const char* name = dwelf_elf_gnu_debuglink(elf_.get(), &crc);

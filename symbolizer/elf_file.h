@@ -33,6 +33,7 @@ class ElfFile {
   std::span<const uint8_t> build_id() const { return build_id_; }
   std::optional<DebugLink> debug_link() const;
   bool has_debug_info() const { return has_debug_info_; }
+  uint16_t machine() const;  // EM_X86_64 and so on
 
   struct Section {
     std::span<const uint8_t> bytes;  // as they are in the file; empty: no such section

@@ -48,6 +48,32 @@ size_t leading_underscores(const char* name) {
   return strspn(name, "_");
 }
 
+// The slot through which a stub jumps that begins at `begin`.
+std::optional<uint64_t> slot_of_x86_64(std::span<const uint8_t> code, uint64_t begin) {
+  constexpr size_t kJumpSize = 6;  // ff 25 and a 32-bit offset from the next instruction
+  for (size_t at = 0; at + kJumpSize <= code.size(); ++at) {
+    if (code[at] != 0xff || code[at + 1] != 0x25) continue;
+    int32_t offset = 0;
+    std::memcpy(&offset, &code[at + 2], sizeof offset);
+    return begin + at + kJumpSize + static_cast<uint64_t>(int64_t{offset});
+  }
+  return std::nullopt;
+}
+
+std::optional<uint64_t> slot_of_aarch64(std::span<const uint8_t> code, uint64_t begin) {
+  for (size_t at = 0; at + 8 <= code.size(); at += 4) {
+    uint32_t adrp = 0, load = 0;
+    std::memcpy(&adrp, &code[at], sizeof adrp);
+    std::memcpy(&load, &code[at + 4], sizeof load);
+    const bool is_load = (load & 0xffc0'03ff) == 0xf940'0211;       // ldr x17, [x16, #offset]
+    if ((adrp & 0x9f00'001f) != 0x9000'0010 || !is_load) continue;  // adrp x16, page
+    const uint64_t pages = uint64_t{adrp >> 5 & 0x7'ffff} << 2 | (adrp >> 29 & 3);
+    const auto distance = static_cast<uint64_t>(static_cast<int64_t>(pages << 43) >> 31);
+    return ((begin + at) & ~uint64_t{4095}) + distance + (load >> 10 & 0xfff) * 8;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool ElfSymbols::add(const ElfFile& file) {
@@ -135,7 +161,8 @@ ElfSymbols::Found ElfSymbols::find(uint64_t svma) const {
   return {};
 }
 
-PltStubs::PltStubs(const ElfFile& file) : elf_(file.handle()) {
+PltStubs::PltStubs(const ElfFile& file)
+    : elf_(file.handle()), is_aarch64_(file.machine() == EM_AARCH64) {
   size_t names = 0;
   if (elf_getshdrstrndx(elf_, &names) != 0) return;
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
@@ -170,7 +197,9 @@ void PltStubs::add_relocations(Elf_Scn* section) {
     GElf_Sym symbol;
     if (gelf_getrela(data, static_cast<int>(i), &relocation) == nullptr) return;
     const auto type = GELF_R_TYPE(relocation.r_info);
-    if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
+    const bool is_slot = is_aarch64_ ? type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT
+                                     : type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT;
+    if (!is_slot) continue;
     const auto index = static_cast<int>(GELF_R_SYM(relocation.r_info));
     if (gelf_getsym(symbols, index, &symbol) == nullptr) continue;
     const char* name = elf_strptr(elf_, symbols_header.sh_link, symbol.st_name);
@@ -188,19 +217,14 @@ const char* PltStubs::function_of_slot(uint64_t slot) {
 }
 
 const char* PltStubs::find(uint64_t svma) {
-  constexpr size_t kJumpSize = 6;  // ff 25 and a 32-bit offset from the next instruction
   for (const Section& section : sections_) {
     if (svma - section.begin >= section.bytes.size()) continue;
     const size_t entry = (svma - section.begin) / section.entry_size * section.entry_size;
-    for (size_t at = entry;
-         at + kJumpSize <= std::min<size_t>(entry + section.entry_size, section.bytes.size());
-         ++at) {
-      if (section.bytes[at] != 0xff || section.bytes[at + 1] != 0x25) continue;
-      int32_t offset = 0;
-      std::memcpy(&offset, &section.bytes[at + 2], sizeof offset);
-      return function_of_slot(section.begin + at + kJumpSize +
-                              static_cast<uint64_t>(int64_t{offset}));
-    }
+    const std::span<const uint8_t> code = section.bytes.subspan(
+        entry, std::min<size_t>(section.entry_size, section.bytes.size() - entry));
+    const auto slot = is_aarch64_ ? slot_of_aarch64(code, section.begin + entry)
+                                  : slot_of_x86_64(code, section.begin + entry);
+    if (slot) return function_of_slot(*slot);
   }
   return nullptr;
 }

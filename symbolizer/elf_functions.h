@@ -54,7 +54,7 @@ class ElfSymbols {
 // symbols; each jumps through a slot of the GOT, and a relocation names the slot's function.
 //
 // x86-64 (System V ABI, AMD64 supplement, 5.2): every entry of .plt, .plt.got and .plt.sec contains
-// "jmp *offset(%rip)", ff 25.
+// "jmp *offset(%rip)", ff 25. AArch64: "adrp x16, page; ldr x17, [x16, #offset]".
 class PltStubs {
  public:
   // The names point into the ELF image: `file` must outlive this object.
@@ -73,6 +73,7 @@ class PltStubs {
   void add_relocations(Elf_Scn* section);
 
   Elf* elf_;
+  const bool is_aarch64_;
   std::vector<Section> sections_;
   std::vector<Elf_Scn*> relocations_;  // emptied once they have been read
   std::unordered_map<uint64_t, const char*> functions_by_slot_;

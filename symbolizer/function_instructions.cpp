@@ -1,4 +1,5 @@
 #include <capstone/capstone.h>
+#include <elf.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,11 +58,16 @@ const Capstone& capstone() {
 
 class Disassembler {
  public:
-  Disassembler() : capstone_(capstone()) {
-    if (capstone_.open(CS_ARCH_X86, CS_MODE_64, &handle_) != CS_ERR_OK) {
-      throw Error("the disassembler cannot be used");
+  // `machine`: an EM_… of ELF.
+  explicit Disassembler(uint16_t machine)
+      : capstone_(capstone()), least_size_(machine == EM_AARCH64 ? 4 : 1) {
+    const bool is_aarch64 = machine == EM_AARCH64;
+    if ((!is_aarch64 && machine != EM_X86_64) ||
+        capstone_.open(is_aarch64 ? CS_ARCH_ARM64 : CS_ARCH_X86,
+                       is_aarch64 ? CS_MODE_ARM : CS_MODE_64, &handle_) != CS_ERR_OK) {
+      throw Error("the disassembler cannot be used for this processor's code");
     }
-    capstone_.option(handle_, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
+    if (!is_aarch64) capstone_.option(handle_, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
     instruction_ = capstone_.allocate(handle_);
   }
   ~Disassembler() {
@@ -82,14 +88,16 @@ class Disassembler {
         result.push_back({instruction_->address, instruction_->size, std::move(text)});
         continue;
       }
-      result.push_back({svma, 1, "(bad)"});
-      ++code, ++svma, --size;
+      const unsigned skipped = std::min<unsigned>(least_size_, static_cast<unsigned>(size));
+      result.push_back({svma, skipped, "(bad)"});
+      code += skipped, svma += skipped, size -= skipped;
     }
     return result;
   }
 
  private:
   const Capstone& capstone_;
+  const unsigned least_size_;  // of an instruction, in bytes
   csh handle_ = 0;
   cs_insn* instruction_ = nullptr;
 };
@@ -131,7 +139,8 @@ std::vector<Instruction> MachineCode::function_at(uint64_t svma) const {
   }
   end = std::min(end, begin + kLongestFunction);
   const std::span<const uint8_t> code = files_.main->bytes_at(begin);
-  return Disassembler()(code.first(std::min<uint64_t>(code.size(), end - begin)), begin);
+  Disassembler disassemble(files_.main->machine());
+  return disassemble(code.first(std::min<uint64_t>(code.size(), end - begin)), begin);
 }
 
 class CodeFinder {

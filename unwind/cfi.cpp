@@ -66,7 +66,7 @@ bool read_augmentation(ImageCursor& cursor, ByteCursor& letters, Cie& cie) {
         if (encoding != kPointerOmitted) read_pointer_value(cursor.bytes, encoding);
         break;
       }
-      case 'B':  // only on Arm, without data
+      case 'B':  // AArch64: which key signs return addresses; without data
         break;
       default: return false;
     }
@@ -87,7 +87,8 @@ bool read_cie(const Image& image, uint64_t avma, Cie& cie) {
   cie.alignment.code = cursor.bytes.uleb();
   cie.alignment.data = cursor.bytes.sleb();
   const uint64_t return_address = version == 1 ? cursor.bytes.u8() : cursor.bytes.uleb();
-  return cursor.ok() && return_address == kRip && read_augmentation(cursor, letters, cie) &&
+  return cursor.ok() && return_address == kReturnColumn &&
+         read_augmentation(cursor, letters, cie) &&
          CfiProgram(image, cie.alignment).run(cursor, 0, UINT64_MAX, cie.initial);
 }
 

@@ -5,7 +5,8 @@
 namespace sampan::unwind {
 namespace {
 
-// DW_CFA_* (DWARF 5, 7.24; the last three are GNU's, in the LSB).
+// DW_CFA_* (DWARF 5, 7.24; the last two are GNU's, in the LSB; those before them are AArch64's, in DWARF for
+// the Arm 64-bit Architecture, 4.4).
 enum Opcode : uint8_t {
   kAdvanceLoc = 0x40,  // the operand of these three is in the low six bits
   kOffset = 0x80,
@@ -33,6 +34,8 @@ enum Opcode : uint8_t {
   kValOffset = 0x14,
   kValOffsetSf = 0x15,
   kValExpression = 0x16,
+  kNegateRaStateWithPc = 0x2c,
+  kNegateRaState = 0x2d,
   kGnuArgsSize = 0x2e,
   kGnuNegativeOffsetExtended = 0x2f,
 };
@@ -117,6 +120,9 @@ bool CfiProgram::decode(ImageCursor& program, Instruction& instruction) {
       instruction = {kValOffset, bytes.uleb(), 0};
       instruction.offset = factored(static_cast<uint64_t>(bytes.sleb()));
       break;
+    // How a return address is signed does not matter: the signature is dropped.
+    case kNegateRaStateWithPc:
+    case kNegateRaState: instruction.opcode = kNop; break;
     case kGnuArgsSize:
       bytes.uleb();
       instruction.opcode = kNop;

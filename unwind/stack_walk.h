@@ -10,8 +10,8 @@
 //            RegisterFile& file): takes the registers of such a frame to its caller's
 //   Modules  bool find(uint64_t pc, Module& module) const: the module with this code
 //
-// A frame whose row is in the cache takes a handful of instructions and follows pc, sp, bp and bx
-// alone. Any other takes the slow path: the module, its FDE, the row. When a row needs a register
+// A frame whose row is in the cache takes a handful of instructions and follows the
+// registers of a packed row alone. Any other takes the slow path: the module, its FDE, the row. When a row needs a register
 // that the fast path has not followed (r12, say), the walk begins again and follows all of them.
 //
 // The work is bounded: by the room for frames, and by kMostWork for searches of a module's table
@@ -29,6 +29,7 @@
 #include "base/address.h"
 #include "unwind/apply_row.h"
 #include "unwind/cfi.h"
+#include "unwind/frame.h"
 #include "unwind/last_walk.h"
 #include "unwind/packed_row.h"
 #include "unwind/return_path.h"
@@ -72,14 +73,6 @@ class StackWalk {
   }
 
  private:
-  // What the fast path follows, in machine registers.
-  struct Frame {
-    uint64_t pc;
-    uint64_t sp;
-    uint64_t bp;
-    uint64_t bx;
-  };
-
   // In instructions that are looked at, some 10 ns each. A search takes up to some microseconds,
   // while the tables are not in the processor's caches.
   static constexpr uint16_t kMostWork = 1 << 14, kWorkOfSearch = 32;
@@ -116,14 +109,7 @@ class StackWalk {
     if (fast_frames_) file_.known &= kPackedRegisters;
     dropped_ |= fast_frames_;
     fast_frames_ = false;
-    file_.registers.value[kRip] = frame.pc;
-    file_.registers.value[kRsp] = frame.sp;
-    file_.registers.value[kRbp] = frame.bp;
-    file_.registers.value[kRbx] = frame.bx;
-  }
-  Frame from_file() const {
-    const uint64_t* value = file_.registers.value;
-    return {value[kRip], value[kRsp], value[kRbp], value[kRbx]};
+    put_frame(frame, file_);
   }
 
   static wire::StopReason reason(Step step) {
@@ -154,6 +140,8 @@ class StackWalk {
   bool interrupted_ = true;
   bool leaf_ : 1 = true;
   bool chained_ : 1 = false;  // the last slow step was by the frame pointer
+  bool exact_ : 1 =
+      false;  // nothing has called the frame's code: a signal handler returns to its pc
   uint16_t work_left_ = kMostWork;
   LastWalk* last_ = nullptr;
   Module module_{};  // of the last slow step
@@ -163,7 +151,7 @@ class StackWalk {
 // Writes frames until there is no caller or no room (kCaller); returns how many.
 template <typename Memory, typename Modules>
 uint32_t StackWalk<Memory, Modules>::walk(std::span<uint64_t> frames, uint64_t* cfas, Step& step) {
-  Frame frame = from_file();
+  Frame frame = frame_of(file_);
   fast_frames_ = dropped_ = false;
   interrupted_ = true;
   leaf_ = true;
@@ -178,6 +166,8 @@ uint32_t StackWalk<Memory, Modules>::walk(std::span<uint64_t> frames, uint64_t* 
       step = follow(row, frame);
     } else {
       step = slow_step(frame, pc, row.kind());
+      if (exact_) frames[depth - 1] = pc + 1;
+      exact_ = false;
     }
     if (cfas != nullptr) cfas[depth - 1] = frame.sp;
     if (step == Step::kRoot && interrupted_) frames[depth - 1] = frame.pc;  // it was planted
@@ -204,34 +194,14 @@ inline PackedRow StackWalk<Memory, Modules>::known_row(LastWalk::Pass& pass, uin
   return row;
 }
 
-// The equations of packed_row.h.
 template <typename Memory, typename Modules>
 inline Step StackWalk<Memory, Modules>::follow(PackedRow row, Frame& frame) {
-  uint64_t base = frame.sp;
-  switch (row.kind()) {
-    case PackedRow::kFromSp: break;
-    case PackedRow::kFromBp: base = frame.bp; break;
-    case PackedRow::kFromBx: base = frame.bx; break;
-    default: return Step::kRoot;
+  const Step step = unwind::follow(row, interrupted_, memory_, frame);
+  if (step == Step::kCaller) {
+    fast_frames_ = true;
+    interrupted_ = false;
   }
-  const uint64_t cfa = base + row.cfa_offset();
-  if (cfa <= frame.sp) return Step::kNoProgress;
-  const uint64_t bp_slot = cfa - row.bp_offset();
-  const uint64_t bx_slot = cfa - row.bx_offset();
-  const bool has_bp = row.bp_offset() != 0 && bp_slot >= frame.sp;
-  const bool has_bx = row.bx_offset() != 0 && bx_slot >= frame.sp;
-  if (memory_.covers(frame.sp, cfa) && cfa - frame.sp >= 8) [[likely]] {
-    frame.pc = memory_.load(cfa - 8);
-    if (has_bp) frame.bp = memory_.load(bp_slot);
-    if (has_bx) frame.bx = memory_.load(bx_slot);
-  } else if (!memory_.read(cfa - 8, frame.pc) || (has_bp && !memory_.read(bp_slot, frame.bp)) ||
-             (has_bx && !memory_.read(bx_slot, frame.bx))) {
-    return Step::kBadAddress;
-  }
-  frame.sp = cfa;
-  fast_frames_ = true;
-  interrupted_ = false;
-  return Step::kCaller;
+  return step;
 }
 
 template <typename Memory, typename Modules>
@@ -277,7 +247,7 @@ Step StackWalk<Memory, Modules>::step_by_cfi(Frame& frame, uint64_t pc) {
     const Step step = step_without_cfi(frame, pc, known);
     return step == Step::kNoRule && result == CfiResult::kDamaged ? Step::kDamaged : step;
   }
-  if (const PackedRow packed = PackedRow::pack(row); !follow_all_ && packed.is_row()) {
+  if (const PackedRow packed = pack(row); !follow_all_ && packed.is_row()) {
     return step_by_row(frame, pc, packed);
   }
   to_file(frame);
@@ -286,7 +256,7 @@ Step StackWalk<Memory, Modules>::step_by_cfi(Frame& frame, uint64_t pc) {
   if (step == Step::kLostRegister) step = recover(step, &row, pc);
   if (step != Step::kCaller) return step;
   const uint64_t sp = frame.sp;
-  frame = from_file();
+  frame = frame_of(file_);
   // A signal may have come on another stack, so its frame says nothing about the interrupted one.
   // A function that has not called anything may keep its return address in a register.
   if (!row.signal_frame && (interrupted_ ? frame.sp < sp : frame.sp <= sp)) {
@@ -314,7 +284,7 @@ Step StackWalk<Memory, Modules>::step_by_row(Frame& frame, uint64_t pc, PackedRo
     to_file(frame);
     if (follow_instructions(kMostOfFunction, pc, Returns::kFirst, true) == Step::kCaller) {
       cache_.overruled.fetch_add(1, std::memory_order_relaxed);
-      frame = from_file();
+      frame = frame_of(file_);
       interrupted_ = false;
       return Step::kCaller;
     }
@@ -352,8 +322,8 @@ Step StackWalk<Memory, Modules>::recover(Step failure, [[maybe_unused]] const Cf
 // the return address is still on top of the stack.
 //
 // Elsewhere the function's own instructions say where its caller's frame is. Where they do not (it
-// returns by other means, or never), there may be a frame pointer. One that never returns, with rbp
-// = 0, is the outermost (psABI, 3.4.1).
+// returns by other means, or never), there may be a frame pointer. One that never returns, with
+// a frame pointer of 0, is the outermost (psABI, 3.4.1).
 template <typename Memory, typename Modules>
 Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, uint64_t pc,
                                                   PackedRow::Kind known) {
@@ -363,21 +333,21 @@ Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, uint64_t pc,
   const bool chained = chained_ && !fast_frames_;
   chained_ = false;
   to_file(frame);
-  Step step = Step::kNoRule;
-  uint64_t caller = 0;
-  if (leaf_ && !in_module && !memory_.readable(frame.pc) && memory_.read(frame.sp, caller) &&
-      is_return_address(memory_, caller)) {
-    file_.set(kRip, caller);
-    file_.set(kRsp, frame.sp + 8);
-    step = Step::kCaller;
+  Step step = leave_signal_frame(memory_, file_);
+  if (step == Step::kCaller) {
+    frame = frame_of(file_);
+    exact_ = !interrupted_;
+    interrupted_ = true;
+    return step;
   }
+  if (leaf_ && !in_module && !memory_.readable(frame.pc)) step = return_at_once(memory_, file_);
   if (step == Step::kNoRule && known != PackedRow::kNoReturn &&
       made.kind() != PackedRow::kNoReturn) {
     step = follow_instructions(in_module ? kMostOfFunction : kNearReturn, pc, Returns::kAny,
                                known == PackedRow::kUncovered);
   }
   const bool is_outermost =
-      in_module && step == Step::kRoot && !interrupted_ && file_.knows(kRbp) && frame.bp == 0;
+      in_module && step == Step::kRoot && !interrupted_ && file_.knows(kFp) && frame.fp == 0;
   const bool lacks_register = in_module && step == Step::kLostRegister && dropped_;
   if (step != Step::kCaller && !is_outermost && !lacks_register) step = Step::kNoRule;
   if (step == Step::kNoRule) {
@@ -397,7 +367,7 @@ Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, uint64_t pc,
     step = recover(step, nullptr, pc);
   }
   if (step != Step::kCaller) return step;
-  frame = from_file();
+  frame = frame_of(file_);
   interrupted_ = false;
   return Step::kCaller;
 }

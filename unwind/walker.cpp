@@ -62,7 +62,7 @@ class StackMemory {
 
  private:
   static constexpr uint64_t kPageSize = 4096;
-  static constexpr uint64_t kMaxAddress = (uint64_t{1} << 47) - kPageSize;
+  static constexpr uint64_t kMaxAddress = kEndOfUserSpace - kPageSize;
   static constexpr size_t kKnownPages = 3;
 
   StackBounds bounds_;

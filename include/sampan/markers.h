@@ -58,8 +58,8 @@ struct sampan_marker_functions {
   void (*span_text_of)(uint64_t id, const char* text);  // since version 2
 };
 
-#if defined(__linux__) && defined(__x86_64__) && !defined(__ILP32__) && defined(__GNUC__) && \
-    !defined(SAMPAN_NO_MARKERS)
+#if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__)) && !defined(__ILP32__) && \
+    defined(__GNUC__) && !defined(SAMPAN_NO_MARKERS)
 
 // The pointer and the note, once in each module, in the way of SystemTap's probes: a group of which
 // the linker keeps one, and only where a call refers to it. The note's type is the version.

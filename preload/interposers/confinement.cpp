@@ -18,6 +18,7 @@
 #include "preload/process/process.h"
 #include "preload/process/seccomp_filter.h"
 #include "preload/signals/signal_action.h"
+#include "preload/support/machine.h"
 #include "preload/threads/silence.h"
 #include "preload/threads/threads.h"
 
@@ -90,14 +91,14 @@ class FilterCopy {
 // Whether the vDSO makes a system call for the time. Where the kernel does not say: yes.
 bool clock_makes_calls() {
   if (clocks_by_system_call.load(std::memory_order_relaxed)) return true;
-  const long fd =
-      raw_syscall(SYS_open, "/sys/devices/system/clocksource/clocksource0/current_clocksource",
-                  O_RDONLY | O_CLOEXEC);
+  const long fd = raw_syscall(SYS_openat, AT_FDCWD,
+                              "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+                              O_RDONLY | O_CLOEXEC);
   if (fd < 0) return true;
   char name[32] = {};
   raw_syscall(SYS_read, fd, name, sizeof name - 1);
   raw_syscall(SYS_close, fd);
-  for (const char* known : {"tsc\n", "kvm-clock\n", "hyperv_clocksource_tsc_page\n"}) {
+  for (const char* known : kFastClockSources) {
     if (strcmp(name, known) == 0) return false;
   }
   return true;

@@ -29,7 +29,7 @@ bool hands_on_session() {
 
 // A new root (chroot) may not have it, and a new user may not read it. The loader would say so on the program's stderr.
 bool finds_shim() {
-  const long fd = raw_syscall(SYS_open, shim_path(), O_RDONLY | O_CLOEXEC);
+  const long fd = raw_syscall(SYS_openat, AT_FDCWD, shim_path(), O_RDONLY | O_CLOEXEC);
   if (fd >= 0) raw_syscall(SYS_close, fd);
   return fd >= 0;
 }

@@ -57,7 +57,7 @@ long open_image(const ImageFile& file) {
   // Opened again by its name in /proc, because a descriptor of O_PATH cannot be read.
   char name[32];
   write_decimal(stpcpy(name, "/proc/self/fd/"), file.directory);
-  const long fd = raw_syscall(SYS_open, name, O_RDONLY | O_CLOEXEC);
+  const long fd = raw_syscall(SYS_openat, AT_FDCWD, name, O_RDONLY | O_CLOEXEC);
   return fd >= 0 ? fd : raw_syscall(SYS_fcntl, file.directory, F_DUPFD_CLOEXEC, 0);
 }
 
@@ -92,7 +92,7 @@ bool find_in_path(const char* file, std::span<char> found) {
       found[length] = '/';
       memcpy(found.data() + length + 1, file, file_size);
       const char* candidate = length == 0 ? file : found.data();
-      if (raw_syscall(SYS_access, candidate, X_OK) == 0) return true;
+      if (raw_syscall(SYS_faccessat, AT_FDCWD, candidate, X_OK) == 0) return true;
     }
     if (list[length] == '\0') return false;
     list += length + 1;

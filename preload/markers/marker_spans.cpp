@@ -4,6 +4,7 @@
 #include "preload/markers/marker_names.h"
 #include "preload/markers/marker_thread.h"
 #include "preload/process/process.h"
+#include "preload/support/machine.h"
 #include "wire/control_block.h"
 
 namespace sampan::preload {
@@ -17,17 +18,11 @@ using wire::MarkerType;
 constexpr uint64_t kBlock = 4096;
 std::atomic<uint64_t> next_block{kBlock};
 
-// One instruction, so that no signal handler, which may make ids too, comes between.
-uint64_t fetch_and_increment(uint64_t& value) {
-  uint64_t before = 1;
-  asm volatile("xadd %0, %1" : "+r"(before), "+m"(value) : : "cc", "memory");
-  return before;
-}
-
 uint64_t new_id(MarkerState& markers) {
   // The block is read first. If a handler takes a new block meanwhile, the id is not in this one.
   const uint64_t first = std::atomic_ref(markers.first_id).load(std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
+  // A signal handler may make ids, too.
   const uint64_t id = fetch_and_increment(markers.next_id);
   if (first != 0 && id - first < kBlock) return id;
   const uint64_t block = next_block.fetch_add(kBlock, std::memory_order_relaxed);

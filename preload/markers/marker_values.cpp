@@ -5,6 +5,7 @@
 #include "preload/markers/marker_names.h"
 #include "preload/markers/marker_thread.h"
 #include "preload/process/process.h"
+#include "preload/support/machine.h"
 #include "wire/marker_lane.h"
 
 // Events, counters and labels.
@@ -14,24 +15,11 @@ namespace {
 using wire::MarkerRecord;
 using wire::MarkerType;
 
-// The values of this process's counters. Value and time change in one instruction. Otherwise two
+// The values of this process's counters. Value and time change at once. Otherwise two
 // threads could change a counter in one order and have times in the other, and the last value by
 // time would be wrong.
-struct alignas(16) Counter {
-  uint64_t value;  // the bits of a double
-  uint64_t time_ns;
-};
-Counter counters[wire::kMaxMarkerNames];
-
-// In assembly, because compilers need an option or a library for it.
-bool replace(Counter& counter, Counter& expected, const Counter& desired) {
-  bool replaced = false;
-  asm volatile("lock cmpxchg16b %1"
-               : "=@ccz"(replaced), "+m"(counter), "+a"(expected.value), "+d"(expected.time_ns)
-               : "b"(desired.value), "c"(desired.time_ns)
-               : "memory");
-  return replaced;
-}
+// The first word is the bits of a double, the second is the time.
+WordPair counters[wire::kMaxMarkerNames];
 
 enum class CounterChange : uint8_t { kAdd, kSet };
 
@@ -42,15 +30,15 @@ struct CounterState {
 
 // Returns the new value, and a time for it that is later than that of every earlier change.
 CounterState change_counter(uint32_t name, double value, CounterChange change) {
-  Counter& counter = counters[name];
+  WordPair& counter = counters[name];
   // A torn read only makes the first attempt fail.
-  Counter before{__atomic_load_n(&counter.value, __ATOMIC_RELAXED),
-                 __atomic_load_n(&counter.time_ns, __ATOMIC_RELAXED)};
+  WordPair before{__atomic_load_n(&counter.first, __ATOMIC_RELAXED),
+                  __atomic_load_n(&counter.second, __ATOMIC_RELAXED)};
   for (;;) {
     const double now =
-        change == CounterChange::kSet ? value : std::bit_cast<double>(before.value) + value;
+        change == CounterChange::kSet ? value : std::bit_cast<double>(before.first) + value;
     uint64_t time_ns = monotonic_ns();
-    if (time_ns <= before.time_ns) time_ns = before.time_ns + 1;
+    if (time_ns <= before.second) time_ns = before.second + 1;
     if (replace(counter, before, {std::bit_cast<uint64_t>(now), time_ns})) return {now, time_ns};
   }
 }

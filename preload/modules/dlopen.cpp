@@ -6,6 +6,7 @@
 
 #include <alloca.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <link.h>
 #include <string.h>
@@ -54,7 +55,7 @@ bool find_for(link_map* caller, const char* file, std::span<char> path) {
     memcpy(path.data(), directory, length);
     path[length] = '/';
     memcpy(path.data() + length + 1, file, file_length + 1);
-    if (raw_syscall(SYS_access, path.data(), R_OK) == 0) return true;
+    if (raw_syscall(SYS_faccessat, AT_FDCWD, path.data(), R_OK) == 0) return true;
   }
   return false;
 }

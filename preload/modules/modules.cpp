@@ -1,6 +1,7 @@
 #include "preload/modules/modules.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -88,7 +89,8 @@ std::span<const char> path_of(const dl_phdr_info& info, const Extent& extent,
   if (extent.start == getauxval(AT_SYSINFO_EHDR)) {
     name = "[vdso]";
   } else if (name == nullptr || name[0] == '\0') {
-    const long length = raw_syscall(SYS_readlink, "/proc/self/exe", buffer.data(), buffer.size());
+    const long length =
+        raw_syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", buffer.data(), buffer.size());
     return buffer.first(length > 0 ? static_cast<size_t>(length) : 0);
   }
   size_t used = 0;

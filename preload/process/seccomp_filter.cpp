@@ -1,7 +1,8 @@
 #include "preload/process/seccomp_filter.h"
 
-#include <linux/audit.h>
 #include <string.h>
+
+#include "preload/support/machine.h"
 
 namespace sampan::preload {
 namespace {
@@ -102,7 +103,7 @@ uint32_t filter_answer(std::span<const sock_filter> program, const seccomp_data&
 
 bool filter_allows(std::span<const sock_filter> program, int number, uint64_t first_argument,
                    uint64_t instruction) {
-  const seccomp_data call{number, AUDIT_ARCH_X86_64, instruction, {first_argument}};
+  const seccomp_data call{number, kAuditArchitecture, instruction, {first_argument}};
   const uint32_t answer = filter_answer(program, call) & SECCOMP_RET_ACTION_FULL;
   return answer == SECCOMP_RET_ALLOW || answer == SECCOMP_RET_LOG;
 }

@@ -153,7 +153,7 @@ bool find_program(std::span<char> path) {
     path[0] = '\0';
     append(path, folder);
     append(path, place);
-    if (raw_syscall(SYS_access, path.data(), X_OK) == 0) return true;
+    if (raw_syscall(SYS_faccessat, AT_FDCWD, path.data(), X_OK) == 0) return true;
   }
   return false;
 }
@@ -170,9 +170,9 @@ void make_name(std::span<char> name) {
 
 // In the grandchild: becomes the collector. It keeps stderr, for the page, and the directory.
 [[noreturn]] void become_collector(const char* program, const char* name, const char* parent) {
-  const long null = raw_syscall(SYS_open, "/dev/null", O_RDWR);
-  raw_syscall(SYS_dup2, null, STDIN_FILENO);
-  raw_syscall(SYS_dup2, null, STDOUT_FILENO);
+  const long null = raw_syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
+  raw_syscall(SYS_dup3, null, STDIN_FILENO, 0);
+  raw_syscall(SYS_dup3, null, STDOUT_FILENO, 0);
   raw_syscall(SYS_close_range, 3, ~0u, 0);
   raw_syscall(SYS_setsid);
   // The collector itself runs without the shim.

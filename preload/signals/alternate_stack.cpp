@@ -6,6 +6,7 @@
 
 #include "base/syscall.h"
 #include "preload/signals/signal_action.h"
+#include "preload/support/machine.h"
 
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51
@@ -14,8 +15,6 @@
 namespace sampan::preload {
 namespace {
 
-// The kernel's minimum for a stack without AMX (asm/signal.h).
-constexpr size_t kKernelMinimum = 2048;
 // From this size on there is room for a frame of ours below a handler of the program's.
 constexpr size_t kRoomy = 32 << 10;
 constexpr int kAutodisarm = static_cast<int>(1u << 31);  // SS_AUTODISARM of linux/signal.h
@@ -24,15 +23,10 @@ std::atomic<bool> any_stacks = false;
 std::atomic<bool> small_stacks = false;
 
 // Whether a stack of that size holds a signal frame, and what the handler uses below it.
-//
-// The largest frame of a machine with AMX has 8 KB of tiles (XTILEDATA). A process must ask for them
-// first, and then the kernel refuses stacks that have no room for them (sigaltstack_size_valid in
-// arch/x86/kernel/signal.c). So there are no tiles where the program has a smaller one.
 bool has_room(size_t size) {
-  constexpr size_t kTiles = 8 << 10;
   const size_t largest = getauxval(AT_MINSIGSTKSZ);
-  size_t frame = largest != 0 ? largest : kKernelMinimum;
-  if (size < frame && frame > kKernelMinimum + kTiles) frame -= kTiles;
+  size_t frame = largest != 0 ? largest : kLeastAlternateStack;
+  if (size < frame && frame > kLeastAlternateStack + kOptionalInFrame) frame -= kOptionalInFrame;
   return size >= frame + kHandlerSize;
 }
 
@@ -82,7 +76,7 @@ int check(const stack_t& wanted, const stack_t& now) {
   if ((now.ss_flags & SS_ONSTACK) != 0) return EPERM;
   const int mode = wanted.ss_flags & ~kAutodisarm;
   if (mode != SS_DISABLE && mode != SS_ONSTACK && mode != 0) return EINVAL;
-  return mode != SS_DISABLE && wanted.ss_size < kKernelMinimum ? ENOMEM : 0;
+  return mode != SS_DISABLE && wanted.ss_size < kLeastAlternateStack ? ENOMEM : 0;
 }
 
 int set_stack(SignalState& state, const stack_t& wanted, const stack_t& now) {

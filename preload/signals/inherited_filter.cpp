@@ -25,7 +25,7 @@ namespace {
 enum Progress { kNothingYet, kJoined, kSampled };
 
 bool is_filtered() {
-  const long fd = raw_syscall(SYS_open, "/proc/self/status", O_RDONLY | O_CLOEXEC);
+  const long fd = raw_syscall(SYS_openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   char text[4096];
   const long size = raw_syscall(SYS_read, fd, text, sizeof text - 1);
@@ -66,7 +66,8 @@ void try_sampling() {
   read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
   raw_syscall(SYS_rt_sigtimedwait, &none, nullptr, &now, kKernelSetSize);
   raw_syscall(SYS_sched_yield);
-  const long tasks = raw_syscall(SYS_open, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const long tasks =
+      raw_syscall(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   raw_syscall(SYS_getdents64, tasks, nullptr, 0);
   raw_syscall(SYS_close, tasks);
 

@@ -2,6 +2,8 @@
 
 #include "preload/signals/alternate_stack.h"
 #include "preload/support/interpose.h"
+#include "preload/support/machine.h"
+#include "preload/support/vdso.h"
 
 namespace sampan::preload {
 namespace {
@@ -124,11 +126,9 @@ bool has_our_action(int signo) {
 }
 
 uint64_t signal_return_address() {
-  // libc's restorer, two instructions: mov $15, %rax; syscall.
-  constexpr uint64_t kRestorerSize = 9;
   KernelAction now{};
   raw_syscall(SYS_rt_sigaction, sampling_signal(), nullptr, &now, kKernelSetSize);
-  return now.restorer + kRestorerSize;
+  return (now.restorer != 0 ? now.restorer : vdso_signal_return) + kRestorerSize;
 }
 
 void share_by(SignalHandler handler) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/syscall.h"
+#include "preload/support/machine.h"
 #include "preload/support/vdso.h"
 
 #define SAMPAN_OWN extern "C" __attribute__((visibility("hidden"), used))
@@ -68,8 +69,7 @@ SAMPAN_OWN void* own_memmove(void* to, const void* from, size_t size) noexcept {
 }
 
 SAMPAN_OWN void* own_memset(void* to, int value, size_t size) noexcept {
-  void* at = to;
-  asm volatile("rep stosb" : "+D"(at), "+c"(size) : "a"(value) : "memory");
+  sampan::preload::fill(to, value, size);
   return to;
 }
 

@@ -1,13 +1,15 @@
 #include "preload/support/vdso.h"
 
 #include "preload/support/interpose.h"
+#include "preload/support/machine.h"
 
 namespace sampan::preload {
 
-void find_vdso_clock() {
+void find_vdso() {
   void* const vdso = SAMPAN_NEXT(dlopen)("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
   if (vdso == nullptr) return;
-  vdso_clock = reinterpret_cast<VdsoClock*>(dlsym(vdso, "__vdso_clock_gettime"));
+  vdso_clock = reinterpret_cast<VdsoClock*>(dlsym(vdso, kVdsoClockName));
+  vdso_signal_return = reinterpret_cast<uint64_t>(dlsym(vdso, "__kernel_rt_sigreturn"));
 }
 
 }  // namespace sampan::preload

@@ -101,7 +101,7 @@ void scan_threads() {
   if (!lock.try_lock()) return;
   keeps_sampling_signal();
   const long directory =
-      raw_syscall(SYS_open, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+      raw_syscall(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory >= 0) {
     adopt_unknown(static_cast<int>(directory));
     raw_syscall(SYS_close, directory);

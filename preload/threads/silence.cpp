@@ -43,7 +43,7 @@ bool is_busy(const ThreadState& thread) {
   char* end = stpcpy(path, "/proc/self/task/");
   write_decimal(end, thread.tid);
   strcat(path, "/status");
-  const long fd = raw_syscall(SYS_open, path, O_RDONLY | O_CLOEXEC);
+  const long fd = raw_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   const long size = raw_syscall(SYS_read, fd, status, sizeof status - 1);
   raw_syscall(SYS_close, fd);

@@ -33,16 +33,7 @@ pthread_key_t end_key;
 // A walk from here needs no more registers than a packed row follows.
 __attribute__((noinline)) unwind::WalkResult walk_from_here(SampleState& state) {
   unwind::Registers registers{};
-  asm volatile(
-      "lea 0(%%rip), %%rax\n\t"
-      "mov %%rax, %0\n\t"
-      "mov %%rsp, %1\n\t"
-      "mov %%rbp, %2\n\t"
-      "mov %%rbx, %3"
-      : "=m"(registers.value[unwind::kRip]), "=m"(registers.value[unwind::kRsp]),
-        "=m"(registers.value[unwind::kRbp]), "=m"(registers.value[unwind::kRbx])
-      :
-      : "rax", "memory");
+  unwind::put_registers_here(registers.value);
   return walk_stack(state, registers);
 }
 

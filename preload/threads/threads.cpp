@@ -9,7 +9,7 @@
 #include "base/syscall.h"
 #include "preload/process/process.h"
 #include "preload/signals/alternate_stack.h"
-#include "preload/support/this_pthread.h"
+#include "preload/support/machine.h"
 #include "wire/control_block.h"
 #include "wire/record.h"
 

@@ -16,13 +16,14 @@
 #include <functional>
 
 #include "base/file_descriptor.h"
+#include "base/processor.h"
 #include "sampler/inspect/permission.h"
 #include "sampler/process/kernel_limits.h"
 #include "sampler/process/memory_map.h"
 #include "sampler/process/proc_task.h"
 #include "sampler/process/proc_text.h"
 #include "sampler/process/remote_memory.h"
-#include "sampler/ptrace/remote_timers.h"
+#include "sampler/ptrace/ptrace_support.h"
 
 namespace sampan::sampler {
 namespace {
@@ -94,13 +95,18 @@ Finding perf_finding(pid_t pid) {
 }
 
 std::vector<Finding> ptrace_findings(pid_t pid, bool ours) {
+  const PtraceSupport support = ptrace_support(pid);
+  if (support == PtraceSupport::kNone) {
+    const std::string state = fmt::format("not on {} yet", kProcessor);
+    const std::string why = "from outside, perf is the only engine";
+    return {{false, "ptrace engine", state, why}, {false, "poll engine", state, why}};
+  }
   if (const int error = try_ptrace(pid)) {
     const std::string why = why_ptrace_refused(pid, error);
     return {refusal("ptrace engine", error, why), refusal("poll engine", error, why)};
   }
   const std::string poll = "permitted; stops threads that run";
-  const RemoteTimers timers(pid, 10'000'000);
-  if (!ours && !timers.possible()) {
+  if (!ours && support == PtraceSupport::kPolling) {
     return {{false, "ptrace engine", "the process can have no timers",
              "it is under a seccomp filter, has a shadow stack, or handles the signals that would "
              "do: all its threads would be polled"},

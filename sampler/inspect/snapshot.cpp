@@ -206,7 +206,7 @@ bool SnapshotTaker::look_at_running(ThreadSnapshot& thread) {
       return true;
     }
     registers = stopped.registers();
-    const auto sp = Avma::at(registers.value[unwind::kRsp]);
+    const auto sp = Avma::at(registers.value[unwind::kSp]);
     memory_.copy_stack(pid_, sp, stack_size(sp, kCopiedRunning), false);
     capture_python(thread.tid);
     stopped_ns_ += stopped.stopped_ns();

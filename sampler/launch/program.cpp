@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/processor.h"
 #include "base/sanitizer_runtime.h"
 
 namespace sampan::sampler {
@@ -90,7 +91,7 @@ std::optional<Elf64_Ehdr> read_header(int file) {
 }
 
 bool is_other_machine(const Elf64_Ehdr& header) {
-  return header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64;
+  return header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != kElfMachine;
 }
 
 bool is_musl(const std::string& loader) {
@@ -101,7 +102,8 @@ Preloadability of_elf(int file, const std::string& path) {
   const std::optional<Elf64_Ehdr> header = read_header(file);
   if (!header) return {};  // not an ELF file: the kernel or the shell knows what to do
   if (is_other_machine(*header)) {
-    return {Preload::kOtherMachine, fmt::format("{} is not an x86-64 program", path)};
+    return {Preload::kOtherMachine,
+            fmt::format("{} is a program for another processor than {}", path, kProcessor)};
   }
   const std::string loader = loader_of(file, *header);
   const bool is_loader = path.find("/ld-linux") != std::string::npos;

@@ -17,7 +17,7 @@ std::string resolve_interpreter(const std::string& path, std::string& missing);
 
 enum class Preload {
   kYes,
-  kOtherMachine,  // not x86-64
+  kOtherMachine,  // for another processor
   kStatic,
   kMusl,
   kOtherRights,  // setuid, setgid, capabilities

@@ -315,7 +315,7 @@ void PerfEngine::take_sample(size_t cpu, const PerfIdentity& identity, PerfBytes
   const bool is_late = process.python != nullptr && clock.runs_python;
   python_samples_ += is_late;
   late_samples_ += is_late;
-  const auto sp = Avma::at(sample->registers.value[unwind::kRsp]);
+  const auto sp = Avma::at(sample->registers.value[unwind::kSp]);
   if (sample->larger) {
     memory_.use_part(identity.tid, sp, sample->stack);
   } else {
@@ -328,7 +328,7 @@ void PerfEngine::take_sample(size_t cpu, const PerfIdentity& identity, PerfBytes
 
 void PerfEngine::add_captured(const PerfIdentity& identity, CpuNs cpu_ns, const PerfSample& sample,
                               CapturedSample& captured) {
-  const auto low = Avma::at(sample.registers.value[unwind::kRsp] - kRedZone);
+  const auto low = Avma::at(sample.registers.value[unwind::kSp] - kRedZone);
   memory_.use_copy(low, captured.stack);
   captured.python.memory.use_stack(low, captured.stack);
   targets_.process(identity.pid)

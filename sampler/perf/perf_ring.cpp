@@ -1,6 +1,7 @@
 #include "sampler/perf/perf_ring.h"
 
 #include <cstring>
+#include <iterator>
 
 #include "base/byte_cursor.h"
 
@@ -8,27 +9,6 @@ namespace sampan::sampler {
 namespace {
 
 constexpr size_t kIdentitySize = 16;  // u32 pid, u32 tid, u64 time
-
-// The registers of kPerfRegisters by their DWARF numbers.
-constexpr unwind::Register kIp = unwind::kRip;
-constexpr uint8_t kDwarfNumbers[] = {unwind::kRax,
-                                     unwind::kRbx,
-                                     unwind::kRcx,
-                                     unwind::kRdx,
-                                     unwind::kRsi,
-                                     unwind::kRdi,
-                                     unwind::kRbp,
-                                     unwind::kRsp,
-                                     kIp,
-                                     8,
-                                     9,
-                                     10,
-                                     11,
-                                     12,
-                                     13,
-                                     14,
-                                     15};
-static_assert(sizeof kDwarfNumbers == unwind::kRegisterCount);
 
 struct Record {
   perf_event_header header;
@@ -121,7 +101,13 @@ std::optional<PerfSample> decode_perf_sample(PerfBytes record, bool with_value) 
   if (with_value) sample.value = body.u64();
   const uint64_t abi = body.u64();
   if (abi == PERF_SAMPLE_REGS_ABI_64) {
-    for (const uint8_t number : kDwarfNumbers) sample.registers.value[number] = body.u64();
+    uint64_t values[64] = {};
+    for (unsigned number = 0; number < std::size(values); ++number) {
+      if ((kPerfRegisters >> number & 1) != 0) values[number] = body.u64();
+    }
+    for (unsigned i = 0; i < unwind::kRegisterCount; ++i) {
+      sample.registers.value[i] = values[unwind::kPerfNumbers[i]];
+    }
     read_stack(body, sample);
     sample.user = true;
   }

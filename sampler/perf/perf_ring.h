@@ -60,8 +60,12 @@ class PerfRing {
 // What the attributes must ask for.
 inline constexpr uint64_t kPerfSampleType =
     PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-// In the order of the kernel's numbers (asm/perf_regs.h): ax bx cx dx si di bp sp ip, r8 to r15.
-inline constexpr uint64_t kPerfRegisters = 0xff01ff;
+// All that a walk follows.
+inline constexpr uint64_t kPerfRegisters = [] {
+  uint64_t mask = 0;
+  for (const uint8_t number : unwind::kPerfNumbers) mask |= uint64_t{1} << number;
+  return mask;
+}();
 
 // The layout is the one that the attributes of perf_events.cpp ask for: every record ends with its
 // pid, tid and time (sample_id_all); samples begin with them.

@@ -55,9 +55,7 @@ void ask_to_run_at_once() {
 
 // Whether the kernel may have written to this address since the sample, for the thread.
 bool is_of_call(const PerfSample& sample, uint64_t avma) {
-  constexpr uint8_t kArguments[] = {unwind::kRdi, unwind::kRsi,    unwind::kRdx,
-                                    unwind::kR8,  unwind::kR8 + 1, unwind::kR8 + 2};  // r9, r10
-  return sample.in_kernel && std::ranges::any_of(kArguments, [&](uint8_t argument) {
+  return sample.in_kernel && std::ranges::any_of(unwind::kCallArguments, [&](uint8_t argument) {
            return avma - sample.registers.value[argument] < kWrittenByKernel;
          });
 }
@@ -211,7 +209,7 @@ void SampleCapture::Worker::capture(const Candidate& candidate, uint64_t limit) 
   const auto sample = decode_perf_sample(record, with_value_);
   if (!sample || !sample->user || !copy_stack(*sample, candidate.identity.pid)) return;
   if (candidate.waits && !sample->in_kernel) return;
-  const auto low = Avma::at(sample->registers.value[unwind::kRsp] - kRedZone);
+  const auto low = Avma::at(sample->registers.value[unwind::kSp] - kRedZone);
   python->second.capture(candidate.identity.tid, low, stack_, captured_);
   if (queued_bytes_ > kMostQueued) return python->second.forget_texts();
   queued_bytes_ += stack_.size() + captured_.memory.size();
@@ -222,7 +220,7 @@ void SampleCapture::Worker::capture(const Candidate& candidate, uint64_t limit) 
 // False: the stack in memory is not that of the sample.
 bool SampleCapture::Worker::copy_stack(const PerfSample& sample, pid_t pid) {
   stack_.resize(kRedZone + (sample.larger ? kLargestStack : sample.stack.size()));
-  const uint64_t sp = sample.registers.value[unwind::kRsp];
+  const uint64_t sp = sample.registers.value[unwind::kSp];
   stack_.resize(read_stack(pid, Avma::at(sp), stack_));
   return stack_.size() >= kRedZone && is_stack_of(sample, sp, std::span(stack_).subspan(kRedZone));
 }

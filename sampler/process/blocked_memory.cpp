@@ -10,9 +10,9 @@
 namespace sampan::sampler {
 namespace {
 
-using unwind::kRbp;
-using unwind::kRip;
-using unwind::kRsp;
+using unwind::kFp;
+using unwind::kPc;
+using unwind::kSp;
 using unwind::Step;
 
 // How far above the stack pointer a frame may end. Nearly all are much smaller.
@@ -20,12 +20,12 @@ constexpr uint64_t kLargestFrame = uint64_t{64} << 10;
 constexpr uint64_t kSmallFrame = 512;
 // Without unwind information it is not known where a function begins.
 constexpr uint64_t kLongestFunction = uint64_t{4} << 10;
-constexpr uint64_t kUnknownRbp = 1;  // never the address of a frame
+constexpr uint64_t kUnknownFp = 1;  // never the address of a frame
 constexpr size_t kDeepestTrial = 512;
 constexpr unsigned kMostTrialsWithin = 6;
 
 uint64_t first_slot(const unwind::RegisterFile& file) {
-  return (file.registers.value[kRsp] + 7) & ~uint64_t{7};
+  return (file.registers.value[kSp] + 7) & ~uint64_t{7};
 }
 
 }  // namespace
@@ -46,8 +46,8 @@ BlockedMemory::Fit BlockedMemory::judge(uint64_t return_address, uint64_t functi
 // Through known code only: a chain of frame pointers that leads anywhere else proves nothing.
 uint32_t BlockedMemory::frames_to_root(const unwind::RegisterFile& caller) {
   if (trials_left_ == 0 || depth_ == kMostTrialsWithin) return 0;
-  const uint64_t rbp = caller.knows(kRbp) ? caller.registers.value[kRbp] : kUnknownRbp;
-  const auto [trial, is_new] = tried_.try_emplace({caller.registers.value[kRsp], rbp}, 0);
+  const uint64_t fp = caller.knows(kFp) ? caller.registers.value[kFp] : kUnknownFp;
+  const auto [trial, is_new] = tried_.try_emplace({caller.registers.value[kSp], fp}, 0);
   if (!is_new) return trial->second;
   --trials_left_;
   ++depth_;
@@ -64,7 +64,7 @@ uint32_t BlockedMemory::frames_to_root(const unwind::RegisterFile& caller) {
   return result.depth;
 }
 
-// Uses unwind information, with each value that rbp may have.
+// Uses unwind information, with each value that the frame pointer may have.
 Step BlockedMemory::recover_by_row(const unwind::Lost& lost, unwind::RegisterFile& file) {
   uint64_t fde = 0;
   uint64_t start = 0;
@@ -73,18 +73,18 @@ Step BlockedMemory::recover_by_row(const unwind::Lost& lost, unwind::RegisterFil
       read_coverage(lost.module.image, fde, start, end) != unwind::CfiResult::kFound) {
     return Step::kLostRegister;
   }
-  const uint64_t sp = file.registers.value[kRsp];
+  const uint64_t sp = file.registers.value[kSp];
   std::optional<unwind::RegisterFile> best;
   std::pair<bool, Fit> best_score;  // whether it leads to the root, above all
   const auto try_slot = [&](uint64_t slot) {
     unwind::RegisterFile caller = file;
-    caller.set(kRbp, slot);
+    caller.set(kFp, slot);
     using Row = unwind::RowApplication<BlockedMemory>;
     if (Row::apply(*lost.row, lost.module.image, *this, caller) != Step::kCaller) return;
     // The psABI aligns the stack at every call.
-    const uint64_t caller_sp = caller.registers.value[kRsp];
+    const uint64_t caller_sp = caller.registers.value[kSp];
     if (caller_sp <= sp || caller_sp % 16 != 0) return;
-    const Fit fit = judge(caller.registers.value[kRip], start);
+    const Fit fit = judge(caller.registers.value[kPc], start);
     if (fit == Fit::kNoCall) return;
     const std::pair score(frames_to_root(caller) != 0, fit);
     if (best && score <= best_score) return;
@@ -106,13 +106,13 @@ Step BlockedMemory::recover_by_row(const unwind::Lost& lost, unwind::RegisterFil
 }
 
 // For code without unwind information, and perhaps without frame pointers (musl). Takes a return
-// address that leads to the root, with or without a saved rbp below it. Among near candidates the
+// address that leads to the root, with or without a saved frame pointer below it. Among near candidates the
 // one with the most frames wins, because calls that have returned leave shortcuts. If there is no
 // return address up to the end of the stack, this frame is the root. If none leads to the root, as
 // in a thread of Go's scheduler, it takes the nearest that follows a call of what may be this
 // function.
 Step BlockedMemory::recover_without_row(uint64_t pc, unwind::RegisterFile& file) {
-  const uint64_t sp = file.registers.value[kRsp];
+  const uint64_t sp = file.registers.value[kSp];
   uint64_t end = sp + kLargestFrame;
   unwind::RegisterFile best{};
   uint32_t most_frames = 0;
@@ -128,20 +128,20 @@ Step BlockedMemory::recover_without_row(uint64_t pc, unwind::RegisterFile& file)
     if (!call) continue;
     any = true;
     unwind::RegisterFile caller{};
-    caller.set(kRip, word);
-    caller.set(kRsp, slot + 8);
-    unwind::RegisterFile with_rbp = caller;
-    with_rbp.set(kRbp, below);
-    const bool may_be_rbp = below % 8 == 0 && below > slot && memory_.covers(below, below + 16);
-    for (const bool rbp : {true, false}) {
-      if (rbp && !may_be_rbp) continue;
-      const uint32_t frames = frames_to_root(rbp ? with_rbp : caller);
+    caller.set(kPc, word);
+    caller.set(kSp, slot + 8);
+    unwind::RegisterFile with_fp = caller;
+    with_fp.set(kFp, below);
+    const bool may_be_fp = below % 8 == 0 && below > slot && memory_.covers(below, below + 16);
+    for (const bool fp : {true, false}) {
+      if (fp && !may_be_fp) continue;
+      const uint32_t frames = frames_to_root(fp ? with_fp : caller);
       if (frames <= most_frames) continue;
       if (most_frames == 0) end = std::min(end, slot + kSmallFrame);
       most_frames = frames;
-      best = rbp ? with_rbp : caller;
+      best = fp ? with_fp : caller;
     }
-    if (!likely && pc - call->target < kLongestFunction) likely = may_be_rbp ? with_rbp : caller;
+    if (!likely && pc - call->target < kLongestFunction) likely = may_be_fp ? with_fp : caller;
   }
   if (most_frames != 0) {
     file = best;

@@ -1,6 +1,6 @@
 // The memory of a thread whose pc and stack pointer alone are known, for a walk of its stack. When
-// a frame cannot be left without rbp, this tries addresses above the stack pointer as values of
-// rbp: first the one that the function's code suggests, then the nearest. Calls that have returned
+// a frame cannot be left without the frame pointer, this tries addresses above the stack pointer as
+// its values: first the one that the function's code suggests, then the nearest. Calls that have returned
 // leave words on the stack that look like frames, so candidates are judged: a return address must
 // follow a call, preferably of this function, and the walk from there should reach the root.
 #pragma once
@@ -45,7 +45,7 @@ class BlockedMemory {
   // A trial is a walk that may meet another frame of this kind, and so on: this bounds all of it.
   unsigned trials_left_ = 400;
   unsigned depth_ = 0;                                       // of trials within trials
-  std::map<std::pair<uint64_t, uint64_t>, uint32_t> tried_;  // by rsp and rbp
+  std::map<std::pair<uint64_t, uint64_t>, uint32_t> tried_;  // by stack and frame pointer
 };
 
 }  // namespace sampan::sampler

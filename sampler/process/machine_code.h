@@ -1,7 +1,5 @@
 // What the code of a function tells a stack walk: the call before a return address, and the distance
 // from the stack pointer to the frame pointer.
-//
-// Encodings: Intel SDM volume 2, "CALL" and "SUB".
 #pragma once
 
 #include <cstdint>
@@ -20,12 +18,12 @@ struct CallBefore {
 // Nothing when no call ends at `return_address`.
 std::optional<CallBefore> call_before(RemoteMemory& memory, uint64_t return_address);
 
-// The prologue `push %rbp; mov %rsp, %rbp; push ...; sub $SIZE, %rsp` tells where rbp is at a call;
+// x86-64: the prologue `push %rbp; mov %rsp, %rbp; push ...; sub $SIZE, %rsp` tells where rbp is at a call;
 // the unwind information says how much the pushes take. It is a guess: arguments on the stack and
 // variable-length arrays add to it, and the bytes of a subtraction may be part of another
-// instruction.
+// instruction. AArch64: not known.
 //
-// Returns the bytes from rsp to rbp in the function that begins at `start` (AVMA) and has the rule `row` at a
+// Returns the bytes between the two in the function that begins at `start` (AVMA) and has the rule `row` at a
 // call. 0 for frames without a frame pointer, and for code that cannot be read.
 uint64_t bytes_below_frame_pointer(RemoteMemory& memory, uint64_t start, const unwind::CfiRow& row);
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/byte_cursor.h"
+#include "base/processor.h"
 #include "unwind/cfi.h"
 #include "unwind/pointer_encoding.h"
 
@@ -32,7 +33,7 @@ std::vector<Struct> read_structs(const ModuleBytes& bytes, uint64_t offset, size
 bool is_supported(const Elf64_Ehdr& header) {
   return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
          header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB &&
-         header.e_machine == EM_X86_64 && header.e_phentsize == sizeof(Elf64_Phdr) &&
+         header.e_machine == kElfMachine && header.e_phentsize == sizeof(Elf64_Phdr) &&
          header.e_phnum <= kMostProgramHeaders;
 }
 

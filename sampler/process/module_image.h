@@ -39,7 +39,7 @@ struct ElfLayout {
   Svma end() const;
 };
 
-// Nothing unless the bytes are an ELF file of x86-64 that can be loaded.
+// Nothing unless the bytes are an ELF file of this processor that can be loaded.
 std::optional<ElfLayout> read_elf_layout(const ModuleBytes& bytes);
 
 // The unwind information, for the walker of another process (Image of unwind/image.h). A static

@@ -76,10 +76,10 @@ unwind::WalkResult RemoteWalker::walk_blocked(Avma pc, Avma sp, RemoteMemory& me
   unwind::StackWalk<BlockedMemory, ProcessModules> walk(blocked, state_->modules, state_->cache,
                                                         true);
   unwind::Registers registers{};
-  registers.value[unwind::kRip] = pc;
-  registers.value[unwind::kRsp] = sp;
+  registers.value[unwind::kPc] = pc;
+  registers.value[unwind::kSp] = sp;
   constexpr unwind::RegisterSet kKnown =
-      unwind::register_bit(unwind::kRip) | unwind::register_bit(unwind::kRsp);
+      unwind::register_bit(unwind::kPc) | unwind::register_bit(unwind::kSp);
   return checked(walk.run(registers, frames, nullptr, kKnown, cfas), memory);
 }
 

@@ -117,7 +117,7 @@ void PtraceEngine::take(TraceEvent& event) {
 
 void PtraceEngine::take_sample(AttachedProcess& process, TraceEvent& event) {
   ++samples_;
-  const Avma low = Avma::at(event.registers.value[unwind::kRsp] - kRedZone);
+  const Avma low = Avma::at(event.registers.value[unwind::kSp] - kRedZone);
   memory_.use_copy(low, event.stack);
   event.python.memory.use_stack(low, event.stack);
   process.add_sample(

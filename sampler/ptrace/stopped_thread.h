@@ -1,8 +1,7 @@
-// Threads of other processes that ptrace(2) stops: how to stop one, and how to let it go on unharmed.
+// A thread of another process that is stopped for a moment.
 #pragma once
 
 #include <sys/types.h>
-#include <sys/user.h>
 
 #include <cstdint>
 
@@ -43,19 +42,5 @@ class StoppedThread {
   int error_ = 0;
   unwind::Registers registers_{};
 };
-
-unwind::Registers registers_of(const user_regs_struct& user);
-
-// PTRACE_INTERRUPT ends some system calls with EINTR although no signal came: epoll_wait, semop,
-// sigtimedwait, and reads with a timeout (signal(7), the end of "Interruption of system calls"). The
-// program must not see the EINTR, so the kernel is told to begin the call again.
-//
-// `registers` are those of a thread in PTRACE_EVENT_STOP. False for calls that must not be
-// repeated, such as close(2).
-bool must_begin_again(const user_regs_struct& registers);
-
-// The call begins again when the thread goes on. If a handler runs first, the call fails with
-// EINTR, as it does without us.
-void begin_again(pid_t tid);
 
 }  // namespace sampan::sampler

@@ -19,7 +19,8 @@
 #include "sampler/process/proc_task.h"
 #include "sampler/process/proc_text.h"
 #include "sampler/process/remote_memory.h"
-#include "sampler/ptrace/stopped_thread.h"
+#include "sampler/ptrace/call_restart.h"
+#include "sampler/ptrace/user_registers.h"
 
 namespace sampan::sampler {
 namespace {

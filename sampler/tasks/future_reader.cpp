@@ -24,7 +24,7 @@ FutureReader::Kind FutureReader::kind_of(uint64_t object, bool& is_task) {
     is_task |= name == "Task";
     is_future |= name == "Future";
   }
-  return is_future || is_task ? Kind::kInPython : Kind::kNone;
+  return is_future || is_task ? Kind::kInPython : Kind::kOther;
 }
 
 std::optional<Future> FutureReader::read(uint64_t object) {
@@ -32,7 +32,7 @@ std::optional<Future> FutureReader::read(uint64_t object) {
   switch (kind_of(object, is_task)) {
     case Kind::kInC: return in_c(object, is_task);
     case Kind::kInPython: return in_python(object, is_task);
-    case Kind::kNone: break;
+    case Kind::kOther: break;
   }
   return std::nullopt;
 }

@@ -35,7 +35,7 @@ class FutureReader {
   std::vector<uint64_t> ended_by(const Future& future);
 
  private:
-  enum class Kind { kNone, kInC, kInPython };
+  enum class Kind { kOther, kInC, kInPython };
   Kind kind_of(uint64_t object, bool& is_task);
   Future in_c(uint64_t object, bool is_task);
   Future in_python(uint64_t object, bool is_task);

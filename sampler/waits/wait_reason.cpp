@@ -11,8 +11,10 @@
 #include <iterator>
 
 #include "base/clock.h"
+#include "sampler/process/old_calls.h"
 #include "sampler/process/proc_text.h"
 #include "sampler/process/remote_memory.h"
+#include "sampler/waits/syscall_names.h"
 
 namespace sampan::sampler {
 namespace {

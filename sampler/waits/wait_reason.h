@@ -55,7 +55,4 @@ class WaitReasons {
   std::map<uint64_t, Epoll> epolls_;  // by descriptor
 };
 
-// The name of a system call of x86-64; "syscall 999" for one that is not known.
-std::string syscall_name(int64_t number);
-
 }  // namespace sampan::sampler

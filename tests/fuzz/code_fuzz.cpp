@@ -49,7 +49,7 @@ void check(bool holds) {
 void compare(const PackedRow& row, FuzzMemory& memory, const RegisterFile& file,
              const RegisterFile& caller) {
   const uint64_t base = file.registers.value[row.kind() == PackedRow::kFromSp   ? kRsp
-                                             : row.kind() == PackedRow::kFromBp ? kRbp
+                                             : row.kind() == PackedRow::kFromFp ? kRbp
                                                                                 : kRbx];
   const uint64_t cfa = base + row.cfa_offset();
   check(caller.registers.value[kRsp] == cfa);
@@ -58,8 +58,8 @@ void compare(const PackedRow& row, FuzzMemory& memory, const RegisterFile& file,
     if (offset != 0 && cfa - offset >= file.registers.value[kRsp]) memory.read(cfa - offset, value);
     check(caller.registers.value[number] == value);
   };
-  saved(kRbp, row.bp_offset());
-  saved(kRbx, row.bx_offset());
+  saved(kRbp, row.fp_offset());
+  saved(kRbx, row.other_offset());
 }
 
 }  // namespace

@@ -52,29 +52,25 @@ const Program kWithFramePointer = {advance_loc(1),
                                    8};
 
 TEST(CfiTest, RowsFollowThePrologue) {
-  const auto bits = [](uint64_t pc) {
-    return PackedRow::pack(row_at(pc, kWithFramePointer)).bits();
-  };
+  const auto bits = [](uint64_t pc) { return pack(row_at(pc, kWithFramePointer)).bits(); };
   EXPECT_EQ(bits(kCode), PackedRow(PackedRow::kFromSp, 1, 0, 0).bits());
   EXPECT_EQ(bits(kCode + 1), PackedRow(PackedRow::kFromSp, 2, 2, 0).bits());
   EXPECT_EQ(bits(kCode + 3), PackedRow(PackedRow::kFromSp, 2, 2, 0).bits());
-  EXPECT_EQ(bits(kCode + 4), PackedRow(PackedRow::kFromBp, 2, 2, 0).bits());
-  EXPECT_EQ(bits(kCode + 5), PackedRow(PackedRow::kFromBp, 2, 2, 3).bits());
+  EXPECT_EQ(bits(kCode + 4), PackedRow(PackedRow::kFromFp, 2, 2, 0).bits());
+  EXPECT_EQ(bits(kCode + 5), PackedRow(PackedRow::kFromFp, 2, 2, 3).bits());
   EXPECT_EQ(bits(kCode + 37), PackedRow(PackedRow::kFromSp, 1, 2, 3).bits());
 }
 
 TEST(CfiTest, PackedFieldsKeepTheirValues) {
-  const PackedRow row(PackedRow::kFromBp, (1 << 21) - 1, (1 << 20) - 1, (1 << 20) - 2);
-  EXPECT_EQ(row.kind(), PackedRow::kFromBp);
+  const PackedRow row(PackedRow::kFromFp, (1 << 21) - 1, (1 << 20) - 1, (1 << 20) - 2);
+  EXPECT_EQ(row.kind(), PackedRow::kFromFp);
   EXPECT_EQ(row.cfa_offset(), 8u * ((1 << 21) - 1));
-  EXPECT_EQ(row.bp_offset(), 8u * ((1 << 20) - 1));
-  EXPECT_EQ(row.bx_offset(), 8u * ((1 << 20) - 2));
+  EXPECT_EQ(row.fp_offset(), 8u * ((1 << 20) - 1));
+  EXPECT_EQ(row.other_offset(), 8u * ((1 << 20) - 2));
 }
 
 TEST(CfiTest, UnusualRowsDoNotFit) {
-  const auto kind = [](const Program& program) {
-    return PackedRow::pack(row_at(kCode, program)).kind();
-  };
+  const auto kind = [](const Program& program) { return pack(row_at(kCode, program)).kind(); };
   EXPECT_EQ(kind({kDefCfa, 10, 8}), PackedRow::kNone);     // CFA from r10
   EXPECT_EQ(kind({kDefCfaOffset, 12}), PackedRow::kNone);  // not a multiple of 8
   EXPECT_EQ(kind({kUndefinedOp, kRbp}), PackedRow::kNone);

@@ -1,5 +1,5 @@
 // Instructions by their encodings, and all of a library's beside the disassembler's.
-#include "unwind/instruction.h"
+#include "unwind/x86_64/instruction.h"
 
 #include <capstone/capstone.h>
 #include <dlfcn.h>

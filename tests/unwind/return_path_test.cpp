@@ -73,8 +73,8 @@ TEST_F(ReturnPathTest, RestoresWhatTheFunctionSaved) {
   EXPECT_EQ(file.registers.value[kRbx], 7u);
   EXPECT_EQ(row.kind(), PackedRow::kFromSp);
   EXPECT_EQ(row.cfa_offset(), 40u);
-  EXPECT_EQ(row.bp_offset(), 16u);
-  EXPECT_EQ(row.bx_offset(), 24u);
+  EXPECT_EQ(row.fp_offset(), 16u);
+  EXPECT_EQ(row.other_offset(), 24u);
 }
 
 TEST_F(ReturnPathTest, APrologueIsFollowedToo) {
@@ -84,7 +84,7 @@ TEST_F(ReturnPathTest, APrologueIsFollowedToo) {
   expect_caller();
   EXPECT_EQ(file.registers.value[kRbx], kCallersBx);
   EXPECT_EQ(row.cfa_offset(), 8u);
-  EXPECT_EQ(row.bx_offset(), 0u);
+  EXPECT_EQ(row.other_offset(), 0u);
 }
 
 TEST_F(ReturnPathTest, FramePointersOfTheFunctionItself) {
@@ -93,7 +93,7 @@ TEST_F(ReturnPathTest, FramePointersOfTheFunctionItself) {
   memory.words[kStackPointer + 0x48] = kReturnAddress;
   cfa = kStackPointer + 0x50;
   expect_caller();
-  EXPECT_EQ(row.kind(), PackedRow::kFromBp);
+  EXPECT_EQ(row.kind(), PackedRow::kFromFp);
   EXPECT_EQ(row.cfa_offset(), 16u);
   EXPECT_EQ(file.registers.value[kRbp], kCallersBp);
 }
@@ -142,8 +142,8 @@ TEST_F(ReturnPathTest, ATailCallSavesRegistersAnew) {
   expect_caller();
   EXPECT_EQ(file.registers.value[kRbx], 7u);
   EXPECT_EQ(file.registers.value[kRbp], kCallersBp);
-  EXPECT_EQ(row.bp_offset(), 16u);
-  EXPECT_EQ(row.bx_offset(), 24u);
+  EXPECT_EQ(row.fp_offset(), 16u);
+  EXPECT_EQ(row.other_offset(), 24u);
 }
 
 TEST_F(ReturnPathTest, ARegisterThatIsNotKnownIsAskedFor) {

@@ -32,7 +32,7 @@ TEST_F(RowCacheTest, FindsWhatWasInserted) {
 TEST_F(RowCacheTest, AnotherPcInTheSameEntryReplacesTheFirst) {
   const uint64_t other = kPc ^ (uint64_t{1} << 14) ^ 1;  // the hash of both is the same
   insert(kPc, kRow);
-  insert(other, PackedRow(PackedRow::kFromBp, 2, 2, 0));
+  insert(other, PackedRow(PackedRow::kFromFp, 2, 2, 0));
   EXPECT_EQ(found(kPc), 0u);
   EXPECT_NE(found(other), 0u);
 }

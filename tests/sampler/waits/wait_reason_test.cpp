@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "sampler/waits/syscall_names.h"
 #include "support/scratch_directory.h"
 
 namespace sampan::sampler {

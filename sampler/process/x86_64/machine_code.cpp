@@ -1,3 +1,4 @@
+// Encodings: Intel SDM volume 2, "CALL" and "SUB".
 #include "sampler/process/machine_code.h"
 
 #include <algorithm>

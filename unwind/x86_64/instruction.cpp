@@ -1,4 +1,4 @@
-#include "unwind/instruction.h"
+#include "unwind/x86_64/instruction.h"
 
 #include <cstring>
 

@@ -1,0 +1,22 @@
+// The processor that this is built for, by its names.
+//
+// Freestanding: linked into the target.
+#pragma once
+
+#include <elf.h>
+
+#include <cstdint>
+
+namespace sampan {
+
+#if defined(__aarch64__)
+inline constexpr uint16_t kElfMachine = EM_AARCH64;
+inline constexpr const char* kProcessor = "AArch64";
+inline constexpr const char* kMachineName = "aarch64";  // of uname(2)
+#else
+inline constexpr uint16_t kElfMachine = EM_X86_64;
+inline constexpr const char* kProcessor = "x86-64";
+inline constexpr const char* kMachineName = "x86_64";
+#endif
+
+}  // namespace sampan

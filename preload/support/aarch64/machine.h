@@ -1,0 +1,76 @@
+// What the shim needs of AArch64 beyond C++.
+//
+// Freestanding: linked into the target.
+#pragma once
+
+#include <linux/audit.h>
+#include <pthread.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sampan::preload {
+
+// How far glibc's descriptor of a thread is from its thread pointer: the same in all threads.
+inline constinit uint64_t pthread_distance = 0;
+
+// pthread_self() without a call. Async-signal-safe.
+inline pthread_t this_pthread() {
+  return reinterpret_cast<uint64_t>(__builtin_thread_pointer()) + pthread_distance;
+}
+// At start-up.
+inline void find_this_pthread() {
+  pthread_distance = pthread_self() - reinterpret_cast<uint64_t>(__builtin_thread_pointer());
+}
+
+inline void fill(void* at, int value, size_t size) {
+  auto* byte = static_cast<uint8_t*>(at);
+  for (; size > 0; --size) {
+    *byte++ = static_cast<uint8_t>(value);
+    asm volatile("" ::: "memory");  // else the compiler calls memset, which this is
+  }
+}
+
+// A signal handler that comes between makes the store begin again.
+inline uint64_t fetch_and_increment(uint64_t& value) {
+  return __atomic_fetch_add(&value, 1, __ATOMIC_RELAXED);
+}
+
+// Two words that change at once.
+struct alignas(16) WordPair {
+  uint64_t first, second;
+};
+
+// Compares and exchanges; false: `expected` is what was there, perhaps torn. In assembly, because compilers
+// need a library for it.
+inline bool replace(WordPair& pair, WordPair& expected, const WordPair& desired) {
+  WordPair found;
+  uint32_t replaced;
+  asm volatile(
+      "1: ldaxp %0, %1, %3\n\t"
+      "cmp %0, %4\n\t"
+      "ccmp %1, %5, #0, eq\n\t"
+      "b.ne 2f\n\t"
+      "stlxp %w2, %6, %7, %3\n\t"
+      "cbnz %w2, 1b\n\t"
+      "2: cset %w2, eq"
+      : "=&r"(found.first), "=&r"(found.second), "=&r"(replaced), "+Q"(pair)
+      : "r"(expected.first), "r"(expected.second), "r"(desired.first), "r"(desired.second)
+      : "cc", "memory");
+  expected = found;
+  return replaced != 0;
+}
+
+inline constexpr uint32_t kAuditArchitecture = AUDIT_ARCH_AARCH64;
+inline constexpr const char* kVdsoClockName = "__kernel_clock_gettime";
+// How long the vDSO's restorer is, up to the end of the call: mov x8, #139; svc #0.
+inline constexpr uint64_t kRestorerSize = 8;
+// The sources of time that the vDSO reads without a system call.
+inline constexpr const char* kFastClockSources[] = {"arch_sys_counter\n"};
+
+// The kernel's least size of an alternate stack (asm/signal.h).
+inline constexpr size_t kLeastAlternateStack = 5120;
+// Nothing of a signal's frame depends on what a process asks for.
+inline constexpr size_t kOptionalInFrame = 0;
+
+}  // namespace sampan::preload

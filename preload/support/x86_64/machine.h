@@ -1,0 +1,64 @@
+// What the shim needs of x86-64 beyond C++.
+//
+// Freestanding: linked into the target.
+#pragma once
+
+#include <linux/audit.h>
+#include <pthread.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sampan::preload {
+
+// pthread_self() without a call: what glibc's returns. Async-signal-safe.
+inline pthread_t this_pthread() {
+  pthread_t self;
+  asm("mov %%fs:0x10, %0" : "=r"(self));
+  return self;
+}
+inline void find_this_pthread() {}
+
+inline void fill(void* at, int value, size_t size) {
+  asm volatile("rep stosb" : "+D"(at), "+c"(size) : "a"(value) : "memory");
+}
+
+// One instruction, so that no signal handler of the same thread comes between. Not atomic for others.
+inline uint64_t fetch_and_increment(uint64_t& value) {
+  uint64_t before = 1;
+  asm volatile("xadd %0, %1" : "+r"(before), "+m"(value) : : "cc", "memory");
+  return before;
+}
+
+// Two words that change at once.
+struct alignas(16) WordPair {
+  uint64_t first, second;
+};
+
+// Compares and exchanges; false: `expected` is what was there. In assembly, because compilers need an option
+// or a library for it.
+inline bool replace(WordPair& pair, WordPair& expected, const WordPair& desired) {
+  bool replaced = false;
+  asm volatile("lock cmpxchg16b %1"
+               : "=@ccz"(replaced), "+m"(pair), "+a"(expected.first), "+d"(expected.second)
+               : "b"(desired.first), "c"(desired.second)
+               : "memory");
+  return replaced;
+}
+
+inline constexpr uint32_t kAuditArchitecture = AUDIT_ARCH_X86_64;
+inline constexpr const char* kVdsoClockName = "__vdso_clock_gettime";
+// How long libc's restorer is, up to the end of the call: mov $15, %rax; syscall.
+inline constexpr uint64_t kRestorerSize = 9;
+// The sources of time that the vDSO reads without a system call.
+inline constexpr const char* kFastClockSources[] = {"tsc\n", "kvm-clock\n",
+                                                    "hyperv_clocksource_tsc_page\n"};
+
+// The kernel's least size of an alternate stack, without AMX (asm/signal.h).
+inline constexpr size_t kLeastAlternateStack = 2048;
+// The largest frame of a machine with AMX has 8 KB of tiles (XTILEDATA). A process must ask for them
+// first, and then the kernel refuses stacks that have no room for them (sigaltstack_size_valid in
+// arch/x86/kernel/signal.c). So there are no tiles where the program has a smaller one.
+inline constexpr size_t kOptionalInFrame = 8 << 10;
+
+}  // namespace sampan::preload

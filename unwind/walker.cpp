@@ -8,13 +8,34 @@
 
 namespace sampan::unwind {
 
-// rt_sigprocmask copies the set from user memory before it checks `how`. With an invalid `how` it
-// fails with EFAULT for a page that cannot be read and with EINVAL for one that can. It changes
-// nothing (kernel/signal.c; abseil's AddressIsReadable does the same).
-bool is_mapped(uint64_t page) {
+namespace {
+
+// The kernel copies the memory before it finds the first argument invalid: EFAULT for a page that cannot be
+// read, EINVAL for one that can. Nothing changes (kernel/signal.c, kernel/time/itimer.c; abseil's
+// AddressIsReadable does the same).
+bool is_mapped_by_mask(uint64_t page) {
   constexpr long kNoSuchHow = -1;
   constexpr size_t kKernelSetSize = 8;
   return raw_syscall(SYS_rt_sigprocmask, kNoSuchHow, page, 0, kKernelSetSize) != -EFAULT;
+}
+bool is_mapped_by_timer(uint64_t page) {
+  constexpr long kNoSuchTimer = -1;
+  return raw_syscall(SYS_setitimer, kNoSuchTimer, page, 0) != -EFAULT;
+}
+
+// qemu, which runs programs of other processors, checks `how` first.
+std::atomic<bool> asks_by_timer = false;
+
+void choose_question() {
+  constexpr uint64_t kNeverMapped = kEndOfUserSpace - 4096;
+  if (is_mapped_by_mask(kNeverMapped)) asks_by_timer.store(true, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+bool is_mapped(uint64_t page) {
+  return asks_by_timer.load(std::memory_order_relaxed) ? is_mapped_by_timer(page)
+                                                       : is_mapped_by_mask(page);
 }
 
 // The memory of our own process, for a walk. The thread's stack is read directly; any other page
@@ -70,6 +91,7 @@ class StackMemory {
 };
 
 bool Walker::start() {
+  choose_question();
   modules_.start();
   return cache_.rows.start();
 }

@@ -13,9 +13,6 @@
 
 namespace sampan::preload {
 
-// What the handler uses below a signal frame, with a margin.
-inline constexpr size_t kHandlerSize = 3 << 10;
-
 // In a thread that is to be sampled, by itself, before its clock is armed: unblocks the sampling
 // signal, keeps what the program believes about it, and gives the thread the alternate stack.
 // `inherited_hidden`: SignalState::hidden of the thread that made it.

@@ -18,8 +18,8 @@ import sys
 # Functions of the shim, without "sampan::". None waits for a lock that its own thread may hold, allocates or calls
 # the loader.
 SHIM = """
-    own_* memcpy memmove memset memcmp strlen strcpy stpcpy clock_gettime copy_at no_idiom preload::this_pthread
-    std::* raw_syscall ByteWriter::* ByteCursor::* CodeAddress::* TimePoint::* monotonic_ns read_clock_ns
+    own_* memcpy memmove memset memcmp strlen strcpy stpcpy clock_gettime copy_at no_idiom preload::fill preload::this_pthread
+    std::* raw_syscall system_call ByteWriter::* ByteCursor::* CodeAddress::* TimePoint::* monotonic_ns read_clock_ns
     thread_cpu_clock
 
     wire::RingWriter::* wire::LaneWriter::* wire::control_block wire::thread_slot wire::thread_ring_buffer
@@ -31,9 +31,11 @@ SHIM = """
     unwind::ModuleFinder::find_in_snapshot unwind::read_segments unwind::headers_at unwind::holds
     unwind::find_fde unwind::find_row unwind::cie_of unwind::find_cie unwind::run_fde unwind::read_fde unwind::read_cie unwind::read_entry unwind::scan_for_fde
     unwind::read_pointer* unwind::CfiProgram::* unwind::Expression::* unwind::RowApplication::*
+    unwind::pack unwind::follow unwind::frame_of unwind::put_frame unwind::complete_caller unwind::cfa_by_frame_record
+    unwind::return_at_once unwind::leave_signal_frame
     unwind::follow_frame_pointer unwind::is_return_address unwind::ReturnPath::* unwind::decode unwind::registers_of
 
-    unwind::is_mapped unwind::PythonChain::* unwind::PythonFrameObjects::* unwind::CframeRuns::*
+    unwind::is_mapped* unwind::PythonChain::* unwind::PythonFrameObjects::* unwind::CframeRuns::*
     unwind::EvalLoop::* unwind::EvalLoopRuns::* unwind::PythonMerge::* unwind::CodeObject::* unwind::read_code
     unwind::identity_of unwind::find_texts unwind::find_text unwind::find_line_table
     preload::interpreter_eval_loop preload::innermost_state preload::interpreter_runtime

@@ -29,17 +29,25 @@ inline OracleResult oracle_walk(const ucontext_t& context, std::span<uint64_t> f
   std::memcpy(&copy, &context, sizeof(copy) < sizeof(context) ? sizeof(copy) : sizeof(context));
   unw_cursor_t cursor;
   OracleResult result{0, -1};
+  [[maybe_unused]] bool was_signal = false;
   if (unw_init_local2(&cursor, &copy, UNW_INIT_SIGNAL_FRAME) != 0) return result;
-  bool interrupted = true;
   while (result.depth < frames.size()) {
     unw_word_t pc = 0;
     if (unw_get_reg(&cursor, UNW_REG_IP, &pc) != 0 || pc == 0) {
       result.last_step = pc == 0 ? 0 : -1;
       return result;
     }
+    const bool is_signal = result.depth != 0 && unw_is_signal_frame(&cursor) > 0;
+#if defined(__aarch64__)
+    // Is it a trampoline, or was the frame before?
+    const bool interrupted = result.depth == 0 || is_signal || was_signal;
+    was_signal = is_signal;
+#else
+    // Was the frame before a trampoline?
+    const bool interrupted = result.depth == 0 || is_signal;
+#endif
     frames[result.depth++] = interrupted ? pc : pc - 1;
     result.last_step = unw_step(&cursor);
-    interrupted = unw_is_signal_frame(&cursor) > 0;  // was the frame before a trampoline?
     if (result.last_step <= 0) return result;
   }
   result.last_step = 1;

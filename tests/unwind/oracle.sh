@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
   return f(argc);
 }
 END
-for i in 1 2 3 4 5 6; do cat /usr/lib/x86_64-linux-gnu/libc.so.6; done > input.bin
+for i in 1 2 3 4 5 6; do cat "/usr/lib/$(uname -m)-linux-gnu/libc.so.6"; done > input.bin
 
 # A profile of one program: its name, then its command.
 compare() {

@@ -193,15 +193,22 @@ TEST_F(OracleTest, WithoutProbingAnUnknownStackIsNotRead) {
   EXPECT_EQ(comparison.ours.depth, 1u);
 }
 
+// Returns from a call that went nowhere.
+void return_from_call(mcontext_t& machine) {
+#if defined(__aarch64__)
+  machine.pc = machine.regs[kLr];
+#else
+  uint64_t return_address;
+  std::memcpy(&return_address, reinterpret_cast<void*>(machine.gregs[REG_RSP]), 8);
+  machine.gregs[REG_RIP] = static_cast<greg_t>(return_address);
+  machine.gregs[REG_RSP] += 8;
+#endif
+}
+
 void (*volatile null_function)() = nullptr;
 void on_fault(int number, siginfo_t* info, void* context) {
   on_signal(number, info, context);
-  auto& stop = *static_cast<ucontext_t*>(context);
-  // Return from the call that went nowhere.
-  uint64_t return_address;
-  std::memcpy(&return_address, reinterpret_cast<void*>(stop.uc_mcontext.gregs[REG_RSP]), 8);
-  stop.uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(return_address);
-  stop.uc_mcontext.gregs[REG_RSP] += 8;
+  return_from_call(static_cast<ucontext_t*>(context)->uc_mcontext);
 }
 
 TEST_F(OracleTest, CallThroughANullPointer) {
@@ -231,7 +238,7 @@ TEST_F(OracleTest, InsideTheVdso) {
     static uint64_t frames[kFrames];
     registers = registers_of(*static_cast<const ucontext_t*>(context));
     const WalkResult result = walker.walk(registers, bounds, frames);
-    if (registers.value[kRip] - getauxval(AT_SYSINFO_EHDR) < 0x2000) {
+    if (registers.value[kPc] - getauxval(AT_SYSINFO_EHDR) < 0x2000) {
       ++in_vdso;
       if (result.stop == wire::StopReason::kRoot) ++complete;
     }

@@ -73,12 +73,11 @@ WalkResult last_result;
 void on_signal(int, siginfo_t*, void* context) {
   if (!with_walk) return;
   static uint64_t frames[256];
-  const greg_t* from = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
+  const auto& stop = *static_cast<const ucontext_t*>(context);
   static Registers registers;
-  registers.value[kRip] = static_cast<uint64_t>(from[REG_RIP]);
-  registers.value[kRsp] = static_cast<uint64_t>(from[REG_RSP]);
-  registers.value[kRbp] = static_cast<uint64_t>(from[REG_RBP]);
-  registers.value[kRbx] = static_cast<uint64_t>(from[REG_RBX]);
+  for (const unsigned number : {kPc, kSp, kFp, kPackedOther}) {
+    registers.value[number] = register_in(stop, number);
+  }
   last_result = walker.walk(registers, {0, 0, true}, frames);
 }
 
@@ -112,7 +111,12 @@ TEST(WalkerTest, NeedsLittleStack) {
   const size_t full = stack_use(true);
   EXPECT_EQ(last_result.stop, wire::StopReason::kRoot);
   RecordProperty("bytes", static_cast<int>(full - empty));
-  EXPECT_LE(full - empty, 1400u);
+#if defined(__aarch64__)
+  constexpr size_t kMost = 2000;  // twice as many registers
+#else
+  constexpr size_t kMost = 1400;
+#endif
+  EXPECT_LE(full - empty, kMost);
 }
 
 TEST(WalkerTest, WhileUnloadingOnlyCachedRows) {

@@ -68,6 +68,8 @@ inline constexpr uint64_t kRestorerSize = 8;
 // The sources of time that the vDSO reads without a system call.
 inline constexpr const char* kFastClockSources[] = {"arch_sys_counter\n"};
 
+// What the handler uses below a signal frame, with a margin.
+inline constexpr size_t kHandlerSize = 4 << 10;
 // The kernel's least size of an alternate stack (asm/signal.h).
 inline constexpr size_t kLeastAlternateStack = 5120;
 // Nothing of a signal's frame depends on what a process asks for.

@@ -54,6 +54,8 @@ inline constexpr uint64_t kRestorerSize = 9;
 inline constexpr const char* kFastClockSources[] = {"tsc\n", "kvm-clock\n",
                                                     "hyperv_clocksource_tsc_page\n"};
 
+// What the handler uses below a signal frame, with a margin.
+inline constexpr size_t kHandlerSize = 3 << 10;
 // The kernel's least size of an alternate stack, without AMX (asm/signal.h).
 inline constexpr size_t kLeastAlternateStack = 2048;
 // The largest frame of a machine with AMX has 8 KB of tiles (XTILEDATA). A process must ask for them

@@ -1,0 +1,52 @@
+// What a test asks of the machine code at an address.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#if defined(__aarch64__)
+#include "unwind/aarch64/instruction.h"
+#else
+#include "unwind/x86_64/instruction.h"
+#endif
+
+namespace sampan::unwind {
+
+struct CodeAt {
+  unsigned length;  // in bytes; 0: no instruction
+  bool is_call;
+  bool is_padding;  // never executed, and covered by the row of what is before it
+};
+
+#if defined(__aarch64__)
+
+// What stands before a return address.
+inline constexpr uint64_t kAnyCall = 0x9400'0000'0000'0000;
+
+inline CodeAt code_at(uint64_t pc) {
+  constexpr uint32_t kNop = 0xd503'201f;
+  uint32_t code;
+  std::memcpy(&code, reinterpret_cast<const void*>(pc), sizeof code);
+  const Operation operation = decode(code).operation;
+  return {operation == Operation::kInvalid ? 0 : kInstructionLength, operation == Operation::kCall,
+          code == kNop || code == 0};
+}
+
+#else
+
+inline constexpr uint64_t kAnyCall = 0xe8'00'00'00;
+
+inline CodeAt code_at(uint64_t pc) {
+  const std::span<const uint8_t, 16> bytes(reinterpret_cast<const uint8_t*>(pc), 16);
+  const Instruction instruction = decode(bytes);
+  if (instruction.operation == Operation::kInvalid) return {};
+  const uint8_t* code = bytes.data();
+  while (*code == 0x66 || *code == 0x2e) ++code;
+  const bool is_padding = *code == 0x90 || (code[0] == 0x0f && code[1] == 0x1f);
+  return {instruction.length, instruction.operation == Operation::kCall, is_padding};
+}
+
+#endif
+
+}  // namespace sampan::unwind

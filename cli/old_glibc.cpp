@@ -1,7 +1,7 @@
 // The program of `./dev dist` runs with glibc 2.17 and later, though it is linked on a newer system: what it and the
 // libraries in it call is redirected to the versions of old, or to a substitute. The linker does this for every object
 // (--wrap, for each name in an OLD or a WRAP below; meson.build reads them). The shim has its own header
-// (preload/support/symbol_versions.h): nothing is linked into it. x86-64.
+// (preload/support, symbol_versions.h): nothing is linked into it. The versions named here are x86-64's.
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -16,11 +16,17 @@
 #include <cstdint>
 #include <cstdlib>
 
+#if defined(__aarch64__)
+#include "cli/aarch64/old_versions.h"
+#else
+#include "cli/x86_64/old_versions.h"
+#endif
+
 // Calls of `function` go to `name`, version `version`.
-#define OLD(function, name, version)                                                       \
-  asm(".symver old_" #function ", " #name "@GLIBC_" version "\n.globl __wrap_" #function   \
-      "\n.type __wrap_" #function ", @function\n__wrap_" #function ": jmp *old_" #function \
-      "@GOTPCREL(%rip)\n")
+#define OLD(function, name, version) \
+  asm(".symver old_" #function ", " #name OLD_VERSION(version) "\n"           \
+      ".globl __wrap_" #function "\n.type __wrap_" #function ", %function\n"   \
+      "__wrap_" #function ": " OLD_JUMP(function))
 // Calls of `function` go to the function that follows.
 #define WRAP(function, ...) __wrap_##function(__VA_ARGS__)
 
@@ -62,7 +68,7 @@ extern "C" {
 using Start = int(int (*)(int, char**, char**), int, char**, void (*)(int, char**, char**),
                   void (*)(), void (*)(), void*);
 Start old_libc_start_main;
-asm(".symver old_libc_start_main, __libc_start_main@GLIBC_2.2.5");
+asm(".symver old_libc_start_main, __libc_start_main" OLD_VERSION("2.2.5"));
 using Constructor = void (*)(int, char**, char**);
 extern const Constructor __preinit_array_start[] __attribute__((visibility("hidden")));
 extern const Constructor __preinit_array_end[] __attribute__((visibility("hidden")));
@@ -81,35 +87,35 @@ int WRAP(__libc_start_main, int (*main)(int, char**, char**), int argc, char** a
   return old_libc_start_main(main, argc, argv, construct, nullptr, loader_end, stack_end);
 }
 
-// The functions behind stat(2) and its like before 2.33. 1: struct stat as it is on x86-64.
+// The functions behind stat(2) and its like before 2.33.
 int old_xstat(int, const char*, struct stat*);
 int old_lxstat(int, const char*, struct stat*);
 int old_fxstat(int, int, struct stat*);
 int old_fxstatat(int, int, const char*, struct stat*, int);
-asm(".symver old_xstat, __xstat@GLIBC_2.2.5");
-asm(".symver old_lxstat, __lxstat@GLIBC_2.2.5");
-asm(".symver old_fxstat, __fxstat@GLIBC_2.2.5");
-asm(".symver old_fxstatat, __fxstatat@GLIBC_2.4");
+asm(".symver old_xstat, __xstat" OLD_VERSION("2.2.5"));
+asm(".symver old_lxstat, __lxstat" OLD_VERSION("2.2.5"));
+asm(".symver old_fxstat, __fxstat" OLD_VERSION("2.2.5"));
+asm(".symver old_fxstatat, __fxstatat" OLD_VERSION("2.4"));
 int WRAP(stat, const char* path, struct stat* info) {
-  return old_xstat(1, path, info);
+  return old_xstat(kStatVersion, path, info);
 }
 int WRAP(stat64, const char* path, struct stat* info) {
-  return old_xstat(1, path, info);
+  return old_xstat(kStatVersion, path, info);
 }
 int WRAP(lstat, const char* path, struct stat* info) {
-  return old_lxstat(1, path, info);
+  return old_lxstat(kStatVersion, path, info);
 }
 int WRAP(lstat64, const char* path, struct stat* info) {
-  return old_lxstat(1, path, info);
+  return old_lxstat(kStatVersion, path, info);
 }
 int WRAP(fstat, int file, struct stat* info) {
-  return old_fxstat(1, file, info);
+  return old_fxstat(kStatVersion, file, info);
 }
 int WRAP(fstat64, int file, struct stat* info) {
-  return old_fxstat(1, file, info);
+  return old_fxstat(kStatVersion, file, info);
 }
 int WRAP(fstatat64, int folder, const char* path, struct stat* info, int flags) {
-  return old_fxstatat(1, folder, path, info, flags);
+  return old_fxstatat(kStatVersion, folder, path, info, flags);
 }
 
 pid_t WRAP(gettid) {

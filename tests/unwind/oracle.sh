@@ -72,7 +72,7 @@ while ! enough; do
   compare xz-$round xz -T2 -k -c input.bin
   enough || compare zstd-$round zstd -15 -T2 -k -c input.bin
   enough || compare sqlite3-$round sqlite3 :memory: "$sql"
-  enough || compare python3-$round /usr/bin/python3 -c "$py"
+  enough || compare python3-$round "${ORACLE_PYTHON:-/usr/bin/python3}" -c "$py"
   enough || compare node-$round node -e "$js"
   enough || compare openssl-$round openssl speed -seconds 1 sha256 rsa2048
   enough || compare clang-$round clang++ -O2 -c source.cpp -o clang.o

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""sampan for AArch64: built in a chroot of Debian 12 (chroots.py) by the cross compiler, and run by qemu-user. Its own
+tests; stacks of Debian's arm64 programs compared with libunwind's; and the tarball of `./dev dist` with a Python program.
+
+qemu-user gives no perf_event_open, no ptrace and no other process's memory: tests that need them are not run here."""
+import contextlib
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import chroots
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+BINFMT = pathlib.Path("/proc/sys/fs/binfmt_misc")
+# ELF files of 64 bits, little-endian, executable or shared, for EM_AARCH64. F: qemu is opened now, so chroots need none.
+RULE = (r":sampan-aarch64:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00:"
+        r"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff:/usr/bin/qemu-aarch64-static:OCF")
+CROSS_TOOLS = "ccache esbuild g++-aarch64-linux-gnu git libcli11-dev meson ninja-build pkgconf python3 rapidjson-dev xz-utils"
+LIBRARIES = """libarchive-dev libcapstone-dev libcurl4-openssl-dev libdebuginfod-dev libdeflate-dev libdw-dev libelf-dev
+    libfmt-dev libiberty-dev liblzma-dev libmicrohttpd-dev libncurses-dev libprotozero-dev libsqlite3-dev libtomlplusplus-dev
+    libxxhash-dev libzstd-dev zlib1g-dev libbz2-dev libgtest-dev libunwind-dev libc6-dbg libstdc++-12-dev libgcc-12-dev""".split()
+# Programs of the other architecture cannot be installed beside our own: they are unpacked.
+PROGRAMS = "xz-utils zstd sqlite3 libreadline8 python3.11-minimal libpython3.11-minimal libpython3.11-stdlib".split()
+TESTS = """base wire unwind unwind_oracle handler layout_check loop_step seccomp_filter own_libc recording profile
+    symbolizer exporters reports e2e-shares e2e-uncovered e2e-ends e2e-markers e2e-jit""".split()
+FOREIGN = "/foreign"
+PKG_CONFIG = """#!/bin/sh
+export PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig
+exec pkg-config "$@"
+"""
+STOPS, BUILD_S = 5000, 5400
+SPIN = """
+import time
+def spin():
+    while time.process_time() < 2:
+        sum(range(1000))
+spin()
+"""
+
+
+@contextlib.contextmanager
+def qemu():
+    """Programs for AArch64 run. Raises SkipTest where the kernel does not permit it."""
+    if not (BINFMT / "register").exists():
+        chroots.run("mount", "-t", "binfmt_misc", "none", BINFMT)
+    rule = BINFMT / "sampan-aarch64"
+    if rule.exists() or not pathlib.Path("/usr/bin/qemu-aarch64-static").exists():
+        raise unittest.SkipTest("NOT TESTED: another test runs, or there is no qemu-aarch64-static")
+    try:
+        (BINFMT / "register").write_text(RULE)
+    except OSError as error:
+        raise unittest.SkipTest(f"NOT TESTED: the kernel runs no programs of other processors: {error}") from error
+    try:
+        yield
+    finally:
+        rule.write_text("-1")
+
+
+class Aarch64(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        context = contextlib.ExitStack()
+        cls.addClassCleanup(context.close)
+        # Not in /tmp, which may be in memory: the packages and the build take 4 GB.
+        folder = context.enter_context(tempfile.TemporaryDirectory(prefix="sampan-aarch64-", dir="/var/tmp"))
+        cls.root = chroots.unpacked("bookworm", folder)
+        context.enter_context(qemu())
+        subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", SOURCE, cls.root / "root/sampan"], check=True)
+        context.enter_context(chroots.mounted(cls.root, ["/proc", "/sys", "/dev"]))
+        cls.install()
+        cls.output_of("meson", "setup", "build", "--cross-file", "tests/aarch64-cross.ini", "-Dtests=true")
+        cls.output_of("ninja", "-C", "build")
+
+    @classmethod
+    def output_of(cls, *words, cwd="/root/sampan", path="", status=0, **variables):
+        """What the command printed, which also goes to this test's log."""
+        environment = {"PATH": path + "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root",
+                       "TERM": "dumb", "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive", **variables}
+        done = subprocess.run(["chroot", cls.root, "/usr/bin/env", "-C", cwd, *words], env=environment,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                              timeout=BUILD_S, check=False)
+        print(f"{' '.join(words[:6])}: {done.returncode}\n{done.stdout[-20_000:]}", file=sys.stderr)
+        assert done.returncode == status, done.stdout[-4000:]
+        return done.stdout
+
+    @classmethod
+    def install(cls):
+        cls.output_of("dpkg", "--add-architecture", "arm64", cwd="/")
+        cls.output_of("apt-get", "update", "--quiet", cwd="/")
+        cls.output_of("apt-get", "install", "--yes", "--quiet", "--no-install-recommends", *CROSS_TOOLS.split(),
+                      *(f"{library}:arm64" for library in LIBRARIES), cwd="/")
+        pkg_config = cls.root / "usr/local/bin/aarch64-linux-gnu-pkg-config"
+        pkg_config.write_text(PKG_CONFIG)
+        pkg_config.chmod(0o755)
+        (cls.root / "foreign").mkdir()
+        cls.output_of("apt-get", "download", *(f"{program}:arm64" for program in PROGRAMS), cwd=FOREIGN)
+        cls.output_of("sh", "-c", "for each in *.deb; do dpkg -x $each .; done; ln -s python3.11 usr/bin/python3", cwd=FOREIGN)
+
+    def test_own_tests(self):
+        output = self.output_of("meson", "test", "-C", "build", "--no-rebuild", "--print-errorlogs",
+                                "--timeout-multiplier", "10", *TESTS)
+        self.assertRegex(output, r"Fail: +0\b")
+        self.assertRegex(output, rf"Ok: +{len(TESTS)}\b")
+
+    def test_stacks_are_those_of_libunwind(self):
+        output = self.output_of("tests/unwind/oracle.sh", "build/tests/unwind/libunwind_oracle_preload.so", str(STOPS),
+                                path=f"{FOREIGN}/usr/bin:", PYTHONHOME=f"{FOREIGN}/usr", ORACLE_HZ="1000",
+                                ORACLE_PYTHON=f"{FOREIGN}/usr/bin/python3",
+                                LD_LIBRARY_PATH=f"{FOREIGN}/usr/lib/aarch64-linux-gnu:{FOREIGN}/lib/aarch64-linux-gnu")
+        row = re.search(r"(?m)^all +(.*)", output)[1].split()
+        self.assertGreaterEqual(int(row[0]), STOPS)
+
+    def test_tarball(self):
+        self.output_of("./dev", "dist", "--cross-file", "tests/aarch64-cross.ini")
+        [tarball] = (self.root / "root/sampan/build-dist").glob("sampan-*-linux-aarch64.tar.xz")
+        self.assertLess(tarball.stat().st_size, 5_000_000)
+        self.output_of("tar", "-xf", f"/root/sampan/build-dist/{tarball.name}", cwd="/opt")
+        program = f"/opt/{tarball.name.removesuffix('.tar.xz')}/bin/sampan"
+        self.output_of(program, "run", "--", f"{FOREIGN}/usr/bin/python3", "-c", SPIN, cwd="/root",
+                       PYTHONHOME=f"{FOREIGN}/usr")
+        report = self.output_of(program, "report", cwd="/root")
+        self.assertRegex(report, r"(?m)^ .* spin\b")
+        complete = float(re.search(r"stacks +([\d.]+) % complete", report)[1])
+        self.assertGreaterEqual(complete, 99)
+        for file in (program, program.replace("bin/sampan", "lib/sampan/libsampan_preload.so")):
+            versions = re.findall(r"GLIBC_2\.(\d+)", self.output_of("aarch64-linux-gnu-objdump", "-T", file))
+            self.assertLessEqual(max(map(int, versions)), 17)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -21,7 +21,7 @@ RULE = (r":sampan-aarch64:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00
 CROSS_TOOLS = "ccache esbuild g++-aarch64-linux-gnu git libcli11-dev meson ninja-build pkgconf python3 rapidjson-dev xz-utils"
 LIBRARIES = """libarchive-dev libcapstone-dev libcurl4-openssl-dev libdebuginfod-dev libdeflate-dev libdw-dev libelf-dev
     libfmt-dev libiberty-dev liblzma-dev libmicrohttpd-dev libncurses-dev libprotozero-dev libsqlite3-dev libtomlplusplus-dev
-    libxxhash-dev libzstd-dev zlib1g-dev libbz2-dev libgtest-dev libunwind-dev libc6-dbg libstdc++-12-dev libgcc-12-dev""".split()
+    libxxhash-dev libzstd-dev zlib1g-dev libbz2-dev libgtest-dev libgmock-dev libunwind-dev libc6-dbg libstdc++-12-dev libgcc-12-dev""".split()
 # Programs of the other architecture cannot be installed beside our own: they are unpacked.
 PROGRAMS = "xz-utils zstd sqlite3 libreadline8 python3.11-minimal libpython3.11-minimal libpython3.11-stdlib".split()
 TESTS = """base wire unwind unwind_oracle handler layout_check loop_step seccomp_filter own_libc recording profile

@@ -11,8 +11,8 @@ import sampan
 from profiled import Outcome, command, profiled
 from tolerances import in_turns, share_noise, unsampled_s
 
-CALLED = {"framed": ["covered"], "pointer_in_rbp": [], "counter_in_rbp": ["covered"],
-          "pointer_in_rcx": ["leaves_rcx"], "unadjusted": []}
+CALLED = {"framed": ["covered"], "pointer_in_fp": [], "counter_in_fp": ["covered"],
+          "pointer_in_scratch": ["leaves_scratch"], "unadjusted": []}
 SECONDS = 5
 
 

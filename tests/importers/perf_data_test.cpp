@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <map>
 
 #include "importers/imported.h"
 #include "importers/kernel_symbols.h"
@@ -313,19 +314,24 @@ uint64_t stack_end() {
   ucontext_t context;
   getcontext(&context);
   const unwind::Registers registers = unwind::registers_of(context);
-  constexpr uint8_t kKernelOrder[] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15};
+  std::map<uint8_t, uint64_t> in_kernel_order;
+  uint64_t mask = 0;
+  for (unsigned number = 0; number < unwind::kRegisterCount; ++number) {
+    in_kernel_order[unwind::kPerfNumbers[number]] = registers.value[number];
+    mask |= uint64_t{1} << unwind::kPerfNumbers[number];
+  }
   constexpr uint64_t kMost = 48 << 10;  // a record has 64 KB at most
-  const uint64_t size = std::min(kMost, stack_end() - registers.value[unwind::kRsp]) & ~uint64_t{7};
+  const uint64_t size = std::min(kMost, stack_end() - registers.value[unwind::kSp]) & ~uint64_t{7};
   Bytes more;
   more.add(uint64_t{PERF_SAMPLE_REGS_ABI_64});
-  for (const uint8_t number : kKernelOrder) more.add(registers.value[number]);
+  for (const auto& [number, value] : in_kernel_order) more.add(value);
   // By the kernel: for AddressSanitizer, parts of it are no memory of ours.
   std::string stack(size, '\0');
-  sampler::read_process(getpid(), Avma::at(registers.value[unwind::kRsp]), stack.data(), size);
+  sampler::read_process(getpid(), Avma::at(registers.value[unwind::kSp]), stack.data(), size);
   more.add(size).add_text(stack, size).add(size);
   perf_event_attr attributes = clock_attributes();
   attributes.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-  attributes.sample_regs_user = 0xff01ff;
+  attributes.sample_regs_user = mask;
   attributes.sample_stack_user = static_cast<uint32_t>(size);
   std::string data = comm(1, 1, "app", 1);
   std::ifstream maps("/proc/self/maps");
@@ -333,7 +339,7 @@ uint64_t stack_end() {
   for (const sampler::MappedRange& range : parse_maps(text)) {
     data += mapping(1, range.start, range.end - range.start, range.offset, range.path, 2);
   }
-  data += sample(1, 1, 3, {kUser, registers.value[unwind::kRip]}, 1'000'000, 1, more.text());
+  data += sample(1, 1, 3, {kUser, registers.value[unwind::kPc]}, 1'000'000, 1, more.text());
   return file_of(data, {attributes});
 }
 

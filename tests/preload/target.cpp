@@ -110,7 +110,7 @@ void fork_and_wait() {
 
 // A fork that no wrapper sees.
 void raw_fork() {
-  const long pid = syscall(SYS_fork);
+  const long pid = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
   if (pid == 0) {
     pthread_setname_np(pthread_self(), "raw-child");
     burn(120);

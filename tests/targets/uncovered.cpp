@@ -3,94 +3,31 @@
 //
 //   uncovered CPU_SECONDS
 //
-// `framed` has a frame pointer. `pointer_in_rbp` keeps the address of {0, &never_called} in rbp, as
-// codecs keep tables of functions. `counter_in_rbp` calls covered code with 0 in rbp. `pointer_in_rcx`
-// calls such a function while its stack pointer is in rcx, as x264's do. `unadjusted` has a table
-// that does not know what it has pushed. Prints "cpu FUNCTION SECONDS" for each.
+// `framed` has a frame pointer. `pointer_in_fp` keeps the address of {0, &never_called} in the frame
+// pointer's register, as codecs keep tables of functions. `counter_in_fp` calls covered code with 0 there.
+// `pointer_in_scratch` calls a function while its stack pointer is in a register that this one leaves alone, as
+// x264's do. `unadjusted` has a table that does not know what it has pushed. The folders of the processors have
+// their code. Prints "cpu FUNCTION SECONDS" for each.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
 #include "work.h"
 
-// What the calls below lead to. It has unwind information and leaves rbp alone.
+// What the calls below lead to. It has unwind information and leaves the frame pointer alone.
 extern "C" __attribute__((noinline, used)) void covered(uint64_t turns) {
-  for (uint64_t i = 0; i < turns; ++i) asm volatile("imul $31, %%rax" : : : "rax");
+  for (uint64_t i = 0; i < turns; ++i) asm volatile("" : "+r"(i));
 }
 extern "C" __attribute__((noinline, used)) void never_called() {
   std::abort();
 }
 
-// turns, and what goes into rbp
+// turns, and what goes into the frame pointer
 extern "C" void framed(uint64_t turns, const void* unused);
-extern "C" void pointer_in_rbp(uint64_t turns, const void* data);
-extern "C" void counter_in_rbp(uint64_t turns, const void* zero);
-extern "C" void pointer_in_rcx(uint64_t turns, const void* unused);
+extern "C" void pointer_in_fp(uint64_t turns, const void* data);
+extern "C" void counter_in_fp(uint64_t turns, const void* zero);
+extern "C" void pointer_in_scratch(uint64_t turns, const void* unused);
 extern "C" void unadjusted(uint64_t turns, const void* unused);
-
-asm(R"(
-  .text
-  .type framed, @function
-framed:
-  push %rbp
-  mov %rsp, %rbp
-  call covered
-  pop %rbp
-  ret
-  .size framed, . - framed
-
-  .type pointer_in_rbp, @function
-pointer_in_rbp:
-  push %rbp
-  mov %rsi, %rbp
-1:
-  imul $31, %rax
-  dec %rdi
-  jnz 1b
-  pop %rbp
-  ret
-  .size pointer_in_rbp, . - pointer_in_rbp
-
-  .type counter_in_rbp, @function
-counter_in_rbp:
-  push %rbp
-  mov %rsi, %rbp
-  call covered
-  pop %rbp
-  ret
-  .size counter_in_rbp, . - counter_in_rbp
-
-  .type pointer_in_rcx, @function
-pointer_in_rcx:
-  mov %rsp, %rcx
-  sub $64, %rsp
-  and $-32, %rsp
-  call leaves_rcx
-  mov %rcx, %rsp
-  ret
-  .size pointer_in_rcx, . - pointer_in_rcx
-
-  .type leaves_rcx, @function
-leaves_rcx:
-  imul $31, %rax
-  dec %rdi
-  jnz leaves_rcx
-  ret
-  .size leaves_rcx, . - leaves_rcx
-
-  .type unadjusted, @function
-unadjusted:
-  .cfi_startproc
-  push $0
-1:
-  imul $31, %rax
-  dec %rdi
-  jnz 1b
-  pop %rax
-  ret
-  .cfi_endproc
-  .size unadjusted, . - unadjusted
-)");
 
 namespace {
 
@@ -110,8 +47,8 @@ int main(int, char** argv) {
   const double seconds = std::atof(argv[1]) / 5;
   const volatile uint64_t pair[] = {0, reinterpret_cast<uint64_t>(&never_called)};
   use("framed", framed, nullptr, seconds);
-  use("pointer_in_rbp", pointer_in_rbp, const_cast<const uint64_t*>(pair), seconds);
-  use("counter_in_rbp", counter_in_rbp, nullptr, seconds);
-  use("pointer_in_rcx", pointer_in_rcx, nullptr, seconds);
+  use("pointer_in_fp", pointer_in_fp, const_cast<const uint64_t*>(pair), seconds);
+  use("counter_in_fp", counter_in_fp, nullptr, seconds);
+  use("pointer_in_scratch", pointer_in_scratch, nullptr, seconds);
   use("unadjusted", unadjusted, nullptr, seconds);
 }

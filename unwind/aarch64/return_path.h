@@ -7,7 +7,8 @@
 //
 // What is relied on is the procedure call standard (AAPCS64, 6.1.1): x19 to x29 and sp are the caller's
 // when a function returns. A call takes x30, the link register, away: where a way has met one, the return
-// address comes from the stack.
+// address comes from the stack. Code written by hand knows which other registers its own functions leave
+// alone: all but those of a call's results are taken to be kept.
 //
 // Freestanding: linked into the target; async-signal-safe. It lives on the walking thread's stack.
 #pragma once
@@ -49,8 +50,7 @@ class ReturnPath {
   enum class End : uint8_t { kReturn, kStop, kLoop, kNoCall, kLost };
 
   static constexpr unsigned kMostBranches = 64, kSeen = 64;
-  // x0 to x18 belong to whoever is called.
-  static constexpr RegisterSet kCallersOwn = (RegisterSet{1} << 19) - 1;
+  static constexpr RegisterSet kResults = register_bit(0) | register_bit(1);
 
   // The branches of a way, in the order in which it meets them: the first `decided` are taken if
   // their bit is set.
@@ -116,7 +116,7 @@ Step ReturnPath<Memory>::follow(uint16_t& left, RegisterFile& file) {
   while (left > 0) {
     const End end = walk(branches, left);
     if (end == End::kReturn) {
-      now_.known &= ~kCallersOwn;
+      now_.known &= ~kResults;
       now_.set(kLr, return_address_);
       now_.set(kPc, return_address_);
       file = now_;
@@ -203,7 +203,7 @@ bool ReturnPath<Memory>::apply(const Instruction& instruction) {
       }
       set(to, value(base) + plus(instruction.displacement), 0);
       return true;
-    case Operation::kCall: now_.known &= ~(kCallersOwn | register_bit(kLr)); return true;
+    case Operation::kCall: now_.known &= ~(kResults | register_bit(kLr)); return true;
     default: break;
   }
   if (base == kSp && instruction.before != 0) {

@@ -24,7 +24,9 @@ std::atomic<bool> small_stacks = false;
 
 // Whether a stack of that size holds a signal frame, and what the handler uses below it.
 bool has_room(size_t size) {
+  const int before = errno;
   const size_t largest = getauxval(AT_MINSIGSTKSZ);
+  errno = before;  // ENOENT from a kernel that does not say
   size_t frame = largest != 0 ? largest : kLeastAlternateStack;
   if (size < frame && frame > kLeastAlternateStack + kOptionalInFrame) frame -= kOptionalInFrame;
   return size >= frame + kHandlerSize;

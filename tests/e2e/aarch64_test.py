@@ -24,8 +24,16 @@ LIBRARIES = """libarchive-dev libcapstone-dev libcurl4-openssl-dev libdebuginfod
     libxxhash-dev libzstd-dev zlib1g-dev libbz2-dev libgtest-dev libgmock-dev libunwind-dev libc6-dbg libstdc++-12-dev libgcc-12-dev""".split()
 # Programs of the other architecture cannot be installed beside our own: they are unpacked.
 PROGRAMS = "xz-utils zstd sqlite3 libreadline8 python3.11-minimal libpython3.11-minimal libpython3.11-stdlib".split()
-TESTS = """base wire unwind unwind_oracle handler layout_check loop_step seccomp_filter own_libc recording profile
-    symbolizer exporters reports e2e-shares e2e-uncovered e2e-ends e2e-markers e2e-jit""".split()
+# Unit tests, without those for which qemu is no kernel: its raw fork copies memory that is to be empty in the child, and it
+# has no seccomp, no process_vm_readv and no vDSO. The others compare with programs of this machine's processor.
+UNIT_TESTS = {
+    "base/base_test": "-StartProgram.SaysThatThereIsNoSuchProgram", "wire/wire_test": "*", "unwind/unwind_test": "*",
+    "unwind/unwind_oracle_test": "*", "preload/handler_test": "*", "preload/layout_check_test": "*", "preload/loop_step_test": "*",
+    "preload/own_libc_test": "*", "preload/seccomp_filter_test": "-SeccompFilter.AnswersAsTheKernelDoes",
+    "preload/markers_test": "-Markers.AForkedChildBeginsWithNothingOpen:Markers.NothingIsRecordedInStrictMode",
+    "recording/recording_test": "*", "profile/profile_test": "*", "exporters/exporters_test": "*", "reports/reports_test": "*",
+    "importers/importers_test": "-PerfData.CopiesOfStacksAreWalked"}
+END_TO_END = {"shares_test.py": [], "ends_test.py": [], "uncovered_test.py": ["Uncovered.test_in_the_handler"]}
 FOREIGN = "/foreign"
 PKG_CONFIG = """#!/bin/sh
 export PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig
@@ -99,11 +107,20 @@ class Aarch64(unittest.TestCase):
         cls.output_of("apt-get", "download", *(f"{program}:arm64" for program in PROGRAMS), cwd=FOREIGN)
         cls.output_of("sh", "-c", "for each in *.deb; do dpkg -x $each .; done; ln -s python3.11 usr/bin/python3", cwd=FOREIGN)
 
-    def test_own_tests(self):
-        output = self.output_of("meson", "test", "-C", "build", "--no-rebuild", "--print-errorlogs",
-                                "--timeout-multiplier", "10", *TESTS)
-        self.assertRegex(output, r"Fail: +0\b")
-        self.assertRegex(output, rf"Ok: +{len(TESTS)}\b")
+    def test_units(self):
+        folder = "/root/sampan/build/tests"
+        for program, chosen in UNIT_TESTS.items():
+            with self.subTest(program):
+                output = self.output_of(f"{folder}/{program}", f"--gtest_filter={chosen}", cwd="/root/sampan/build",
+                                        LD_LIBRARY_PATH=f"/root/sampan/build:{folder}/preload")
+                self.assertRegex(output, r"\[  PASSED  \] [1-9]")
+
+    def test_end_to_end(self):
+        for script, chosen in END_TO_END.items():
+            with self.subTest(script):
+                self.output_of("python3", "-W", "ignore::ResourceWarning", f"tests/e2e/{script}", *chosen,
+                               SAMPAN_PROGRAM="/root/sampan/build/sampan", SAMPAN_TARGETS="/root/sampan/build/tests/targets",
+                               LD_LIBRARY_PATH="/root/sampan/build", SAMPAN_TEST_SCALE="0.4")
 
     def test_stacks_are_those_of_libunwind(self):
         output = self.output_of("tests/unwind/oracle.sh", "build/tests/unwind/libunwind_oracle_preload.so", str(STOPS),

@@ -75,7 +75,8 @@ class Diff(Case):
 
     def test_a_function_that_takes_twice_as_long(self):
         a, b = planted(0, 2), planted(100, 2)
-        [first, *_] = diff(a, b)["functions"]
+        # At the usual confidence: runs of 2 s beside a busy neighbour do not bear a higher one.
+        first = json.loads(sampan("diff", "--json", a.recording, b.recording).stdout)["functions"][0]
         self.assertEqual((bare(first["name"]), first["beyond_noise"]), ("slower", True), first)
         result = sampan("diff", f"before={a.directory}", f"after={b.directory}")
         self.assertRegex(result.stdout, r"A  before +\d")

@@ -150,7 +150,7 @@ class Usage(Case):
         for word in "version", "--version", "-V":
             result = self.sampan(word)
             self.assertEqual((result.returncode, result.stderr), (0, ""), word)
-            self.assertRegex(result.stdout, r"^sampan \d+\.\d+\.\d+\n$")
+            self.assertRegex(result.stdout, r"^sampan \d+\.\d+\.\d+( \(commit [0-9a-f]{12}(-dirty)?\))?\nfeatures: [a-z0-9 ]+\n$")
         for words in [["--help"], ["help"], ["run", "--help"], ["help", "run"]]:
             result = self.sampan(*words)
             self.assertEqual(result.returncode, 0)

@@ -15,11 +15,10 @@
 #include "cli/command.h"
 #include "cli/manual.h"
 #include "cli/standard_streams.h"
+#include "cli/version_text.h"
 
 namespace sampan::cli {
 namespace {
-
-constexpr const char* kVersion = "sampan " SAMPAN_VERSION "\n";
 
 struct CommandFile {
   void (*add)(CLI::App&, Commands&);
@@ -209,7 +208,7 @@ int run(int argc, char** argv) {
   CLI::App app("A sampling profiler for programs on Linux, native and Python", "sampan");
   app.formatter(help_text());
   app.footer("The options of a command, and examples: sampan help COMMAND");
-  app.set_version_flag("-V,--version", kVersion, "Print the version of sampan");
+  app.set_version_flag("-V,--version", version_text(), "Print the version of sampan");
   Commands commands;
   declare_commands(app, commands, argc > 1 ? argv[1] : "");
   const int status = parse_arguments(app, commands, argc, argv)();
@@ -224,7 +223,7 @@ void add_version(CLI::App& app, Commands& commands) {
   CLI::App* const version = app.add_subcommand("version", "Print the version of sampan");
   set_examples(*version, {"sampan version", "sampan --version", "sampan -V"});
   commands.actions[version] = [] {
-    fmt::print("{}", kVersion);
+    fmt::print("{}", version_text());
     return 0;
   };
 }

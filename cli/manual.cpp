@@ -102,10 +102,13 @@ class HelpText : public CLI::Formatter {
                       : Formatter::make_usage(app, std::move(name));
   }
   std::string make_footer(const CLI::App* app) const override {
-    const std::string footer = Formatter::make_footer(app);
-    const size_t place =
-        given_usage(footer).empty() ? 0 : footer.find_first_not_of('\n', footer.find('\n'));
-    return footer.substr(place);
+    std::string footer = Formatter::make_footer(app);
+    const size_t begin = footer.find_first_not_of('\n');  // since CLI11 2.4 behind an empty line
+    if (begin == footer.npos) return footer;
+    if (const size_t usage = given_usage(footer.substr(begin)).size(); usage != 0) {
+      footer.erase(begin, footer.find_first_not_of('\n', begin + usage) - begin);
+    }
+    return footer;
   }
 };
 

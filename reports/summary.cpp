@@ -167,7 +167,7 @@ std::string shares_table(const Context& context, std::string_view title,
 }
 
 // The name, or its first part, as a word of the shell.
-std::string quoted(std::string_view name) {
+std::string shell_word(std::string_view name) {
   if (name.size() > kLongestName) {
     size_t end = kLongestName;
     while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80)
@@ -212,7 +212,7 @@ std::vector<Question> questions(const Context& context, const std::vector<FlatRo
   }
   if (!self.empty()) {
     const std::string name =
-        quoted(printable(profile::function_name(context.profile(), self.front().function)));
+        shell_word(printable(profile::function_name(context.profile(), self.front().function)));
     ask("report --callers " + name, "who calls the first one");
     if (self.front().line != 0)
       ask("annotate " + name, fmt::format("the {} of each of its lines", unit.what()));

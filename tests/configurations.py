@@ -4,7 +4,7 @@
     configurations.py SOURCE_ROOT DIRECTORY
 
 systemd's units by systemd-analyze, Prometheus' expressions and scrape configurations by promtool, other YAML by a YAML
-parser. DIRECTORY keeps promtool: Debian has it only in the package of a server, which is unpacked there. Alloy's and
+parser. DIRECTORY keeps promtool: Debian 12 has it only in the package of a server, which is unpacked there. Alloy's and
 Kubernetes' own programs are not in Debian. Exit status 77, a skipped test, if a program cannot be had.
 """
 import json
@@ -41,8 +41,10 @@ def promtool(directory):
     tool = directory / "prometheus/usr/bin/promtool"
     if not tool.exists():
         directory.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["apt-get", "download", "-qq", "prometheus"], cwd=directory, check=True)
-        package, = directory.glob("prometheus_*.deb")
+        known = subprocess.run(["apt-cache", "show", "promtool"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+        name = "promtool" if known.stdout else "prometheus"
+        subprocess.run(["apt-get", "download", "-qq", name], cwd=directory, check=True)
+        package, = directory.glob(f"{name}_*.deb")
         subprocess.run(["dpkg", "-x", package, directory / "prometheus"], check=True)
         package.unlink()
     return str(tool)

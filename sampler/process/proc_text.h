@@ -3,6 +3,7 @@
 // std::nullopt when a file is gone or may not be read; never an error.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>

@@ -110,7 +110,7 @@ class Dist(unittest.TestCase):
             output_of(*sampan, "attach", "--output", "attach", "--duration", "2", str(target.pid))
             target.stdin.close()
         check_recording("attach")
-        self.assertIn("sampan", output_of(*sampan, "--version"))
+        self.assertRegex(output_of(*sampan, "--version"), r"^sampan .* \(commit [0-9a-f]{12}(-dirty)?\)\nfeatures: .* portable\n")
 
 
 if __name__ == "__main__":

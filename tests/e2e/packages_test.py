@@ -52,6 +52,8 @@ class Packages(unittest.TestCase):
 
         test = re.search(r"^Test-Command: (.*)", (SOURCE / "debian/tests/control").read_text(), re.M)[1]
         output_of("sh", "-c", f"AUTOPKGTEST_TMP=$(mktemp -d); {test}")
+        # The source package has no commit, and a package that is built from a clone must not differ.
+        self.assertRegex(output_of("sampan", "--version"), r"^sampan \d+\.\d+\.\d+\nfeatures: ")
         output_of("test", "-s", "/usr/share/man/man1/sampan.1.gz")
         self.assertIn("_sampan", output_of("zsh", "-c", "autoload -U compinit; compinit -D -u; echo $_comps[sampan]"))
         (root / "root/marked.cpp").write_text(MARKED)

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The two commands of README.md in a fresh clone, on one of Debian's suites (chroots.py): suites_test.py SUITE"""
+import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,6 +13,8 @@ import chroots
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 SUITE = "bookworm"
 RUN_S, TEST_S = 3600, 7000
+# What npm trusts here beside its own, as where a proxy has a certificate of its own.
+CERTIFICATES = os.environ.get("NODE_EXTRA_CA_CERTS")
 # Its lines are those of Python's function `spin`.
 PROGRAM = """
 import time
@@ -26,6 +30,8 @@ class Suites(unittest.TestCase):
         """The status and the output, which also goes to this test's log."""
         environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root",
                        "TERM": "dumb", "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
+        if CERTIFICATES:
+            environment["NODE_EXTRA_CA_CERTS"] = "/root/certificates.crt"
         done = subprocess.run(["chroot", root, "/usr/bin/env", "-C", "/root/sampan", *words], env=environment,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                               timeout=timeout, check=False)
@@ -37,6 +43,8 @@ class Suites(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="sampan-suite-", dir="/var/tmp") as folder:
             root = chroots.unpacked(SUITE, folder)
             subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", SOURCE, root / "root/sampan"], check=True)
+            if CERTIFICATES:
+                shutil.copy(CERTIFICATES, root / "root/certificates.crt")
             with chroots.mounted(root, ["/proc", "/sys", "/dev"]):
                 status, output = self.in_chroot(root, RUN_S, "./dev", "run", "--", "python3", "-c", PROGRAM)
                 self.assertEqual(status, 0, output)

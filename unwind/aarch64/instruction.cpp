@@ -17,10 +17,10 @@ constexpr int64_t signed_field(uint32_t code, unsigned low, unsigned bits) {
 
 // Register 31 is the stack pointer in some places, and none in others.
 constexpr uint8_t or_sp(uint32_t number) {
-  return static_cast<uint8_t>(number == 31 ? kSp : number);
+  return static_cast<uint8_t>(number == 31 ? uint32_t{kSp} : number);
 }
 constexpr uint8_t or_none(uint32_t number) {
-  return static_cast<uint8_t>(number == 31 ? Instruction::kNoRegister : number);
+  return static_cast<uint8_t>(number == 31 ? uint32_t{Instruction::kNoRegister} : number);
 }
 
 // C4.1.66: branches, exception generating and system instructions.

@@ -157,7 +157,7 @@ again:
   .size wait_with_cfa_in_red_zone, . - wait_with_cfa_in_red_zone
 )");
 
-void call_what_waits() {
+[[gnu::noinline]] void call_what_waits() {
   wait_with_cfa_in_red_zone();
   asm volatile("");  // no tail call
 }

@@ -115,6 +115,7 @@ struct ResultOptions {
   std::vector<const exporters::Format*> formats;
   bool page = true;  // on stderr: stdout belongs to the program
   std::vector<symbolizer::Substitute> substitutes = {};
+  std::string sysroot = {};
   size_t max_sections = exporters::kUsualSections;
   bool symbolize = true;  // write the names into the recording, too
 };
@@ -128,7 +129,7 @@ void write_results(const std::string& directory, const ResultOptions& options) {
   std::vector<exporters::Written> written;
   {
     Progress progress;
-    notes = find_names(profile, progress, options.substitutes);
+    notes = find_names(profile, options.sysroot, progress, options.substitutes);
     const std::string path = recording_path(directory);
     if (options.symbolize && !std::filesystem::is_directory(path)) record_names(path, profile);
     progress.show("Writing the files");
@@ -184,7 +185,11 @@ RunFiles::RunFiles(const RunOptions& options, const std::string& program, pid_t 
                  file_mode(options.mode)) {
   recording::set_file_mode(file_mode(options.mode));
   try {
-    if (options.push.wanted()) pusher_.emplace(push_options(options.push, process));
+    if (options.push.wanted()) {
+      push::PushOptions push = push_options(options.push, process);
+      push.send.names.sysroot = options.sysroot;
+      pusher_.emplace(std::move(push));
+    }
   } catch (...) {
     directory_.remove();
     throw;
@@ -234,8 +239,8 @@ void RunFiles::write_files(const std::vector<symbolizer::Substitute>& substitute
       if (options_.formats.empty() || formats_.empty()) return;
     }
   }
-  write_results(directory_.path(), {formats_, !options_.quiet, substitutes, options_.max_sections,
-                                    options_.symbolize});
+  write_results(directory_.path(), {formats_, !options_.quiet, substitutes, options_.sysroot,
+                                    options_.max_sections, options_.symbolize});
 }
 
 void RunFiles::conclude_black_box() {

@@ -28,6 +28,7 @@
 #include "recording/writer.h"
 #include "remote/live/dump.h"
 #include "reports/report.h"
+#include "sampler/process/kernel_limits.h"
 namespace sampan::cli {
 namespace {
 
@@ -123,7 +124,9 @@ struct ResultOptions {
 // The last steps of a recording: names for its addresses, the requested files, the page.
 // `directory`: contains recording.sampan, and gets the files. Throws Error.
 void write_results(const std::string& directory, const ResultOptions& options) {
-  if (options.formats.empty() && !options.page) return;
+  // Names that are found only now are written in any case.
+  const bool only_now = options.symbolize && !options.substitutes.empty();
+  if (options.formats.empty() && !options.page && !only_now) return;
   profile::Profile profile = profile::load(recording::read_whole(recording_path(directory)));
   std::vector<std::string> notes;
   std::vector<exporters::Written> written;
@@ -206,9 +209,8 @@ std::string RunFiles::recording() const {
   return segments_ ? segments_->first() : directory_.recording();
 }
 
-void RunFiles::conclude(const std::vector<sampler::HiddenFile>& hidden) {
+void RunFiles::conclude() {
   hidden_now_ = nullptr;
-  add_new(hidden, &hidden_);
   write_files(live::substitutes(hidden_));
   if (pusher_) push_rest();
 }
@@ -301,9 +303,10 @@ recording::Session describe(const std::vector<std::string>& command, const RunOp
 
 sampler::RecordOptions record_options(const RunOptions& options,
                                       const recording::Session& description, RunFiles& files) {
-  return {{files.recording(), description, rate_options(options.sampling, options.quiet),
-           starts_paused(options), options.python, files.segments()},
-          options.follow};
+  return {
+      {files.recording(), description, rate_options(options.sampling, options.quiet),
+       starts_paused(options), options.python, files.segments(), sampler::ends_with_namespace()},
+      options.follow};
 }
 
 recording::SessionEnd session_end(const sampler::RecordingSession& session) {

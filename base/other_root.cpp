@@ -1,6 +1,7 @@
 #include "base/other_root.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,6 +18,13 @@ struct OpenHow {
   uint64_t flags, mode, resolve;
 };
 constexpr uint64_t kResolveInRoot = 0x10;
+
+bool leads_to(const std::string& path, int descriptor) {
+  struct stat there {};
+  struct stat here {};
+  return fstat(descriptor, &there) == 0 && stat(path.c_str(), &here) == 0 &&
+         there.st_dev == here.st_dev && there.st_ino == here.st_ino;
+}
 
 }  // namespace
 
@@ -42,7 +50,12 @@ std::string path_below(const std::string& root, const std::string& path) {
   const FileDescriptor directory(open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!directory) return "";
   const FileDescriptor file = open_below(directory.get(), path, O_PATH);
-  return file ? path_of(file.get()) : "";
+  if (!file) return "";
+  // In another mount namespace (/proc/PID/root) the kernel's path is one of there.
+  for (const std::string& candidate : {path_of(file.get()), root + path}) {
+    if (leads_to(candidate, file.get())) return candidate;
+  }
+  return "";
 }
 
 }  // namespace sampan

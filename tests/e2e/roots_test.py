@@ -149,6 +149,23 @@ class Roots(InRoots):
         self.check_shares(run.report)
         self.assertEqual(self.modules(run.report), {str(self.program)})
 
+    def test_looking_at_one_that_runs(self):
+        self.need_permission("unshare", "--mount")
+        script = 'mount --bind "$1" "$2" && shift && exec "$@"'
+        with subprocess.Popen(["unshare", "--mount", "sh", "-c", script, "sh", self.inner, self.program, "60"],
+                              stdout=subprocess.DEVNULL) as target:
+            try:
+                while os.readlink(f"/proc/{target.pid}/exe") != str(self.program):
+                    time.sleep(0.01)
+                words = {"top": ["top", "--once", "--json", "--delay", "1"],
+                         "attach": ["attach", "--duration", "1", "--format", "folded", "--output", self.path / "attached"]}
+                said = {name: subprocess.run([sampan.PROGRAM, *map(str, command), str(target.pid)], capture_output=True, text=True,
+                                             check=True) for name, command in words.items()}
+            finally:
+                target.kill()
+        self.assertIn("forty_percent", said["top"].stdout)
+        self.assertIn("forty_percent", said["attach"].stderr)
+
     def test_an_ordinary_users_namespaces(self):
         prefix = [*sampan.ORDINARY_USER, "unshare", "--user", "--map-root-user", "--mount"]
         self.need_permission(*prefix)

@@ -28,10 +28,11 @@ struct AnnotateOptions {
 };
 
 int annotate(const AnnotateOptions& options) {
-  const std::vector<symbolizer::SourceMapping> mappings = source_mappings(options.source_paths);
+  const std::vector<symbolizer::SourceMapping> mappings =
+      source_mappings(options.source_paths, options.recording.sysroot);
   profile::Profile profile = load_profile(options.recording);
   const profile::View view = profile::select(profile, options.recording.selection);
-  find_names(profile);
+  find_names(profile, options.recording.sysroot);
   const profile::Annotation annotation = profile::annotate(view, options.function);
   reports::Annotated annotated{
       .view = view, .annotation = annotation, .sources = {}, .code = {}, .notes = {}};
@@ -40,7 +41,8 @@ int annotate(const AnnotateOptions& options) {
   if (options.assembly && annotation.is_python) {
     annotated.notes.emplace_back("a Python function has no instructions: these are its lines");
   } else if (options.assembly) {
-    annotated.code = symbolizer::find_instructions(profile, annotation, &annotated.notes);
+    annotated.code = symbolizer::find_instructions(profile, annotation, &annotated.notes,
+                                                   options.recording.sysroot);
   }
   print_paged(options.json ? reports::annotation_json(annotated)
                            : reports::annotation_page(annotated, page_options(options.table)),
@@ -59,6 +61,7 @@ void add_annotate(CLI::App& app, Commands& commands) {
                    "The function's name, with or without parameters and namespace, or a part of it")
       ->required();
   add_recording_options(*command, options->recording);
+  add_sysroot_option(*command, options->recording.sysroot);
   add_source_path_option(*command, options->source_paths);
   command
       ->add_option("--sources-below", options->sources_below,

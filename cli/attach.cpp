@@ -104,7 +104,8 @@ int attach_and_record(const AttachOptions& options) {
     sample(*session, options.duration_ns);
     session->finish(end_of(*session));
   }
-  files.conclude(session->hidden());
+  files.keep(session->hidden());
+  files.conclude();
   return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/record.h"
 #include "cli/signals.h"
+#include "sampler/process/kernel_limits.h"
 #include "sampler/process/own_limits.h"
 #include "sampler/process/proc_task.h"
 
@@ -57,16 +58,19 @@ int collect(const CollectOptions& options) {
     EventLoop loop;
     const auto session =
         sampler::record_with_shim(loop, record_options(options.run, description, files),
-                                  {options.session, options.run.sections_only, options.run.python});
+                                  {options.session, options.run.sections_only, options.run.python,
+                                   sampler::ends_with_namespace()});
     const sampler::ControlSocket control(loop, session->controlled(), read_control_token());
     const FlushSignal flush(loop, [&session] { return session->flush(); });
+    files.set_hidden([&session] { return session->hidden(); });
     session->set_root(options.parent);
-    while (!is_over(*session)) session->step(kGraceMs);
+    while (!is_over(*session) && !session->is_urgent()) session->step(kGraceMs);
     if (session->joined() == 0) {
       files.remove();
       return kExitFailure;
     }
     session->detach();
+    files.keep(session->hidden());
     session->finish(session_end(*session));
   }
   files.conclude();

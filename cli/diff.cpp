@@ -22,6 +22,7 @@ struct DiffArguments {
   std::string a = "-2", b = "-1";
   profile::Selection selection;
   profile::PythonFrames python = profile::PythonFrames::kMixed;
+  std::string sysroot;
   std::string by = "time";
   std::string of = "self";
   double confidence = 99;
@@ -58,7 +59,7 @@ int compare(DiffArguments arguments) {
     notes.push_back("only one of the recordings has waiting samples: CPU is compared");
   }
   profile::Profile profile = profile::load_sides(std::move(a), std::move(b), arguments.python);
-  for (const std::string& problem : find_names(profile)) {
+  for (const std::string& problem : find_names(profile, arguments.sysroot)) {
     notes.push_back("no symbols: " + problem);
   }
   profile::match_functions(profile);
@@ -92,6 +93,7 @@ void add_diff(CLI::App& app, Commands& commands) {
   command->add_option("B", arguments->b, "The recording to compare with (default: -1, the latest)");
   add_selection_options(*command, arguments->selection);
   add_python_option(*command, arguments->python);
+  add_sysroot_option(*command, arguments->sysroot);
   command->add_option("--by", arguments->by, "Compare shares of time or of samples")
       ->type_name("time|samples")
       ->check(CLI::IsMember({"time", "samples"}).description(""));

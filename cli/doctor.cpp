@@ -34,6 +34,7 @@
 #include "sampler/process/proc_task.h"
 #include "sampler/process/process_modules.h"
 #include "symbolizer/missing_names.h"
+#include "symbolizer/module_place.h"
 
 namespace sampan::cli {
 namespace {
@@ -42,6 +43,7 @@ using sampler::Finding;
 
 struct DoctorOptions {
   std::string target;
+  std::string sysroot;
   bool json = false;
 };
 
@@ -138,7 +140,8 @@ MissingNames of_run_time_code(const std::vector<std::string>& command) {
 }
 
 // Missing names, by module: the modules with code in the recording that lack something.
-std::map<uint32_t, MissingNames> missing_names(const profile::Profile& profile) {
+std::map<uint32_t, MissingNames> missing_names(const profile::Profile& profile,
+                                               const symbolizer::Options& where) {
   std::map<uint32_t, std::vector<uint64_t>> svmas;
   for (const profile::Location& location : profile.locations) {
     if (location.module != profile::kNone) svmas[location.module].push_back(location.address);
@@ -146,9 +149,9 @@ std::map<uint32_t, MissingNames> missing_names(const profile::Profile& profile) 
   std::vector<symbolizer::ModuleFile> files;
   for (auto& [module, addresses] : svmas) {
     const profile::Module& row = profile.modules[module];
-    files.push_back({row, row.path, std::move(addresses)});
+    files.push_back({row, symbolizer::place_of(row, where), std::move(addresses)});
   }
-  std::vector<MissingNames> names = symbolizer::missing_names(files);
+  std::vector<MissingNames> names = symbolizer::missing_names(files, where);
   std::map<uint32_t, MissingNames> result;
   size_t next = 0;
   for (const auto& entry : svmas) result.emplace(entry.first, std::move(names[next++]));
@@ -156,8 +159,10 @@ std::map<uint32_t, MissingNames> missing_names(const profile::Profile& profile) 
 }
 
 // First the modules with CPU time that lacks names, then those that only lack inlined functions.
-std::vector<ModuleRow> rows_of(const profile::Profile& profile) {
-  std::map<uint32_t, MissingNames> names = missing_names(profile);
+std::vector<ModuleRow> rows_of(const profile::Profile& profile, const std::string& sysroot) {
+  symbolizer::Options where;
+  where.sysroot = sysroot;
+  std::map<uint32_t, MissingNames> names = missing_names(profile, where);
   std::vector<ModuleRow> rows;
   const auto add = [&](const profile::Unresolved& lack, MissingNames lacking) {
     const profile::Module& module = profile.modules[lack.module];
@@ -258,10 +263,10 @@ void print_recording(const profile::Profile& profile, uint64_t all_ns,
   }
 }
 
-int examine_recording(const std::string& path, bool json) {
+int examine_recording(const std::string& path, const std::string& sysroot, bool json) {
   profile::Profile profile = profile::load(read_recording(path));
-  find_names(profile);
-  const std::vector<ModuleRow> rows = rows_of(profile);
+  find_names(profile, sysroot);
+  const std::vector<ModuleRow> rows = rows_of(profile, sysroot);
   const uint64_t all_ns = sampled_ns(profile);
   if (json) {
     fmt::print("{}", recording_json(profile, all_ns, rows));
@@ -292,7 +297,7 @@ bool can_be_profiled(const std::vector<Finding>& command, const std::vector<Find
 
 int examine(const DoctorOptions& options, const std::vector<std::string>& words) {
   if (const std::string target = named_recording(options.target); is_recording(target)) {
-    return examine_recording(recording_path(target), options.json);
+    return examine_recording(recording_path(target), options.sysroot, options.json);
   }
   std::optional<pid_t> pid;
   if (!options.target.empty()) {
@@ -333,6 +338,7 @@ void add_doctor(CLI::App& app, Commands& commands) {
       "TARGET", options->target,
       "A pid, the name of a process if it is unique, or a recording, to see what its "
       "modules lack for names");
+  add_sysroot_option(*command, options->sysroot);
   command->add_flag("--json", options->json, "Print JSON, see docs/schemas/doctor.json");
   commands.actions[command] = [options, &commands] {
     return examine(*options, std::exchange(commands.program, {}));

@@ -125,7 +125,7 @@ int export_recording(const ExportOptions& options) {
   std::vector<std::string> paths;
   {
     Progress progress;
-    problems = find_names(profile, progress);
+    problems = find_names(profile, options.input.sysroot, progress);
     progress.show("Writing the files");
     const InterruptibleWriting interruptible;
     paths = write(view, options, formats);
@@ -160,6 +160,7 @@ void add_export(CLI::App& app, Commands& commands) {
   const auto options = std::make_shared<ExportOptions>();
   options->write.max_sections = exporters::kUsualSections;
   add_recording_options(*command, options->input);
+  add_sysroot_option(*command, options->input.sysroot);
   command
       ->add_option("-f,--format", options->formats,
                    fmt::format("{} (repeatable)", fmt::join(names, ", ")))

@@ -36,14 +36,17 @@ void add_source_path_option(CLI::App& command, std::vector<std::string>& words) 
       ->allow_extra_args(false);
 }
 
-std::vector<symbolizer::SourceMapping> source_mappings(const std::vector<std::string>& words) {
+std::vector<symbolizer::SourceMapping> source_mappings(const std::vector<std::string>& words,
+                                                       const std::string& sysroot) {
   std::vector<symbolizer::SourceMapping> mappings;
   for (const std::string& word : words) mappings.push_back(source_mapping(word));
+  if (!sysroot.empty()) mappings.push_back({"/", sysroot});
   return mappings;
 }
 
 EmbeddedSources hot_sources(const profile::View& view,
-                            const std::vector<symbolizer::SourceMapping>& mappings) {
+                            const std::vector<symbolizer::SourceMapping>& mappings,
+                            const std::string& sysroot) {
   EmbeddedSources embedded;
   std::vector<exporters::PageSource> functions;
   std::set<std::string> notes;
@@ -68,7 +71,8 @@ EmbeddedSources hot_sources(const profile::View& view,
         symbolizer::find_sources(*view.profile, function.annotation, mappings, &own_notes);
     if (!function.annotation.is_python) {
       std::vector<std::string> of_code;  // waits and unknown code have none
-      function.code = symbolizer::find_instructions(*view.profile, function.annotation, &of_code);
+      function.code =
+          symbolizer::find_instructions(*view.profile, function.annotation, &of_code, sysroot);
     }
     const bool has_lines =
         std::any_of(function.sources.begin(), function.sources.end(),

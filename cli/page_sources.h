@@ -13,8 +13,10 @@ namespace sampan::cli {
 
 // --source-path FROM=TO.
 void add_source_path_option(CLI::App& command, std::vector<std::string>& words);
-// Throws UsageError.
-std::vector<symbolizer::SourceMapping> source_mappings(const std::vector<std::string>& words);
+// Sources are looked for below the sysroot, if there is one, before they are at their path. Throws
+// UsageError.
+std::vector<symbolizer::SourceMapping> source_mappings(const std::vector<std::string>& words,
+                                                       const std::string& sysroot);
 
 struct EmbeddedSources {
   std::string text;                // of exporters::page_sources()
@@ -24,6 +26,7 @@ struct EmbeddedSources {
 
 // Takes the functions with the most self time in the view. The profile must have its names.
 EmbeddedSources hot_sources(const profile::View& view,
-                            const std::vector<symbolizer::SourceMapping>& mappings);
+                            const std::vector<symbolizer::SourceMapping>& mappings,
+                            const std::string& sysroot);
 
 }  // namespace sampan::cli

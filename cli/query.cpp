@@ -51,7 +51,7 @@ int query(QueryOptions options) {
   options.recording.recording =
       named_recording(options.words.size() == 2 ? options.words[0] : "-1");
   profile::Profile profile = load_profile(options.recording);
-  print_without_symbols(find_names(profile));
+  print_without_symbols(find_names(profile, options.recording.sysroot));
   answer(profile, options);
   return 0;
 }
@@ -70,6 +70,7 @@ void add_query(CLI::App& app, Commands& commands) {
       ->expected(0, 2);
   command->add_flag("--schema", options->schema, "Show the tables and their columns");
   add_python_option(*command, options->recording.python);
+  add_sysroot_option(*command, options->recording.sysroot);
   add_table_options(*command, options->table);
   command->add_flag("--csv", options->csv, "Print comma-separated values");
   command->add_flag("--json", options->json, "Print JSON: an array with an object for each row");

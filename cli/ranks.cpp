@@ -32,7 +32,7 @@ int ranks(const RanksOptions& options) {
   }
   reports::PageOptions page = page_options(options.table);
   page.top = options.top;
-  page.notes = find_names(profile);
+  page.notes = find_names(profile, options.recording.sysroot);
   profile::match_functions(profile);
   const profile::View view = profile::select(profile, options.recording.selection);
   const profile::Workers workers = profile::compare_workers(
@@ -51,6 +51,7 @@ void add_ranks(CLI::App& app, Commands& commands) {
       "ranks", "Compare the workers of one job: the recordings of a merged one, or the processes");
   const auto options = std::make_shared<RanksOptions>();
   add_recording_options(*command, options->recording);
+  add_sysroot_option(*command, options->recording.sysroot);
   command
       ->add_option("--of", options->of,
                    "Compare functions without (self) or with (total) their callees")

@@ -28,6 +28,7 @@
 #include "recording/writer.h"
 #include "remote/live/dump.h"
 #include "reports/report.h"
+#include "sampler/process/kernel_limits.h"
 namespace sampan::cli {
 namespace {
 
@@ -115,6 +116,7 @@ struct ResultOptions {
   std::vector<const exporters::Format*> formats;
   bool page = true;  // on stderr: stdout belongs to the program
   std::vector<symbolizer::Substitute> substitutes = {};
+  std::string sysroot = {};
   size_t max_sections = exporters::kUsualSections;
   bool symbolize = true;  // write the names into the recording, too
 };
@@ -122,13 +124,15 @@ struct ResultOptions {
 // The last steps of a recording: names for its addresses, the requested files, the page.
 // `directory`: contains recording.sampan, and gets the files. Throws Error.
 void write_results(const std::string& directory, const ResultOptions& options) {
-  if (options.formats.empty() && !options.page) return;
+  // Names that are found only now are written in any case.
+  const bool only_now = options.symbolize && !options.substitutes.empty();
+  if (options.formats.empty() && !options.page && !only_now) return;
   profile::Profile profile = profile::load(recording::read_whole(recording_path(directory)));
   std::vector<std::string> notes;
   std::vector<exporters::Written> written;
   {
     Progress progress;
-    notes = find_names(profile, progress, options.substitutes);
+    notes = find_names(profile, options.sysroot, progress, options.substitutes);
     const std::string path = recording_path(directory);
     if (options.symbolize && !std::filesystem::is_directory(path)) record_names(path, profile);
     progress.show("Writing the files");
@@ -184,7 +188,11 @@ RunFiles::RunFiles(const RunOptions& options, const std::string& program, pid_t 
                  file_mode(options.mode)) {
   recording::set_file_mode(file_mode(options.mode));
   try {
-    if (options.push.wanted()) pusher_.emplace(push_options(options.push, process));
+    if (options.push.wanted()) {
+      push::PushOptions push = push_options(options.push, process);
+      push.send.names.sysroot = options.sysroot;
+      pusher_.emplace(std::move(push));
+    }
   } catch (...) {
     directory_.remove();
     throw;
@@ -201,9 +209,8 @@ std::string RunFiles::recording() const {
   return segments_ ? segments_->first() : directory_.recording();
 }
 
-void RunFiles::conclude(const std::vector<sampler::HiddenFile>& hidden) {
+void RunFiles::conclude() {
   hidden_now_ = nullptr;
-  add_new(hidden, &hidden_);
   write_files(live::substitutes(hidden_));
   if (pusher_) push_rest();
 }
@@ -234,8 +241,8 @@ void RunFiles::write_files(const std::vector<symbolizer::Substitute>& substitute
       if (options_.formats.empty() || formats_.empty()) return;
     }
   }
-  write_results(directory_.path(), {formats_, !options_.quiet, substitutes, options_.max_sections,
-                                    options_.symbolize});
+  write_results(directory_.path(), {formats_, !options_.quiet, substitutes, options_.sysroot,
+                                    options_.max_sections, options_.symbolize});
 }
 
 void RunFiles::conclude_black_box() {
@@ -296,9 +303,10 @@ recording::Session describe(const std::vector<std::string>& command, const RunOp
 
 sampler::RecordOptions record_options(const RunOptions& options,
                                       const recording::Session& description, RunFiles& files) {
-  return {{files.recording(), description, rate_options(options.sampling, options.quiet),
-           starts_paused(options), options.python, files.segments()},
-          options.follow};
+  return {
+      {files.recording(), description, rate_options(options.sampling, options.quiet),
+       starts_paused(options), options.python, files.segments(), sampler::ends_with_namespace()},
+      options.follow};
 }
 
 recording::SessionEnd session_end(const sampler::RecordingSession& session) {

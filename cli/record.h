@@ -57,12 +57,14 @@ class RunFiles {
   void set_hidden(std::function<std::vector<sampler::HiddenFile>()> hidden) {
     hidden_now_ = std::move(hidden);
   }
+  // Such modules, for conclude().
+  void keep(const std::vector<sampler::HiddenFile>& hidden) { add_new(hidden, &hidden_); }
   // Removes everything: the program could not be started.
   void remove() { directory_.remove(); }
 
   // The recording is complete: writes the results beside it, says where they are, and waits some
   // seconds for the rest to be pushed. Throws Error.
-  void conclude(const std::vector<sampler::HiddenFile>& hidden = {});
+  void conclude();
 
  private:
   void write_files(const std::vector<symbolizer::Substitute>& substitutes);

@@ -56,19 +56,21 @@ profile::Profile load_profile(const RecordingOptions& options) {
   return profile::load(read_recording(options.path()), options.python);
 }
 
-std::vector<std::string> find_names(profile::Profile& profile, Progress& progress,
+std::vector<std::string> find_names(profile::Profile& profile, const std::string& sysroot,
+                                    Progress& progress,
                                     const std::vector<symbolizer::Substitute>& substitutes) {
   symbolizer::Options options = symbolizer::environment_options();
   options.substitutes = substitutes;
+  options.sysroot = sysroot;
   options.progress = [&progress](size_t done, size_t all) {
     progress.show("Finding function names", done, all);
   };
   return symbolizer::symbolize(profile, options).problems;
 }
 
-std::vector<std::string> find_names(profile::Profile& profile) {
+std::vector<std::string> find_names(profile::Profile& profile, const std::string& sysroot) {
   Progress progress;
-  return find_names(profile, progress);
+  return find_names(profile, sysroot, progress);
 }
 
 void record_names(const std::string& path, const profile::Profile& profile) {

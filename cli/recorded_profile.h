@@ -43,12 +43,14 @@ recording::Recording read_recording(const std::string& path);
 // The recording that the options name, with the frames that they choose.
 profile::Profile load_profile(const RecordingOptions& options);
 
-// Looks up the names of the profile's functions. Returns a sentence for each module with missing
-// names.
-std::vector<std::string> find_names(profile::Profile& profile, Progress& progress,
+// Looks up the names of the profile's functions. `sysroot`: see add_sysroot_option(). Returns a
+// sentence for each module with missing names.
+std::vector<std::string> find_names(profile::Profile& profile, const std::string& sysroot,
+                                    Progress& progress,
                                     const std::vector<symbolizer::Substitute>& substitutes = {});
 
-std::vector<std::string> find_names(profile::Profile& profile);  // with a Progress of its own
+// With a Progress of its own.
+std::vector<std::string> find_names(profile::Profile& profile, const std::string& sysroot = "");
 
 // Writes the profile's names into its recording. Throws Error.
 void record_names(const std::string& path, const profile::Profile& profile);

@@ -33,6 +33,7 @@ std::string note_about(const std::string& outside, size_t joined, size_t still_r
 }  // namespace
 
 void RecordedRun::listen() {
+  files_.set_hidden([this] { return session_->hidden(); });
   control_.emplace(loop_, session_->controlled(), token_);
 }
 
@@ -62,7 +63,10 @@ void RecordedRun::count(const sampler::LaunchedProgram& program) {
 
 // From outside, samples of its last moments may still be on their way when it has ended.
 void RecordedRun::let_run(bool outside) {
-  while (!abandoned_ && !(outside ? session_->root_ended() : ended_)) session_->step();
+  const auto is_over = [&] {
+    return outside ? session_->root_ended() : ended_ && !session_->follows_root_from_outside();
+  };
+  while (!abandoned_ && !is_over()) session_->step();
 }
 
 void RecordedRun::only_wait_for(const sampler::LaunchedProgram& program) {
@@ -98,6 +102,7 @@ void RecordedRun::finish(recording::SessionEnd row, const sampler::ProgramEnd& e
   row.system_cpu_ns = end.system_cpu_ns - std::min(left_out_ns - of_user_ns, end.system_cpu_ns);
   if (counter_) row.instructions = counter_->count();
   try {
+    files_.keep(session_->hidden());
     session_->finish(row);
   } catch (const std::exception& error) {
     say("sampan: the recording is incomplete: {}\n", error.what());

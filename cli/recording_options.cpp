@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/time.h"
+#include "cli/command.h"
 #include "cli/latest_recording.h"
 #include "cli/values.h"
 #include "recording/segments.h"
@@ -115,6 +116,23 @@ void add_python_option(CLI::App& command, profile::PythonFrames& python) {
       ->envname("SAMPAN_PYTHON_FRAMES")
       ->type_name("native|python|mixed")
       ->check(CLI::IsMember({"native", "python", "mixed"}).description(""));
+}
+
+void add_sysroot_option(CLI::App& command, std::string& sysroot) {
+  command
+      .add_option_function<std::string>(
+          "--sysroot",
+          [&sysroot](const std::string& directory) {
+            if (!fs::is_directory(directory)) {
+              throw Error("--sysroot {}: must be a directory, the root of a file system",
+                          directory);
+            }
+            sysroot = fs::absolute(directory);
+          },
+          "Look for the program and its libraries below DIR first: the root of the container or "
+          "the system that it ran in")
+      ->envname("SAMPAN_SYSROOT")
+      ->type_name("DIR");
 }
 
 void add_recording_option(CLI::App& command, std::string& recording) {

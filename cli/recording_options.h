@@ -16,6 +16,7 @@ std::string recording_path(const std::string& recording);
 
 struct RecordingOptions {
   std::string recording = "-1";  // the file, or the directory of a run
+  std::string sysroot;           // see add_sysroot_option()
   profile::Selection selection;
   profile::PythonFrames python = profile::PythonFrames::kMixed;
 
@@ -27,6 +28,8 @@ struct RecordingOptions {
 void add_selection_options(CLI::App& command, profile::Selection& selection);
 // --python, for commands that show stacks.
 void add_python_option(CLI::App& command, profile::PythonFrames& python);
+// --sysroot, for commands that look up names: symbolizer::Options::sysroot.
+void add_sysroot_option(CLI::App& command, std::string& sysroot);
 // RECORDING. `recording` must outlive `command`; if it is "-1" and nothing is given, it becomes the
 // latest.
 void add_recording_option(CLI::App& command, std::string& recording);

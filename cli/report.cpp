@@ -75,7 +75,7 @@ int report(const ReportOptions& options) {
   profile::Profile profile =
       profile::load(recording::read_whole(options.recording.path()), options.recording.python);
   const profile::View view = select(profile, options.recording.selection);
-  page.notes = find_names(profile);
+  page.notes = find_names(profile, options.recording.sysroot);
   print_paged(options.json      ? reports::json(view, page.notes, page.least_block_ns)
               : options.summary ? reports::summary(view, page)
                                 : reports::page(view, page),
@@ -90,6 +90,7 @@ void add_report(CLI::App& app, Commands& commands) {
       app.add_subcommand("report", "Show tables of a recording in the terminal");
   const auto options = std::make_shared<ReportOptions>();
   add_recording_options(*command, options->recording);
+  add_sysroot_option(*command, options->recording.sysroot);
   command->add_option("--sort", options->sort, "Order of the rows")
       ->type_name("self|total|samples|name|file")
       ->envname("SAMPAN_SORT");

@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 #include "base/say.h"
 #include "cli/command.h"
+#include "cli/recording_options.h"
 #include "cli/values.h"
 #include "sampler/record.h"
 
@@ -132,6 +133,7 @@ void add_run_options(CLI::App& command, RunOptions& options) {
       .add_flag("--symbolize,!--no-symbolize", options.symbolize,
                 "Write function names into the recording")
       ->envname("SAMPAN_SYMBOLIZE");
+  add_sysroot_option(command, options.sysroot);
   command
       .add_flag("--strict", options.strict,
                 "Do not run the program if it cannot be recorded: exit with 125 instead")

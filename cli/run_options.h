@@ -46,6 +46,7 @@ struct RunOptions {
   bool follow = true;
   bool quiet = false;
   bool symbolize = true;
+  std::string sysroot;  // see add_sysroot_option()
   std::string name;
   std::string mode = kUsualMode;
   bool start_paused = false;

@@ -33,6 +33,7 @@
 #include "remote/serve/source.h"
 #include "sampler/inspect/permission.h"
 #include "sampler/process/own_limits.h"
+#include "sampler/process/process_root.h"
 
 namespace sampan::cli {
 namespace {
@@ -231,6 +232,7 @@ int serve_process(const CLI::App& command, const ServeOptions& options,
   serve::ServiceOptions service = service_options(options, certificate);
   std::optional<pid_t> running;
   if (program.empty()) running = sampler::find_process(options.target);
+  if (running) service.names.sysroot = sampler::root_in_other_mounts(*running);
   const http::Listener listener = listen(options, certificate, true);
   serve::LiveSource source(capture_options(command, options, program, running), running);
   if (options.continuous.continuous) {

@@ -41,7 +41,7 @@ int explain(const SpansOptions& options) {
   profile::Profile profile = load_profile(options.recording);
   reports::PageOptions page = page_options(options.table);
   page.top = options.top;
-  page.notes = find_names(profile);
+  page.notes = find_names(profile, options.recording.sysroot);
   const profile::View view = select(profile, options.recording.selection);
   profile::SampledSpans sampled(profile);
   const profile::SpanExplanation explanation = explain_span(view, options.explain, sampled);
@@ -77,6 +77,7 @@ void add_spans(CLI::App& app, Commands& commands) {
       app.add_subcommand("spans", "Show the durations of the spans that the program marked");
   const auto options = std::make_shared<SpansOptions>();
   add_recording_options(*command, options->recording);
+  add_sysroot_option(*command, options->recording.sysroot);
   command->add_flag("--tree", options->tree, "Show nested spans below their parents");
   command->add_flag("--cpu", options->cpu,
                     "Show what threads did in them, from the samples: on CPU, waiting");

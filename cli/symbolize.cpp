@@ -18,7 +18,7 @@
 namespace sampan::cli {
 namespace {
 
-void symbolize(const std::string& path) {
+void symbolize(const std::string& path, const std::string& sysroot) {
   profile::Profile profile = profile::load(read_recording(path));
   const auto is_known = [&](const profile::Location& location) {
     return has_all_names(profile, location);
@@ -26,7 +26,7 @@ void symbolize(const std::string& path) {
   const auto before = std::ranges::count_if(profile.locations, is_known);
   const std::vector<profile::JitName> jit_before = profile.jit_names;
   std::vector<std::string> problems;
-  problems = find_names(profile);
+  problems = find_names(profile, sysroot);
   const auto now = std::ranges::count_if(profile.locations, is_known);
   if (now != before || profile.jit_names != jit_before) record_names(path, profile);
   fmt::print("{} of {} addresses have functions, files and lines, {} of them new\n", now,
@@ -35,11 +35,11 @@ void symbolize(const std::string& path) {
 }
 
 // Each segment is a file.
-int symbolize_all(const std::string& path) {
+int symbolize_all(const std::string& path, const std::string& sysroot) {
   if (!std::filesystem::is_directory(path)) {
-    symbolize(path);
+    symbolize(path, sysroot);
   } else {
-    for (const std::string& file : recording::segment_files(path)) symbolize(file);
+    for (const std::string& file : recording::segment_files(path)) symbolize(file, sysroot);
   }
   return 0;
 }
@@ -49,10 +49,14 @@ int symbolize_all(const std::string& path) {
 void add_symbolize(CLI::App& app, Commands& commands) {
   CLI::App* const command = app.add_subcommand(
       "symbolize", "Write function names into a recording, to read it elsewhere");
-  const auto recording = std::make_shared<std::string>("-1");
-  add_recording_option(*command, *recording);
-  set_examples(*command, {"sampan symbolize", "sampan symbolize -2", "sampan symbolize DIR"});
-  commands.actions[command] = [recording] { return symbolize_all(recording_path(*recording)); };
+  const auto options = std::make_shared<RecordingOptions>();
+  add_recording_option(*command, options->recording);
+  add_sysroot_option(*command, options->sysroot);
+  set_examples(*command, {"sampan symbolize", "sampan symbolize -2",
+                          "sampan symbolize --sysroot /srv/debian DIR"});
+  commands.actions[command] = [options] {
+    return symbolize_all(options->path(), options->sysroot);
+  };
 }
 
 }  // namespace sampan::cli

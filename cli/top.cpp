@@ -28,6 +28,7 @@
 #include "remote/top/render.h"
 #include "sampler/inspect/permission.h"
 #include "sampler/process/proc_task.h"
+#include "sampler/process/process_root.h"
 #include "symbolizer/name_cache.h"
 #include "symbolizer/symbolizer.h"
 
@@ -77,10 +78,11 @@ std::unique_ptr<top::Source> source_of(const TopOptions& options, const Target& 
   return top::capture_source({recorder, true}, !attaches);
 }
 
-void look_up_names(profile::Profile& profile) {
+top::History::Namer namer_for(const Target& target) {
   symbolizer::Options options;
   options.cache_directory = symbolizer::default_cache_directory();
-  symbolizer::symbolize(profile, options);
+  if (target.pid != 0) options.sysroot = sampler::root_in_other_mounts(target.pid);
+  return [options](profile::Profile& profile) { symbolizer::symbolize(profile, options); };
 }
 
 void save(const recording::Recording& recording, const std::string& path) {
@@ -88,7 +90,8 @@ void save(const recording::Recording& recording, const std::string& path) {
 }
 
 // Writes the page beside the recording, as a run does.
-std::string open_page(recording::Recording recording, const TopOptions& options) {
+std::string open_page(recording::Recording recording, const TopOptions& options,
+                      const top::History::Namer& look_up_names) {
   const OutputDirectory directory(options.output, recording.session.program, 0600);
   recording = recording::rebased(std::move(recording));
   recording::write(recording, directory.recording());
@@ -149,6 +152,7 @@ int print_once(const TopOptions& options, const Target& target) {
   top::Screen screen = first_screen(options, target);
   screen.status.window_ns = options.delay_ns;
   top::History history(screen.status.window_ns);
+  const top::History::Namer look_up_names = namer_for(target);
   top::Refresher refresher(*source, history, look_up_names, options.python);
   {
     StopSignals stop;
@@ -174,6 +178,7 @@ int watch(const TopOptions& options, const Target& target) {
   top::Screen screen = first_screen(options, target);
   screen.status.window_ns = options.window_ns;
   top::History history(screen.status.window_ns);
+  const top::History::Namer look_up_names = namer_for(target);
   top::Refresher refresher(*source, history, look_up_names, options.python);
   std::string last_words;
   {
@@ -183,7 +188,7 @@ int watch(const TopOptions& options, const Target& target) {
                              .stop_fd = stop.fd(),
                              .save = save,
                              .open_page = [&](recording::Recording recording) {
-                               return open_page(std::move(recording), options);
+                               return open_page(std::move(recording), options, look_up_names);
                              }});
     stop.take();
   }

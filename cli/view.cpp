@@ -114,16 +114,17 @@ std::string write_page(const ViewOptions& options) {
   std::string path =
       options.output.empty() ? options.input.directory() + "/profile.html" : options.output;
   const exporters::Format& format = exporters::format("html");
-  const std::vector<symbolizer::SourceMapping> mappings = source_mappings(options.source_paths);
+  const std::vector<symbolizer::SourceMapping> mappings =
+      source_mappings(options.source_paths, options.input.sysroot);
   std::vector<std::string> problems;
   exporters::Outcome outcome;
   EmbeddedSources sources;
   {
     Progress progress;
-    problems = find_names(profile, progress);
+    problems = find_names(profile, options.input.sysroot, progress);
     if (options.with_source) {
       progress.show("Reading sources and instructions");
-      sources = hot_sources(view, mappings);
+      sources = hot_sources(view, mappings, options.input.sysroot);
     }
     progress.show("Writing the page");
     outcome = exporters::write_page(view, path, format.max_size, {.sources = sources.text});
@@ -185,6 +186,7 @@ void add_view(CLI::App& app, Commands& commands) {
       "view", "Show a recording in the browser, as one page that needs no network");
   const auto options = std::make_shared<ViewOptions>();
   add_recording_options(*command, options->input);
+  add_sysroot_option(*command, options->input.sysroot);
   CLI::Option* const recording = command->get_option("RECORDING");
   recording->description(recording->get_description() + ", or HOST:PORT of a sampan serve");
   command

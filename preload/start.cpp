@@ -13,6 +13,7 @@
 #include "preload/markers/marker_functions.h"
 #include "preload/modules/modules.h"
 #include "preload/process/environment.h"
+#include "preload/process/outside.h"
 #include "preload/process/process.h"
 #include "preload/process/session.h"
 #include "preload/python/interpreter.h"
@@ -43,6 +44,8 @@ bool join() {
   this_process.follow = session.follow;
   this_process.sections_only = session.sections_only;
   this_process.python = session.python;
+  this_process.waits_at_end = session.waits_at_end;
+  remember_network();
   return true;
 }
 

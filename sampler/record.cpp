@@ -31,6 +31,20 @@ std::unique_ptr<RecordingSession> new_session(EventLoop& loop, const RecordOptio
   return std::make_unique<RecordingSession>(loop, options, std::move(observer));
 }
 
+std::unique_ptr<Engine> permitted_engine(RecordingSession& session, bool follow, pid_t pid) {
+  for (const EngineEntry& entry : kEngines) {
+    try {
+      std::unique_ptr<Engine> engine =
+          entry.make(session, AttachedProcesses(session, false), follow);
+      engine->attach(pid);
+      return engine;
+    } catch (const Refused&) {
+      continue;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 recording::Session describe_session(const std::vector<std::string>& command,
@@ -60,8 +74,13 @@ std::string random_socket_name() {
 std::unique_ptr<RecordingSession> record_with_shim(EventLoop& loop, const RecordOptions& options,
                                                    const ShimOptions& shim) {
   std::unique_ptr<RecordingSession> session = new_session(loop, options);
+  RecordingSession& its = *session;
   session->start(std::make_unique<ShimSource>(
-      *session, ShimSource::Options{shim.socket, options.follow, shim.sections_only, shim.python}));
+      its, ShimSource::Options{shim.socket, options.follow, shim.sections_only, shim.python,
+                               [&its, follow = options.follow](pid_t pid) {
+                                 return permitted_engine(its, follow, pid);
+                               },
+                               shim.ends_with_namespace}));
   return session;
 }
 

@@ -29,7 +29,8 @@ std::string random_socket_name();
 struct ShimOptions {
   std::string socket;
   bool sections_only;
-  bool python;  // stacks have the frames of an interpreter, too
+  bool python;                       // stacks have the frames of an interpreter, too
+  bool ends_with_namespace = false;  // nobody waits for us: processes that take us with them do
 };
 std::unique_ptr<RecordingSession> record_with_shim(EventLoop& loop, const RecordOptions& options,
                                                    const ShimOptions& shim);

@@ -30,9 +30,10 @@ std::vector<profile::Source> find_sources(const profile::Profile& profile,
                                           const std::string& below = "");
 
 // The instructions of the functions that contain the annotated addresses, each once, by module and
-// address, with the time spent on them. Adds a sentence to `notes` for what has no instructions.
+// address, with the time spent on them. Adds a sentence to `notes` for what has no instructions. `sysroot`: see Options.
 std::vector<profile::CodeRow> find_instructions(const profile::Profile& profile,
                                                 const profile::Annotation& annotation,
-                                                std::vector<std::string>* notes);
+                                                std::vector<std::string>* notes,
+                                                const std::string& sysroot = "");
 
 }  // namespace sampan::symbolizer

@@ -19,6 +19,7 @@
 #include "symbolizer/elf_functions.h"
 #include "symbolizer/function_code.h"
 #include "symbolizer/module_files.h"
+#include "symbolizer/module_place.h"
 #include "symbolizer/symbolizer.h"
 
 namespace sampan::symbolizer {
@@ -107,7 +108,7 @@ class Disassembler {
 class MachineCode {
  public:
   // Throws Error with the reason if the file that ran cannot be opened.
-  MachineCode(const profile::Module& module, const std::vector<std::string>& debug_directories);
+  MachineCode(const profile::Module& module, const Options& options);
 
   // The whole function around an address: its extent is that of its symbol, else of its unwind
   // information. Empty if neither covers the address.
@@ -119,9 +120,8 @@ class MachineCode {
   std::optional<FunctionStarts> starts_;
 };
 
-MachineCode::MachineCode(const profile::Module& module,
-                         const std::vector<std::string>& debug_directories)
-    : files_(find_files(module, module.path, debug_directories)) {
+MachineCode::MachineCode(const profile::Module& module, const Options& options)
+    : files_(find_files(module, place_of(module, options), debug_directories(options))) {
   if (!files_.main) throw Error("{}: {}", module.path, files_.problem);
   const bool is_all = files_.debug && symbols_.add(*files_.debug);
   if (!is_all) symbols_.add(*files_.main);
@@ -145,8 +145,10 @@ std::vector<Instruction> MachineCode::function_at(uint64_t svma) const {
 
 class CodeFinder {
  public:
-  CodeFinder(const Profile& profile, std::vector<std::string>* notes)
-      : profile_(profile), notes_(notes) {}
+  CodeFinder(const Profile& profile, std::vector<std::string>* notes, const std::string& sysroot)
+      : profile_(profile), notes_(notes) {
+    options_.sysroot = sysroot;
+  }
 
   std::vector<CodeRow> rows_of(const profile::Annotation& annotation) {
     std::vector<CodeRow> rows;
@@ -183,7 +185,7 @@ class CodeFinder {
     try {
       auto [code, is_new] = modules_.try_emplace(address.module, nullptr);
       if (is_new) {
-        code->second = std::make_unique<MachineCode>(module, Options().debug_directories);
+        code->second = std::make_unique<MachineCode>(module, options_);
       }
       if (code->second == nullptr) return;  // its note is there
       const auto instructions = code->second->function_at(address.address);
@@ -210,7 +212,7 @@ class CodeFinder {
     for (const CodeRow& row : *rows) {
       places.locations.push_back({.module = row.module, .address = row.address});
     }
-    symbolize(places, {});
+    symbolize(places, options_);
     const std::string_view name = function_name(profile_, function);
     for (uint32_t i = 0; i < rows->size(); ++i) {
       for_each_frame(places, i, [&](const profile::Frame& frame) {
@@ -236,6 +238,7 @@ class CodeFinder {
 
   const Profile& profile_;
   std::vector<std::string>* notes_;
+  Options options_;
   std::map<uint32_t, std::unique_ptr<MachineCode>> modules_;
   std::map<std::pair<uint32_t, uint64_t>, uint64_t> known_;  // begin to end of functions
   std::map<std::string, uint32_t> files_;
@@ -245,8 +248,9 @@ class CodeFinder {
 
 std::vector<CodeRow> find_instructions(const Profile& profile,
                                        const profile::Annotation& annotation,
-                                       std::vector<std::string>* notes) {
-  return CodeFinder(profile, notes).rows_of(annotation);
+                                       std::vector<std::string>* notes,
+                                       const std::string& sysroot) {
+  return CodeFinder(profile, notes, sysroot).rows_of(annotation);
 }
 
 }  // namespace sampan::symbolizer

@@ -21,6 +21,7 @@
 #include "symbolizer/dwarf/file.h"
 #include "symbolizer/elf_functions.h"
 #include "symbolizer/module_files.h"
+#include "symbolizer/module_place.h"
 #include "symbolizer/symbolizer.h"
 
 namespace sampan::symbolizer {
@@ -139,8 +140,8 @@ MissingSplits missing_splits(const ModuleFile& module, const ElfFile& elf,
   }
 }
 
-MissingNames missing_names_of(const ModuleFile& module, const std::string& package) {
-  const std::vector<std::string> directories = Options().debug_directories;
+MissingNames missing_names_of(const ModuleFile& module, const std::string& package,
+                              const std::vector<std::string>& directories) {
   const ModuleFiles files = find_files(module.module, module.file, directories);
   MissingNames result;
   if (const ElfFile* const file = files.with_debug_info()) {
@@ -194,15 +195,17 @@ std::map<std::string, std::string> debug_packages(const std::vector<std::string>
   return result;
 }
 
-std::vector<MissingNames> missing_names(const std::vector<ModuleFile>& modules) {
+std::vector<MissingNames> missing_names(const std::vector<ModuleFile>& modules,
+                                        const Options& where) {
   std::vector<std::string> paths;
   for (const ModuleFile& module : modules) paths.push_back(module.module.path);
   const std::map<std::string, std::string> packages = debug_packages(paths);
+  const std::vector<std::string> directories = debug_directories(where);
   std::vector<MissingNames> results;
   for (const ModuleFile& module : modules) {
     const auto package = packages.find(module.module.path);
-    results.push_back(
-        missing_names_of(module, package != packages.end() ? package->second : std::string()));
+    results.push_back(missing_names_of(
+        module, package != packages.end() ? package->second : std::string(), directories));
   }
   return results;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "profile/profile.h"
+#include "symbolizer/symbolizer.h"
 
 namespace sampan::symbolizer {
 
@@ -24,8 +25,9 @@ struct MissingNames {
   std::string package = {};   // the package with its debug information; "": unknown or not needed
 };
 
-// One row for each module, in their order.
-std::vector<MissingNames> missing_names(const std::vector<ModuleFile>& modules);
+// One row for each module, in their order. `where`: its directories, and its sysroot.
+std::vector<MissingNames> missing_names(const std::vector<ModuleFile>& modules,
+                                        const Options& where = {});
 
 // The packages of the distribution with the debug information of files, by path, for the files that
 // a package installed: "libc6-dbg", or "liblzma5-dbgsym", which is in the archive of debug symbols.

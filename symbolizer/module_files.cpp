@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <gelf.h>
 #include <libdeflate.h>
 #include <sys/auxv.h>
 
@@ -78,12 +79,18 @@ std::optional<ElfFile> by_build_id(BuildId id, const std::vector<std::string>& d
   return std::nullopt;
 }
 
+// `path`: as recorded.
 std::optional<ElfFile> by_debug_link(const ElfFile& main, const std::string& path, BuildId id,
                                      const std::vector<std::string>& directories) {
   const std::optional<DebugLink> link = main.debug_link();
   if (!link) return std::nullopt;
   const fs::path beside = fs::path(path).parent_path();
-  std::vector<fs::path> places = {beside / link->name, beside / ".debug" / link->name};
+  std::vector<fs::path> places;
+  // A file below a sysroot has other neighbours than its path.
+  for (const fs::path& folder : {fs::path(main.path()).parent_path(), beside}) {
+    places.push_back(folder / link->name);
+    places.push_back(folder / ".debug" / link->name);
+  }
   for (const std::string& directory : directories) {
     places.push_back(fs::path(directory) / beside.relative_path() / link->name);
   }
@@ -95,6 +102,22 @@ std::optional<ElfFile> by_debug_link(const ElfFile& main, const std::string& pat
     if (checked) return file;
   }
   return std::nullopt;
+}
+
+// What is loaded of the file, in whole pages, is not what was recorded. Without a build-id, this is all that tells.
+bool has_other_extent(const ElfFile& file, const profile::Module& module) {
+  constexpr uint64_t kPage = 4096;
+  size_t count = 0;
+  if (module.svma_end == 0 || elf_getphdrnum(file.handle(), &count) != 0) return false;
+  uint64_t begin = UINT64_MAX, end = 0;
+  for (size_t i = 0; i < count; ++i) {
+    GElf_Phdr segment;
+    if (gelf_getphdr(file.handle(), static_cast<int>(i), &segment) == nullptr) return false;
+    if (segment.p_type != PT_LOAD) continue;
+    begin = std::min(begin, segment.p_vaddr & ~(kPage - 1));
+    end = std::max(end, (segment.p_vaddr + segment.p_memsz + kPage - 1) & ~(kPage - 1));
+  }
+  return begin != module.svma_begin || end != module.svma_end;
 }
 
 }  // namespace
@@ -126,6 +149,13 @@ ModuleFiles find_files(const profile::Module& module, const std::string& file,
   } catch (const Error& error) {
     files.problem = error.what();
   }
+  if (module.build_id.empty() && files.main && has_other_extent(*files.main, module)) {
+    files.problem = "another file than the one that ran (it is loaded differently), not used";
+    files.main.reset();
+    id = {};
+  }
+  const bool is_elsewhere = file != module.path && !file.starts_with("/proc/self/fd/");
+  if (!files.main && is_elsewhere) files.problem = fmt::format("{}: {}", file, files.problem);
   if (files.main && files.main->has_debug_info()) return files;
   files.debug = by_build_id(id, debug_directories);
   if (!files.debug && files.main)

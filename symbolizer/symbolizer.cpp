@@ -21,6 +21,7 @@
 #include "base/interner.h"
 #include "profile/frames.h"
 #include "symbolizer/jit_names.h"
+#include "symbolizer/module_place.h"
 #include "symbolizer/module_work.h"
 #include "symbolizer/name_cache.h"
 #include "symbolizer/source_lines.h"
@@ -53,16 +54,6 @@ unsigned thread_count(const profile::Profile& profile, const Options& options) {
   return options.jobs != 0 ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
 }
 
-// The file to open for a module.
-std::string file_of(const profile::Module& module, const Options& options) {
-  for (const Substitute& substitute : options.substitutes) {
-    if (substitute.path == module.path && substitute.build_id == module.build_id) {
-      return substitute.file;
-    }
-  }
-  return module.path;
-}
-
 Works addresses_by_module(const profile::Profile& profile, const Options& options) {
   Works works;
   for (const profile::Location& location : profile.locations) {
@@ -75,7 +66,7 @@ Works addresses_by_module(const profile::Profile& profile, const Options& option
       continue;
     }
     const profile::Module& module = profile.modules[location.module];
-    works.try_emplace(location.module, module, file_of(module, options), options)
+    works.try_emplace(location.module, module, place_of(module, options), options)
         .first->second.add(location.address);
   }
   return works;
@@ -241,6 +232,7 @@ Options environment_options() {
 
 Report symbolize(profile::Profile& profile, const Options& wanted) {
   Options options = wanted;
+  options.debug_directories = debug_directories(wanted);
   if (profile.session.is_imported()) {
     // Names in the file count, also without lines; processes of other times and machines may have had its pids.
     options.only_unnamed = true;

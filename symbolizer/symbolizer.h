@@ -30,6 +30,9 @@ struct Options {
   std::vector<std::string> debug_directories = {"/usr/lib/debug"};
   std::shared_ptr<DebugServer> debug_server = {};  // null: no server
   std::vector<Substitute> substitutes = {};
+  // The root directory that modules and their debug files are looked for in first: of a container, of another system.
+  // "": ours alone.
+  std::string sysroot = {};
   // Directories with perf-PID.map and jit-PID.dump, see jit_names.h.
   std::vector<std::string> jit_directories = {};
   std::string cache_directory = {};  // "": no cache, see name_cache.h

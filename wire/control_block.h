@@ -27,7 +27,7 @@
 namespace sampan::wire {
 
 // Both sides of a session must have the same version: the shim does not join another one.
-inline constexpr uint32_t kWireVersion = 8;
+inline constexpr uint32_t kWireVersion = 9;
 
 // Samples per second of a thread's CPU time.
 inline constexpr uint32_t kHighestRateHz = 10'000;
@@ -35,6 +35,17 @@ inline constexpr uint32_t kHighestRateHz = 10'000;
 inline constexpr size_t kProcessRingSize = size_t{1} << 17;
 inline constexpr size_t kThreadRingSize = size_t{1} << 15;
 inline constexpr uint32_t kSlotCount = 8192;
+
+// What the shim asks for where it cannot go on itself: in a root without it, or a network namespace from which the
+// collector cannot be reached. The process waits for the answer.
+enum class Outside : uint32_t {
+  kNothing = 0,     // set by the target again when it has the answer
+  kImage = 1,       // this process executes a program next that is to be sampled from outside
+  kChildren = 2,    // children of this process have not joined, and are to be sampled from outside
+  kAttached = 3,    // the answer: they are
+  kRefused = 4,     // the answer: that is not permitted
+  kUnanswered = 5,  // the target has waited in vain: nobody asks any more
+};
 
 struct ControlBlock {
   RingPositions process_ring;
@@ -47,6 +58,7 @@ struct ControlBlock {
   std::atomic<uint32_t> rate_hz;
   // Not 0: sampling is off for now. Set by the program, or by the collector for `sampan ctl`.
   std::atomic<uint32_t> paused;
+  std::atomic<Outside> outside;
   std::atomic<uint64_t> losses[kLossCount];  // by Loss; written by the target
 };
 

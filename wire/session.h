@@ -27,6 +27,7 @@ struct Hello {
   int32_t parent_pid;  // getppid()
   uint32_t forked;     // 1 after fork, 0 for a new image
   uint32_t paused;     // 1: sampling was off in the process that forked
+  uint32_t ending;     // 1: it has joined before, and ends; see Welcome::waits_at_end
 };
 
 struct Welcome {
@@ -35,6 +36,9 @@ struct Welcome {
   uint32_t follow;         // 1: children are to be profiled too
   uint32_t sections_only;  // 1: samples are taken while a section is open
   uint32_t python;         // 1: stacks have the frames of an interpreter, too
+  // 1: the collector may end with this process, because their PID namespace does. The process connects once more when it
+  // ends, says so, and waits until the connection is closed: then everything is in the recording.
+  uint32_t waits_at_end;
 };
 
 // "sampan-" and 32 hexadecimal digits: random, so that a name cannot be guessed.

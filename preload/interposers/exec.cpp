@@ -14,6 +14,7 @@
 #include "preload/interposers/image.h"
 #include "preload/interposers/process_life.h"
 #include "preload/process/environment.h"
+#include "preload/process/outside.h"
 #include "preload/process/process.h"
 #include "preload/signals/sampling_signal.h"
 #include "preload/support/interpose.h"
@@ -34,10 +35,12 @@ bool finds_shim() {
   return fd >= 0;
 }
 
-// How the image is to be executed. Counts one that should be profiled and cannot be. `spawned`: in a new process.
+// How the image is to be executed. `spawned`: in a new process.
 struct Plan {
-  bool profiled;
+  bool profiled;  // by the shim
   RuntimeName runtime;
+  bool is_lost;       // it should be profiled, and the shim cannot
+  wire::Loss reason;  // then
 };
 Plan plan_for(const ImageFile& image, bool spawned) {
   // The filter would be on the new image too, and its shim would not know.
@@ -47,9 +50,16 @@ Plan plan_for(const ImageFile& image, bool spawned) {
   if (!wanted) return {};
   const Examined examined = examine_image(image);
   if (!examined.takes_shim) return {};
-  if (finds_shim()) return {true, examined.runtime};
-  count_loss(wire::Loss::kProcessNoShim);
-  return {};
+  if (!finds_shim()) return {false, {}, true, wire::Loss::kProcessNoShim};
+  if (!can_join_from_here()) return {false, {}, true, wire::Loss::kProcessNotJoined};
+  return {true, examined.runtime, false, {}};
+}
+
+// What the shim cannot profile is profiled from outside, if possible, or counted.
+void leave_to_engine(const Plan& plan, bool spawned) {
+  if (!plan.is_lost) return;
+  const bool can_ask = !spawned && active() && !in_vfork_child();
+  if (!can_ask || !ask_for_engine(wire::Outside::kImage)) count_loss(plan.reason);
 }
 
 // Calls `call` with the environment that is right for the image.
@@ -128,6 +138,7 @@ int execute(const ImageFile& image, char* const* environment, F&& call) {
   if (!hands_on_session()) return call(environment);
   const Plan plan = plan_for(image, false);
   const Executing executing(image.path);
+  leave_to_engine(plan, false);
   return with_environment(environment, plan, call);
 }
 
@@ -145,6 +156,7 @@ template <typename F>
 int spawn(const ImageFile& image, char* const* environment, F&& call) {
   if (!hands_on_session()) return call(environment);
   const Plan plan = plan_for(image, true);
+  leave_to_engine(plan, true);
   show_program_mask_to_kernel();
   const int result = with_environment(environment, plan, call);
   hide_program_mask_again();

@@ -6,12 +6,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "base/byte_writer.h"
 #include "base/clock.h"
 #include "base/syscall.h"
 #include "preload/interposers/confinement.h"
 #include "preload/modules/modules.h"
 #include "preload/process/environment.h"
+#include "preload/process/outside.h"
 #include "preload/process/process.h"
 #include "preload/process/session.h"
 #include "preload/python/code_table.h"
@@ -37,9 +40,12 @@ void leave() {
 bool join_in_child() {
   if (!this_process.follow) return false;
   const JoiningChild child{this_process.shared, this_process.slots, sampling_paused()};
-  if (!this_process.seccomp_filtered.load() &&
-      join_session(session_name(), &child).shared != nullptr) {
-    return true;
+  if (!this_process.seccomp_filtered.load()) {
+    const Session session = join_session(session_name(), &child);
+    this_process.waits_at_end = session.waits_at_end;
+    if (session.shared != nullptr) return true;
+    // Asked by the memory of the parent.
+    if (!can_join_from_here() && ask_for_engine(wire::Outside::kChildren)) return false;
   }
   count_loss(wire::Loss::kProcessNotJoined);  // among the parent's
   return false;
@@ -131,6 +137,7 @@ void before_exit(int status) {
   ByteWriter fields(buffer);
   fields.fixed(int32_t{status});
   write_process_record(wire::RecordType::kExit, fields.written(), {}, wire::Loss::kNameRecord);
+  if (!filtered && std::exchange(this_process.waits_at_end, false)) say_goodbye(session_name());
 }
 
 }  // namespace

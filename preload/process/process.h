@@ -27,6 +27,7 @@ struct Process {
   bool follow;                  // children are to be profiled too
   bool python;                  // stacks have the frames of an interpreter, too
   bool sections_only;           // samples are taken only while a section is open
+  bool waits_at_end;            // until the collector has what there is (wire/session.h)
   char* fork_marker;            // a byte that reads 0 in a forked child
   void (*join_in_child)();  // in a forked child: joins the session (interposers/process_life.cpp)
 };

@@ -67,6 +67,19 @@ bool trusts_peer(int fd) {
   return peer.uid == 0 || peer.uid == static_cast<uid_t>(raw_syscall(SYS_geteuid));
 }
 
+wire::Hello hello_of_process() {
+  wire::Hello hello{};
+  hello.version = wire::kWireVersion;
+  hello.wire_size = static_cast<uint32_t>(wire::kSharedSize);
+  hello.parent_pid = static_cast<int32_t>(raw_syscall(SYS_getppid));
+  return hello;
+}
+
+bool send_hello(int fd, const wire::Hello& hello) {
+  return raw_syscall(SYS_sendto, fd, &hello, sizeof hello, MSG_NOSIGNAL, nullptr, 0) ==
+         sizeof hello;
+}
+
 // Receives the answer. Returns the memfd, or -1 when there is none.
 int receive_welcome(int fd, wire::Welcome& welcome) {
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
@@ -212,15 +225,12 @@ Session join_session(const char* name, const JoiningChild* child) {
   Session session{};
   const int fd = connect_to(name);
   if (fd < 0) return session;
-  const wire::Hello hello{wire::kWireVersion, static_cast<uint32_t>(wire::kSharedSize),
-                          static_cast<int32_t>(raw_syscall(SYS_getppid)),
-                          child != nullptr ? 1u : 0u, child != nullptr && child->paused ? 1u : 0u};
+  wire::Hello hello = hello_of_process();
+  hello.forked = child != nullptr ? 1u : 0u;
+  hello.paused = child != nullptr && child->paused ? 1u : 0u;
   wire::Welcome welcome{};
   int memfd = -1;
-  if (trusts_peer(fd) &&
-      raw_syscall(SYS_sendto, fd, &hello, sizeof hello, MSG_NOSIGNAL, nullptr, 0) == sizeof hello) {
-    memfd = receive_welcome(fd, welcome);
-  }
+  if (trusts_peer(fd) && send_hello(fd, hello)) memfd = receive_welcome(fd, welcome);
   close_fd(fd);
   if (memfd < 0) return session;
   session.slots = slots_of(memfd);
@@ -230,8 +240,25 @@ Session join_session(const char* name, const JoiningChild* child) {
   session.follow = welcome.follow != 0;
   session.sections_only = welcome.sections_only != 0;
   session.python = welcome.python != 0;
+  session.waits_at_end = welcome.waits_at_end != 0;
   close_fd(memfd);
   return session;
+}
+
+bool reaches_collector(const char* name) {
+  const int fd = connect_to(name);
+  if (fd >= 0) close_fd(fd);
+  return fd >= 0;
+}
+
+void say_goodbye(const char* name) {
+  const int fd = connect_to(name);
+  if (fd < 0) return;
+  wire::Hello hello = hello_of_process();
+  hello.ending = 1;
+  char nothing;
+  if (send_hello(fd, hello)) raw_syscall(SYS_recvfrom, fd, &nothing, 1, 0, nullptr, nullptr);
+  close_fd(fd);
 }
 
 bool start_collector() {

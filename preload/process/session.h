@@ -13,6 +13,7 @@ struct Session {
   bool follow;
   bool sections_only;
   bool python;
+  bool waits_at_end;
 };
 
 // A child of fork.
@@ -24,6 +25,13 @@ struct JoiningChild {
 
 // Joins the session with the socket `name`. `child`: null for a new image.
 Session join_session(const char* name, const JoiningChild* child);
+
+// Whether the collector can be reached.
+bool reaches_collector(const char* name);
+
+// At the end of a process that waits for the collector (wire/session.h): returns when that has recorded everything, or
+// after two seconds.
+void say_goodbye(const char* name);
 
 // Profiling without the launcher, by LD_PRELOAD and SAMPAN=1 alone: the first process starts the
 // collector of a new session, waits until it listens, and puts the session into the environment for

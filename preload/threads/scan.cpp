@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/syscall.h"
 #include "preload/process/process.h"
+#include "preload/support/decimal.h"
 #include "preload/threads/threads.h"
 #include "wire/record.h"
 
@@ -85,6 +87,13 @@ void adopt_unknown(int directory) {
   }
 }
 
+// In a new PID namespace, the /proc of another one shows our threads by numbers that are not theirs here.
+bool has_own_numbers(long directory) {
+  char tid[12];
+  write_decimal(tid, static_cast<int>(raw_syscall(SYS_gettid)));
+  return raw_syscall(SYS_faccessat, directory, tid, F_OK) == 0;
+}
+
 // Timers outlive their threads.
 void end_gone() {
   for_each_thread([](ThreadState& thread) {
@@ -103,7 +112,7 @@ void scan_threads() {
   const long directory =
       raw_syscall(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory >= 0) {
-    adopt_unknown(static_cast<int>(directory));
+    if (has_own_numbers(directory)) adopt_unknown(static_cast<int>(directory));
     raw_syscall(SYS_close, directory);
     end_gone();
   }

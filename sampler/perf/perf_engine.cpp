@@ -89,13 +89,12 @@ bool PerfEngine::open_new_threads(pid_t pid) {
     if (process.threads.contains(tid)) continue;
     const int error = events_.open(tid);
     if (error == ESRCH) continue;
-    AttachedProcess& target = targets_.process(pid);
     const bool exhausted = error == EMFILE || error == ENFILE || error == ENOMEM;
-    if (exhausted && !process.threads.empty()) {
-      target.count_loss(wire::Loss::kThreadNotAttached);
-    } else if (error != 0) {
+    if (error != 0 && !(exhausted && !process.threads.empty())) {
       throw Refused(error, "perf_event_open of thread {}: {}", tid, std::strerror(error));
     }
+    AttachedProcess& target = targets_.process(pid);
+    if (error != 0) target.count_loss(wire::Loss::kThreadNotAttached);
     Clock& clock = process.threads[tid];
     const std::optional<RunTimes> times = run_times(pid, tid);
     clock.start_ns = clock.now_ns = times ? times->cpu_ns : CpuNs();

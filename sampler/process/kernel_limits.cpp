@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <pwd.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,6 +33,12 @@ uint64_t own_status(std::string_view key, int base) {
 
 std::optional<int> ptrace_scope() {
   return setting("yama/ptrace_scope");
+}
+
+bool ends_with_namespace() {
+  constexpr ino_t kOfTheMachine = 0xEFFFFFFC;  // PROC_PID_INIT_INO of the kernel
+  struct stat status {};
+  return stat("/proc/self/ns/pid", &status) == 0 && status.st_ino != kOfTheMachine;
 }
 
 std::optional<int> perf_event_paranoid() {

@@ -33,6 +33,9 @@ bool under_seccomp_filter();
 // It permits a CPU timer, a signal, and the return from it: tried in a child.
 bool seccomp_filter_permits_samples();
 
+// We are killed when the first process of our PID namespace ends, as all processes of a container are.
+bool ends_with_namespace();
+
 // "alice (1000)", or "1000" for a user without a name.
 std::string user_name(uid_t user);
 

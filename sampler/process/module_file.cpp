@@ -98,12 +98,11 @@ std::string HiddenFile::open_as() const {
   return fmt::format("/proc/self/fd/{}", file->get());
 }
 
-bool is_at_path(const ModuleFile& file, const MappedRange& range) {
+bool is_at_path(const std::shared_ptr<FileDescriptor>& file, const std::string& path) {
   struct stat ours {};
   struct stat named {};
-  return file.file != nullptr && fstat(file.file->get(), &ours) == 0 &&
-         stat(range.path.c_str(), &named) == 0 && ours.st_dev == named.st_dev &&
-         ours.st_ino == named.st_ino;
+  return file != nullptr && fstat(file->get(), &ours) == 0 && stat(path.c_str(), &named) == 0 &&
+         ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
 }
 
 void add_new(const std::vector<HiddenFile>& files, std::vector<HiddenFile>* all) {

@@ -55,8 +55,8 @@ struct ModuleFile {
 // `range` is one of `map`, the process's memory.
 ModuleFile open_module(pid_t pid, const MappedRange& range, const std::vector<MappedRange>& map);
 
-// Whether the path names the file of `range` in our mount namespace.
-bool is_at_path(const ModuleFile& file, const MappedRange& range);
+// Whether the path is that of this file here, in our mount namespace.
+bool is_at_path(const std::shared_ptr<FileDescriptor>& file, const std::string& path);
 
 // Adds those that `all` does not have.
 void add_new(const std::vector<HiddenFile>& files, std::vector<HiddenFile>* all);

@@ -74,6 +74,16 @@ std::vector<pid_t> thread_ids(pid_t pid) {
   return tids;
 }
 
+std::vector<pid_t> child_processes(pid_t pid) {
+  std::vector<pid_t> children;
+  for (const pid_t tid : thread_ids(pid)) {
+    const auto text = read_whole(fmt::format("/proc/{}/task/{}/children", pid, tid));
+    std::string_view rest = text ? *text : std::string_view();
+    while (const uint64_t child = take_number(rest)) children.push_back(static_cast<pid_t>(child));
+  }
+  return children;
+}
+
 std::optional<std::string> thread_name(pid_t pid, pid_t tid) {
   char buffer[64];
   const auto text = read_task(pid, tid, "comm", buffer);

@@ -19,6 +19,9 @@ namespace sampan::sampler {
 // The threads of now; empty when the process is gone.
 std::vector<pid_t> thread_ids(pid_t pid);
 
+// The children of now, of all its threads; empty where the kernel does not tell (CONFIG_PROC_CHILDREN).
+std::vector<pid_t> child_processes(pid_t pid);
+
 std::optional<std::string> thread_name(pid_t pid, pid_t tid);
 
 // The process of any thread; 0: it is gone.

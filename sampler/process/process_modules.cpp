@@ -119,7 +119,7 @@ void ProcessModules::State::add(const MappedRange& range, const std::vector<Mapp
   module->bytes = std::move(file.bytes);
   module->seen = true;
   changes.loaded.push_back(module->record);
-  if (file.file != nullptr && !is_at_path(file, range)) {
+  if (file.file != nullptr && !is_at_path(file.file, range.path)) {
     changes.hidden.push_back({range.path, module->layout.build_id, std::move(file.file)});
   }
   modules.push_back(std::move(module));

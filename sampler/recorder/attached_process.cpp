@@ -247,9 +247,10 @@ std::vector<const SampledThread*> AttachedProcess::live_threads() const {
 }
 
 AttachedProcess& AttachedProcesses::process(pid_t pid) {
-  // A session that an engine feeds has no other processes.
-  if (RecordedProcess* known = session_.find(pid)) return static_cast<AttachedProcess&>(*known);
-  const bool awaits_exec = awaits_exec_ && pid == session_.root();
+  if (auto* known = dynamic_cast<AttachedProcess*>(session_.find(pid))) return *known;
+  session_.ended(pid, monotonic_ns(), {}, true);
+  const bool is_root = awaits_exec_ && pid == session_.root();
+  const bool awaits_exec = is_root || session_.awaits_exec(pid);
   return static_cast<AttachedProcess&>(
       session_.add(std::make_unique<AttachedProcess>(session_, pid, awaits_exec)));
 }

@@ -118,7 +118,7 @@ class AttachedProcesses {
   AttachedProcesses(RecordingSession& session, bool awaits_exec)
       : session_(session), awaits_exec_(awaits_exec) {}
 
-  // The process, new or known.
+  // The process, new or known; one that another source has fed is this engine's from now on.
   AttachedProcess& process(pid_t pid);
   // It has ended, and how if the engine knows.
   void ended(pid_t pid, MonotonicNs time_ns, const ExitState& exit);

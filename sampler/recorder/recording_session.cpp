@@ -37,6 +37,7 @@ RecordingSession::RecordingSession(EventLoop& loop, Options options,
       rates_(writer_, clock_, std::move(options.rate)),
       paused_(options.paused),
       python_(options.python),
+      saves_at_once_(options.saves_at_once),
       segments_(options.segments),
       observer_(std::move(observer)),
       engine_(std::move(options.description.engine)) {}
@@ -82,7 +83,7 @@ void RecordingSession::read(MonotonicNs now_ns) {
     source_->read(now_ns);
     tick_processes(now_ns);
     if (rates_.is_due(now_ns)) observe_cost();
-    writer_.tick(now_ns);
+    saves_at_once_ ? writer_.flush() : writer_.tick(now_ns);
   });
 }
 
@@ -124,6 +125,11 @@ void RecordingSession::tick_processes(MonotonicNs now_ns) {
 RecordedProcess* RecordingSession::find(pid_t pid) {
   const auto found = processes_.find(pid);
   return found != processes_.end() ? found->second.process.get() : nullptr;
+}
+
+bool RecordingSession::follows_root_from_outside() const {
+  const auto found = processes_.find(root_);
+  return found != processes_.end() && !found->second.process->tells_its_end();
 }
 
 RecordedProcess& RecordingSession::add(std::unique_ptr<RecordedProcess> process) {
@@ -180,6 +186,11 @@ void RecordingSession::ended(pid_t pid, MonotonicNs time_ns, const ExitState& ex
 
 void RecordingSession::forget(Entry& entry) {
   if (entry.pidfd) loop_.forget(entry.pidfd.get());
+}
+
+void RecordingSession::save(FileDescriptor last) {
+  attempt([&] { writer_.flush(); });
+  if (last) last_ = std::move(last);
 }
 
 void RecordingSession::set_rate(uint32_t rate_hz) {
@@ -318,6 +329,7 @@ void RecordingSession::finish(const recording::SessionEnd& end) {
   if (!failure_.empty()) throw Error("{}", failure_);
   writer_.finish(end);
   if (segments_ != nullptr) segments_->finish(writer_, end.time_ns);
+  last_.reset();
 }
 
 void RecordingSession::fail(const std::exception& error) {
@@ -327,6 +339,7 @@ void RecordingSession::fail(const std::exception& error) {
 
 std::vector<HiddenFile> RecordingSession::hidden() const {
   std::vector<HiddenFile> files = hidden_;
+  add_new(roots_.hidden(), &files);
   for (const auto& [pid, entry] : processes_) add_new(entry.process->hidden(), &files);
   return files;
 }

@@ -24,6 +24,7 @@
 #include "base/time.h"
 #include "recording/writer.h"
 #include "sampler/control/control_socket.h"
+#include "sampler/recorder/other_roots.h"
 #include "sampler/recorder/rate_control.h"
 #include "sampler/recorder/recorded_process.h"
 #include "sampler/recorder/segments.h"
@@ -40,6 +41,7 @@ class RecordingSession {
     bool paused = false;           // no samples until `ctl`, or the program, asks
     bool python = true;            // stacks that are read from outside have Python's frames, too
     Segments* segments = nullptr;  // outlives the session; null: one file
+    bool saves_at_once = false;    // what is read, because we may be killed at any moment
   };
   // `observer` may be null.
   RecordingSession(EventLoop& loop, Options options, std::unique_ptr<Observer> observer = nullptr);
@@ -72,12 +74,16 @@ class RecordingSession {
   size_t processes() const { return processes_.size(); }  // that are being recorded
   size_t joined() const { return joined_; }               // that ever were
   bool contains(pid_t pid) const { return processes_.contains(pid); }
+  // Everything ends now, and somebody waits until it is recorded: see save().
+  bool is_urgent() const { return static_cast<bool>(last_); }
   // Nothing more will be recorded.
   bool over() const { return processes_.empty() || !failure_.empty(); }
   const std::string& failure() const { return failure_; }
   const std::string& engine() const { return engine_; }  // its name; "" with the shim
   // The root has ended, and all of it is recorded.
   bool root_ended() const { return root_ended_; }
+  // The root is sampled from outside at the moment: what it did last may still come when it has ended.
+  bool follows_root_from_outside() const;
   const ExitState& root_exit() const { return root_exit_; }  // as far as it is known
   // When sampling of a process ended last; CLOCK_MONOTONIC.
   MonotonicNs last_end_ns() const { return last_end_ns_; }
@@ -96,13 +102,19 @@ class RecordingSession {
   bool paused() const { return paused_; }
   bool python() const { return python_; }
   pid_t root() const { return root_; }
+  OtherRoots& roots() { return roots_; }
   // Null: it is not recorded.
   RecordedProcess* find(pid_t pid);
+  // A process is attached to just before it executes another program: its rows begin with that. 0: none is.
+  void set_awaits_exec(pid_t pid) { awaits_exec_ = pid; }
+  bool awaits_exec(pid_t pid) const { return pid == awaits_exec_; }
   // Follows it until it ends. Its pid is not that of another.
   RecordedProcess& add(std::unique_ptr<RecordedProcess> process);
   // Writes the end of the process, or of its image. `exit`: as far as the source knows. Does
   // nothing when the process is not recorded.
   void ended(pid_t pid, MonotonicNs time_ns, const ExitState& exit, bool replaced = false);
+  // Writes what there is now. `last`: the connection of a process at whose end we are killed; closed by finish().
+  void save(FileDescriptor last);
   // Calls `write` unless recording has failed; a failure in it is kept in failure().
   template <typename F>
   void attempt(F&& write);
@@ -134,11 +146,15 @@ class RecordingSession {
   RateControl rates_;
   bool paused_;
   const bool python_;
+  const bool saves_at_once_;
+  FileDescriptor last_;
   Segments* segments_;
+  OtherRoots roots_;
   std::map<pid_t, Entry> processes_;
   std::unique_ptr<Observer> observer_;  // refers to processes
   std::unique_ptr<Source> source_;
   pid_t root_ = 0;
+  pid_t awaits_exec_ = 0;
   bool root_ended_ = false;
   ExitState root_exit_;
   size_t joined_ = 0;

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/clock.h"
+#include "sampler/process/proc_task.h"
 #include "wire/record.h"
 
 namespace sampan::sampler {
@@ -20,15 +21,18 @@ double share(uint64_t used, size_t capacity) {
 
 ShimProcess::ShimProcess(recording::Writer& writer, const Origin& origin, SharedMemory memory)
     : RecordedProcess(writer, origin.clock, origin.pid, origin.parent_pid, Threads::kWhole),
-      memory_(std::move(memory)),
-      process_ring_(&wire::control_block(memory_.base())->process_ring,
-                    wire::process_ring_buffer(memory_.base())),
-      markers_(writer, memory_.base(),
+      memory_(std::make_shared<SharedMemory>(std::move(memory))),
+      process_ring_(&wire::control_block(memory_->base())->process_ring,
+                    wire::process_ring_buffer(memory_->base())),
+      markers_(writer, memory_->base(),
                {begin_image(origin.executable, origin.start_ns, origin.start_clock_ns),
                 origin.clock, origin.start_ns, origin.switches},
                thread_rows_),
       from_its_start_(origin.start_clock_ns == 0),
-      has_python_(origin.python) {}
+      has_python_(origin.python),
+      roots_(origin.roots),
+      first_root_(origin.root),
+      root_(origin.root) {}
 
 ShimProcess::Outside& ShimProcess::outside() {
   if (!outside_) outside_ = std::make_unique<Outside>(pid());
@@ -73,12 +77,12 @@ ShimProcess::Drained ShimProcess::read_rings() {
 
 void ShimProcess::note_heads(Drained& drained) {
   const uint32_t used =
-      std::min(wire::control_block(memory_.base())->slots_used.load(std::memory_order_acquire),
-               memory_.slots());
+      std::min(wire::control_block(memory_->base())->slots_used.load(std::memory_order_acquire),
+               memory_->slots());
   while (slots_.size() < used) {
     const auto index = static_cast<uint32_t>(slots_.size());
-    slots_.emplace_back().ring = {&wire::thread_slot(memory_.base(), index)->ring,
-                                  wire::thread_ring_buffer(memory_.base(), index)};
+    slots_.emplace_back().ring = {&wire::thread_slot(memory_->base(), index)->ring,
+                                  wire::thread_ring_buffer(memory_->base(), index)};
   }
   filled_.clear();
   for (uint32_t index = 0; index < slots_.size(); ++index) {
@@ -95,6 +99,7 @@ void ShimProcess::drain_process_ring(Drained& drained) {
   const uint64_t head = process_ring_.head();
   drained.fullest = std::max(drained.fullest, share(head - process_limit_, wire::kProcessRingSize));
   process_limit_ = head;
+  root_is_fresh_ = false;
   wire::RingReader::Record record;
   while (process_ring_.next(head, record)) {
     ++drained.records;
@@ -122,7 +127,7 @@ void ShimProcess::drain_thread_ring(Slot& slot, Drained& drained) {
 bool ShimProcess::read_process_record(uint8_t type, Payload payload) {
   switch (static_cast<wire::RecordType>(type)) {
     case wire::RecordType::kModuleLoad:
-      if (const auto record = decode_module_load(payload)) return stacks().load(*record), true;
+      if (auto record = decode_module_load(payload)) return load(std::move(*record)), true;
       return false;
     case wire::RecordType::kModuleUnload:
       if (const auto record = decode_module_unload(payload)) return stacks().unload(*record), true;
@@ -143,6 +148,27 @@ bool ShimProcess::read_process_record(uint8_t type, Payload payload) {
     case wire::RecordType::kExecFailed: return true;  // the next Hello of this pid is what counts
     default: return false;
   }
+}
+
+void ShimProcess::load(ModuleLoadRecord record) {
+  if (roots_ != nullptr) place(&record);
+  stacks().load(record);
+}
+
+// The program may have changed its root since it began, and the module be of the time before.
+void ShimProcess::place(ModuleLoadRecord* record) {
+  // The shim knows the program's path from /proc, which may not be there. The kernel says it as we see it.
+  const bool is_ours = record->path.empty();
+  if (is_ours) record->path = executable_of(pid());
+  if (!std::exchange(root_is_fresh_, true)) {
+    if (const ProcessRoot::Seen now = ProcessRoot::of(pid())) root_ = *now;
+  }
+  if (root_ == nullptr || (is_ours && !root_->place().empty())) return;
+  const std::string named = record->path;
+  const bool is_first = first_root_ != nullptr && first_root_->id() == root_->id();
+  if (roots_->place(pid(), *root_, record) || is_first) return;
+  record->path = named;
+  if (first_root_ != nullptr) roots_->place(pid(), *first_root_, record);
 }
 
 bool ShimProcess::read_thread_record(Slot& slot, uint8_t type, Payload payload) {
@@ -193,7 +219,7 @@ bool ShimProcess::read_sample(Slot& slot, Payload payload) {
 uint64_t ShimProcess::period_ns(const Slot& slot) const {
   const auto index = static_cast<uint32_t>(&slot - slots_.data());
   const uint32_t rate_hz =
-      wire::thread_slot(memory_.base(), index)->rate_hz.load(std::memory_order_relaxed);
+      wire::thread_slot(memory_->base(), index)->rate_hz.load(std::memory_order_relaxed);
   return 1'000'000'000 / std::clamp(rate_hz, 1u, wire::kHighestRateHz);
 }
 
@@ -242,7 +268,7 @@ void ShimProcess::note_left_out(uint32_t slot) {
   SampledThread& thread = *slots_[slot].thread;
   thread.left_out_ns = std::max(
       thread.left_out_ns,
-      wire::thread_slot(memory_.base(), slot)->left_out_ns.load(std::memory_order_relaxed));
+      wire::thread_slot(memory_->base(), slot)->left_out_ns.load(std::memory_order_relaxed));
 }
 
 void ShimProcess::end_segment(MonotonicNs time_ns) {
@@ -301,7 +327,7 @@ ExitState ShimProcess::finish(const End& end) {
 }
 
 void ShimProcess::add_losses(recording::Losses* losses) const {
-  const wire::ControlBlock* control = wire::control_block(memory_.base());
+  const wire::ControlBlock* control = wire::control_block(memory_->base());
   for (unsigned i = 0; i < wire::kLossCount; ++i) {
     losses->count[i] += control->losses[i].load(std::memory_order_relaxed);
   }
@@ -313,17 +339,17 @@ void ShimProcess::add_losses(recording::Losses* losses) const {
 }
 
 void ShimProcess::disable() {
-  wire::control_block(memory_.base())->enabled.store(0, std::memory_order_relaxed);
+  wire::control_block(memory_->base())->enabled.store(0, std::memory_order_relaxed);
 }
 
 void ShimProcess::set_rate(uint32_t rate_hz) {
-  wire::control_block(memory_.base())->rate_hz.store(rate_hz, std::memory_order_relaxed);
+  wire::control_block(memory_->base())->rate_hz.store(rate_hz, std::memory_order_relaxed);
 }
 
 uint64_t ShimProcess::cost_ns(const SignalCost& signal) const {
   uint64_t sum = 0;
   for (uint32_t i = 0; i < slots_.size(); ++i) {
-    const wire::ThreadSlot& slot = *wire::thread_slot(memory_.base(), i);
+    const wire::ThreadSlot& slot = *wire::thread_slot(memory_->base(), i);
     sum += slot.handler_ns.load(std::memory_order_relaxed) +
            slot.timer_signals.load(std::memory_order_relaxed) * signal.timer_ns +
            slot.perf_signals.load(std::memory_order_relaxed) * signal.perf_ns;
@@ -331,13 +357,17 @@ uint64_t ShimProcess::cost_ns(const SignalCost& signal) const {
   return sum;
 }
 
+wire::Outside ShimProcess::asks() const {
+  return wire::control_block(memory_->base())->outside.load(std::memory_order_relaxed);
+}
+
 bool ShimProcess::sampling() const {
-  return wire::control_block(memory_.base())->paused.load(std::memory_order_relaxed) == 0 &&
+  return wire::control_block(memory_->base())->paused.load(std::memory_order_relaxed) == 0 &&
          markers_.sections_allow_sampling();
 }
 
 void ShimProcess::set_paused(bool paused, MonotonicNs time_ns) {
-  auto& shared = wire::control_block(memory_.base())->paused;
+  auto& shared = wire::control_block(memory_->base())->paused;
   if (shared.exchange(paused, std::memory_order_relaxed) == static_cast<uint32_t>(paused)) return;
   markers_.switched(paused, time_ns);
 }

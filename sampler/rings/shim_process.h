@@ -19,6 +19,7 @@
 #include "base/time.h"
 #include "base/units.h"
 #include "sampler/recorder/interrupt_cost.h"
+#include "sampler/recorder/other_roots.h"
 #include "sampler/recorder/recorded_process.h"
 #include "sampler/rings/handshake.h"
 #include "sampler/rings/marker_recorder.h"
@@ -39,7 +40,9 @@ class ShimProcess : public RecordedProcess {
     MonotonicNs start_ns;  // of this image
     CpuNs start_clock_ns;  // the process's CPU clock when this image began
     OpenIntervals::Switches switches = {};
-    bool python = true;  // stacks have Python's frames, too
+    bool python = true;                            // stacks have Python's frames, too
+    OtherRoots* roots = nullptr;                   // outlives the process
+    std::shared_ptr<const ProcessRoot> root = {};  // when it joined; null: ours
   };
   ShimProcess(recording::Writer& writer, const Origin& origin, SharedMemory memory);
 
@@ -78,6 +81,10 @@ class ShimProcess : public RecordedProcess {
   void refresh_modules(MonotonicNs time_ns) override;
   bool find_code(MonotonicNs time_ns) override;
 
+  // What it asks for, and the memory for the answer, which may come when this object is gone.
+  wire::Outside asks() const;
+  std::shared_ptr<SharedMemory> memory() const { return memory_; }
+
   // CPU that samples have cost its threads: what it says of its handlers, and for each signal as
   // much as one costs here.
   uint64_t cost_ns(const SignalCost& signal) const;
@@ -115,6 +122,8 @@ class ShimProcess : public RecordedProcess {
   void note_left_out(uint32_t slot);
   void close_steps();
   void apply_names();
+  void load(ModuleLoadRecord record);
+  void place(ModuleLoadRecord* record);
   Payload copy(Payload payload);
   void forget_ended_threads();
   std::vector<MarkerRecorder::LiveThread> live_slots() const;
@@ -122,7 +131,7 @@ class ShimProcess : public RecordedProcess {
   void add_losses(recording::Losses* losses) const override;
   Outside& outside();
 
-  SharedMemory memory_;
+  const std::shared_ptr<SharedMemory> memory_;
   wire::RingReader process_ring_;
   uint64_t process_limit_ = 0;
   std::vector<Slot> slots_;
@@ -141,6 +150,10 @@ class ShimProcess : public RecordedProcess {
   std::optional<ExitRecord> exit_;
   const bool from_its_start_;  // of the process: not after an exec
   const bool has_python_;
+  OtherRoots* const roots_;
+  const std::shared_ptr<const ProcessRoot> first_root_;  // null: it is ours
+  std::shared_ptr<const ProcessRoot> root_;              // the latest
+  bool root_is_fresh_ = false;                           // looked at since the rings were read last
   size_t threads_seen_ = 0;
   std::unique_ptr<Outside> outside_;  // once it is asked for
 };

@@ -7,11 +7,13 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/units.h"
 #include "sampler/process/kernel_limits.h"
 #include "sampler/process/proc_task.h"
+#include "sampler/recorder/attached_process.h"
 
 namespace sampan::sampler {
 namespace {
@@ -70,12 +72,13 @@ void ShimSource::greet(int connection) {
   session_.loop().forget(connection);
   const std::optional<wire::Hello> hello = receive_hello(peer);
   if (!hello) return;
+  if (hello->ending != 0) return see_off(std::move(peer));
   const bool wanted =
       session_.failure().empty() && (options_.follow || peer.pid == session_.root());
   if (wanted) {
     session_.attempt([&] { take_in(std::move(peer), *hello); });
   } else {
-    send_welcome(peer, {wire::kWireVersion, 0, 0, 0, 0}, -1);
+    send_welcome(peer, {wire::kWireVersion, 0, 0, 0, 0, 0}, -1);
   }
 }
 
@@ -88,6 +91,9 @@ void ShimSource::take_in(Peer peer, const wire::Hello& hello) {
   origin.executable = program_of(peer.pid);
   origin.clock = session_.clock();
   origin.python = options_.python;
+  origin.roots = &session_.roots();
+  // It waits for our answer, so it is alive.
+  origin.root = ProcessRoot::of(peer.pid).value_or(nullptr);
   origin.start_ns = monotonic_ns();
   origin.start_clock_ns = is_exec ? process_cpu_ns(peer.pid).value_or(CpuNs()) : CpuNs();
   origin.switches = {hello.forked != 0 ? hello.paused != 0 : session_.paused(),
@@ -103,10 +109,13 @@ void ShimSource::take_in(Peer peer, const wire::Hello& hello) {
   control->enabled.store(1, std::memory_order_relaxed);
   control->rate_hz.store(session_.rate_hz(), std::memory_order_relaxed);
   control->paused.store(origin.switches.paused, std::memory_order_relaxed);
-  if (!send_welcome(peer,
-                    {wire::kWireVersion, 1, options_.follow ? 1u : 0u,
-                     options_.sections_only ? 1u : 0u, options_.python ? 1u : 0u},
-                    memory.fd())) {
+  // The first process of our namespace, or that which somebody waits for.
+  const bool may_end_us = peer.pid == 1 || peer.pid == session_.root();
+  if (!send_welcome(
+          peer,
+          {wire::kWireVersion, 1, options_.follow ? 1u : 0u, options_.sections_only ? 1u : 0u,
+           options_.python ? 1u : 0u, options_.ends_with_namespace && may_end_us ? 1u : 0u},
+          memory.fd())) {
     return;  // it did not wait
   }
   memory.close_fd();
@@ -114,6 +123,14 @@ void ShimSource::take_in(Peer peer, const wire::Hello& hello) {
   if (processes_.empty()) next_read_ns_ = origin.start_ns + period_ns_;
   processes_[peer.pid] = process.get();
   session_.add(std::move(process));
+}
+
+// It has told everything, and waits until its connection is closed.
+void ShimSource::see_off(Peer peer) {
+  if (!processes_.contains(peer.pid)) return;
+  session_.ended(peer.pid, monotonic_ns(), {});
+  const bool was_last = peer.pid == 1 || session_.processes() == 0;
+  session_.save(was_last ? std::move(peer.connection) : FileDescriptor());
 }
 
 void ShimSource::process_ended(const RecordedProcess& process) {
@@ -131,8 +148,65 @@ void ShimSource::read(MonotonicNs now_ns) {
     all.records += drained.records;
     all.fullest = std::max(all.fullest, drained.fullest);
   }
+  if (engine_) engine_->read(now_ns);
+  answer_wishes();
   adapt_period(all);
   next_read_ns_ = now_ns + period_ns_;
+}
+
+void ShimSource::answer_wishes() {
+  std::vector<std::pair<pid_t, wire::Outside>> wishes;
+  for (const auto& [pid, process] : processes_) {
+    const wire::Outside wish = process->asks();
+    if (wish == wire::Outside::kImage || wish == wire::Outside::kChildren) {
+      wishes.emplace_back(pid, wish);
+    }
+  }
+  for (const auto& [pid, wish] : wishes) {
+    const std::shared_ptr<SharedMemory> memory = processes_.at(pid)->memory();
+    const bool is_image = wish == wire::Outside::kImage;
+    bool all = true;
+    for (const pid_t wanted : is_image ? std::vector{pid} : child_processes(pid)) {
+      if (!session_.contains(wanted) || is_image) all &= sample_outside(wanted, is_image);
+    }
+    wire::Outside asked = wish;
+    wire::control_block(memory->base())
+        ->outside.compare_exchange_strong(asked,
+                                          all ? wire::Outside::kAttached : wire::Outside::kRefused);
+  }
+}
+
+// The process is the shim's until an engine is permitted for it.
+bool ShimSource::sample_outside(pid_t pid, bool awaits_exec) {
+  session_.set_awaits_exec(awaits_exec ? pid : 0);
+  bool attached = false;
+  try {
+    if (engine_) {
+      engine_->attach(pid);
+      attached = true;
+    } else if (options_.engine_for) {
+      engine_ = options_.engine_for(pid);
+      attached = engine_ != nullptr;
+    }
+    if (attached) AttachedProcesses(session_, false).process(pid);
+  } catch (const Refused&) {
+    attached = false;
+  }
+  session_.set_awaits_exec(0);
+  outside_ += attached;
+  return attached;
+}
+
+std::string ShimSource::note() const {
+  if (outside_ == 0) return note_;
+  std::string note = note_.empty() ? "" : note_ + " ";
+  note += fmt::format(
+      "{} in another root or network namespace {} sampled from outside: sections and other markers "
+      "of {} are not known.",
+      outside_ == 1 ? "A process" : fmt::format("{} processes", outside_),
+      outside_ == 1 ? "was" : "were", outside_ == 1 ? "it" : "them");
+  const std::string of_engine = engine_->note();
+  return of_engine.empty() ? note : note + " " + of_engine;
 }
 
 void ShimSource::adapt_period(const ShimProcess::Drained& drained) {
@@ -149,12 +223,13 @@ void ShimSource::adapt_period(const ShimProcess::Drained& drained) {
 // The rings fill at the new rate from now on.
 void ShimSource::set_rate(uint32_t rate_hz) {
   if (wants_perf(rate_hz) && signal_cost_.perf_ns == 0) signal_cost_ = measure_signal_cost(true);
+  if (engine_) engine_->set_rate(rate_hz);
   period_ns_ = usual_period(rate_hz);
   next_read_ns_ = std::min(next_read_ns_, monotonic_ns() + period_ns_);
 }
 
 uint64_t ShimSource::cost_ns() const {
-  uint64_t sum = ended_cost_ns_;
+  uint64_t sum = ended_cost_ns_ + (engine_ ? engine_->cost_ns() : 0);
   for (const auto& [pid, process] : processes_) sum += process->cost_ns(signal_cost_);
   return sum;
 }

@@ -2,9 +2,13 @@
 // and reads their rings.
 //
 // A process that joins again has replaced itself by exec: its old image ends, a new one begins.
+//
+// Where the shim cannot follow (wire::Outside), an engine samples from outside, in the same session.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "base/time.h"
@@ -23,23 +27,29 @@ class ShimSource : public Source {
     bool follow;         // children too; else only the session's root is let in
     bool sections_only = false;
     bool python = true;  // stacks have the frames of an interpreter, too
+    // An engine that is permitted for this process, attached to it; null when none is.
+    std::function<std::unique_ptr<Engine>(pid_t)> engine_for = {};
+    bool ends_with_namespace = false;  // the session does, see kernel_limits.h
   };
   // Listens from now on. Throws Error when the socket cannot be opened.
   ShimSource(RecordingSession& session, const Options& options);
   ~ShimSource() override;
 
   void read(MonotonicNs now_ns) override;
-  MonotonicNs next_read_ns() const override { return next_read_ns_; }
+  MonotonicNs next_read_ns() const override { return engine_ ? MonotonicNs(0) : next_read_ns_; }
   void set_rate(uint32_t rate_hz) override;
   uint64_t cost_ns() const override;
   void process_ended(const RecordedProcess& process) override;
-  std::string note() const override { return note_; }
+  std::string note() const override;
 
  private:
   void listen();
   void accept_all();
   void greet(int connection);
   void take_in(Peer peer, const wire::Hello& hello);
+  void see_off(Peer peer);
+  void answer_wishes();
+  bool sample_outside(pid_t pid, bool awaits_exec);
   void adapt_period(const ShimProcess::Drained& drained);
 
   RecordingSession& session_;
@@ -48,6 +58,8 @@ class ShimSource : public Source {
   bool listening_ = false;
   std::map<int, Peer> guests_;               // connected, silent so far; by descriptor
   std::map<pid_t, ShimProcess*> processes_;  // the session's
+  std::unique_ptr<Engine> engine_;           // once it is needed
+  size_t outside_ = 0;                       // processes that it was attached to
   SignalCost signal_cost_;
   uint64_t ended_cost_ns_ = 0;  // of the processes that have ended
   uint64_t period_ns_;

@@ -47,6 +47,24 @@ def unpacked(suite, folder):
     return root
 
 
+def add_program(root, file, place):
+    """The program, at this place of a root, with the libraries that it needs."""
+    listed = subprocess.run(["ldd", file], stdout=subprocess.PIPE, text=True, check=False).stdout
+    places = {place: file, **{word: word for word in listed.split() if word.startswith("/")}}
+    for there, here in places.items():
+        copy = root / str(there).lstrip("/")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if not copy.exists() and not copy.is_symlink():
+            shutil.copy(os.path.realpath(here), copy)
+
+
+def in_namespaces(root, *words):
+    """What is to be run so that the words run in the root as the first process of a PID namespace, with a /proc."""
+    (root / "proc").mkdir(exist_ok=True)
+    script = 'mount -t proc proc "$1/proc" && exec chroot "$@"'
+    return ["unshare", "--pid", "--fork", "--mount", "sh", "-c", script, "sh", root, *map(str, words)]
+
+
 @contextlib.contextmanager
 def mounted(root, folders):
     """The folders at the same place in the chroot."""

@@ -3,6 +3,7 @@
 (chroots.py), of which bullseye has glibc 2.31."""
 import hashlib
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -61,6 +62,37 @@ class Dist(unittest.TestCase):
             self.assertLessEqual(max(versions), OLDEST_GLIBC, file)
             self.assertLessEqual(set(re.findall(r"Shared library: \[(.*)\]", read)), LIBRARIES)
             self.assertNotIn("GLIBC_ABI", read)  # nor features of newer loaders
+
+    def test_a_container_with_nothing_else(self):
+        """The guide's recipe, in a root with the C library, a program, and what the tarball has."""
+        if os.geteuid() != 0:
+            self.skipTest("NOT TESTED: only root makes roots and namespaces")
+        with tempfile.TemporaryDirectory(prefix="sampan-dist-", dir="/var/tmp") as folder:
+            root = pathlib.Path(folder)
+            for file in ("/bin/sh", "/usr/bin/env"):
+                chroots.add_program(root, file, file)
+            libm = subprocess.run(["gcc", "-print-file-name=libm.so.6"], check=True, capture_output=True, text=True).stdout.strip()
+            chroots.add_program(root, libm, "/lib/x86_64-linux-gnu/libm.so.6")
+            (root / "opt/sampan").mkdir(parents=True)
+            (root / "profiles").mkdir()
+            subprocess.run(["tar", "-xf", self.tarball, "-C", root / "opt/sampan", "--strip-components=1"], check=True)
+
+            def output_of(*words):
+                done = subprocess.run(chroots.in_namespaces(root, *words), capture_output=True, text=True, timeout=COMMAND_S, check=False)
+                self.assertEqual((done.returncode, done.stderr), (0, ""), words)
+                return done.stdout
+
+            output_of("/usr/bin/env", "LD_PRELOAD=/opt/sampan/lib/sampan/libsampan_preload.so", "SAMPAN=1",
+                      "SAMPAN_OUTPUT=/profiles", "SAMPAN_QUIET=1", "SAMPAN_FORMAT=none", "/bin/sh", "-c",
+                      "i=0; while [ $i -lt 2000000 ]; do i=$((i + 1)); done")
+            [directory] = (root / "profiles").iterdir()
+            report = json.loads(output_of("/opt/sampan/bin/sampan", "report", "--json", f"/profiles/{directory.name}"))
+            self.assertGreater(report["samples"], 50)
+            self.assertEqual(report["lost"], {})
+            self.assertNotIn("ends early", " ".join(report["notes"]))
+            self.assertIn("addresses", output_of("/opt/sampan/bin/sampan", "symbolize", f"/profiles/{directory.name}"))
+            self.assertIn("profile_overall", output_of("/opt/sampan/bin/sampan", "export", "--format", "folded",
+                                                       f"/profiles/{directory.name}"))
 
     def test_suites(self):
         for suite in SUITES:

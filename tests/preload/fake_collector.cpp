@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <memory>
 
 #include "base/byte_cursor.h"
@@ -65,6 +66,13 @@ class Joined {
     }
   }
 
+  void answer(wire::Outside answer) {
+    auto& word = wire::control_block(base_)->outside;
+    wire::Outside wish = word.load();
+    if (wish != wire::Outside::kImage && wish != wire::Outside::kChildren) return;
+    ++records.wishes;
+    word.compare_exchange_strong(wish, answer);
+  }
   void set_rate(uint32_t rate_hz) { wire::control_block(base_)->rate_hz.store(rate_hz); }
   bool has_used(uint64_t cpu_ns) const {
     for (const ThreadRecords& thread : records.threads) {
@@ -249,7 +257,31 @@ int listen_at(const std::string& name) {
   return fd;
 }
 
-std::unique_ptr<Joined> accept_one(int listener, const RunOptions& options) {
+// The state of /proc/PID/stat; 0: it is gone.
+char state_of(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const size_t end = text.rfind(") ");
+  return end == std::string::npos ? '\0' : text[end + 2];
+}
+
+// Keeps the process waiting for a while.
+void see_off(int fd, pid_t pid, std::vector<std::unique_ptr<Joined>>& joined) {
+  for (auto& process : joined) {
+    if (process->records.pid != pid) continue;
+    process->drain();
+    ++process->records.goodbyes;
+    process->records.exits_at_goodbye = process->records.exits.size();
+    usleep(100'000);
+    const char state = state_of(pid);
+    process->records.lived_at_goodbye = state != 'Z' && state != '\0';
+  }
+  close(fd);
+}
+
+std::unique_ptr<Joined> accept_one(int listener, const RunOptions& options,
+                                   std::vector<std::unique_ptr<Joined>>& others) {
   const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
   ucred peer{};
   socklen_t size = sizeof peer;
@@ -259,11 +291,16 @@ std::unique_ptr<Joined> accept_one(int listener, const RunOptions& options) {
     close(fd);
     return nullptr;
   }
+  if (hello.ending != 0) {
+    see_off(fd, peer.pid, others);
+    return nullptr;
+  }
   const int memfd = memfd_create("rings", MFD_CLOEXEC);
   if (ftruncate(memfd, wire::kSharedSize) != 0) abort();
   auto joined = std::make_unique<Joined>(memfd, peer, hello);
   joined->set_rate(options.rate_hz);
-  wire::Welcome welcome{wire::kWireVersion, 1, options.follow ? 1u : 0u, 0, 0};
+  wire::Welcome welcome{
+      wire::kWireVersion, 1, options.follow ? 1u : 0u, 0, 0, options.waits_at_end ? 1u : 0u};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   iovec data{&welcome, sizeof welcome};
   msghdr message{};
@@ -330,7 +367,9 @@ RunResult run_with_shim(const std::vector<std::string>& command, const RunOption
     pollfd events[2] = {{listener, POLLIN, 0}, {output[0], POLLIN, 0}};
     poll(events, 2, 5);
     if ((events[0].revents & POLLIN) != 0) {
-      if (auto process = accept_one(listener, options)) joined.push_back(std::move(process));
+      if (auto process = accept_one(listener, options, joined)) {
+        joined.push_back(std::move(process));
+      }
     }
     if (events[1].revents != 0) {
       char buffer[4096];
@@ -340,6 +379,7 @@ RunResult run_with_shim(const std::vector<std::string>& command, const RunOption
     }
     for (auto& process : joined) {
       process->drain();
+      if (options.outside) process->answer(*options.outside);
       if (options.later_rate_hz != 0 && process->has_used(options.later_ns)) {
         process->set_rate(options.later_rate_hz);
       }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,10 @@ struct ProcessRecords {
   std::vector<std::string> execs;
   unsigned failed_execs = 0;
   std::vector<int32_t> exits;
+  unsigned goodbyes = 0;
+  size_t exits_at_goodbye = 0;      // that it had told by then
+  bool lived_at_goodbye = false;    // until it had the answer
+  unsigned wishes = 0;              // wire::Outside
   std::vector<MarkerSeen> markers;  // lane after lane
   uint64_t markers_dropped = 0;
   uint64_t marker_holes = 0;
@@ -93,8 +98,11 @@ struct RunOptions {
   uint32_t later_rate_hz = 0;
   uint64_t later_ns = 0;
   bool follow = true;
-  bool shim = true;                      // false: run without it, for comparison
+  bool shim = true;  // false: run without it, for comparison
+  bool waits_at_end = false;
   std::vector<std::string> environment;  // more of it
+  std::optional<wire::Outside> outside =
+      {};  // what is answered to wishes; nothing: they are not heard
 };
 
 RunResult run_with_shim(const std::vector<std::string>& command, const RunOptions& options = {});

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "fake_collector.h"
 
@@ -316,6 +317,52 @@ TEST(Shim, HandsTheSessionOnHoweverAnImageIsExecuted) {
     const RunResult result = run({word, SAMPAN_TARGET});
     ASSERT_EQ(result.processes.size(), 2u) << word;
     EXPECT_EQ(result.processes[0].loss(wire::Loss::kProcessStatic), 0u) << word;
+  }
+}
+
+// The shell removes the shim, as a new root would, and becomes the target.
+RunResult run_without_file(const RunOptions& options) {
+  char folder[] = "/tmp/shXXXXXX";
+  if (mkdtemp(folder) == nullptr) abort();
+  const std::string shim = std::string(folder) + "/shim.so";
+  std::filesystem::copy(SAMPAN_SHIM, shim);
+  RunOptions own = options;
+  own.environment = {"LD_PRELOAD=" + shim};
+  const RunResult result =
+      run_with_shim({"/bin/sh", "-c", "rm " + shim + "; exec " SAMPAN_TARGET " burn 1"}, own);
+  std::filesystem::remove_all(folder);
+  return result;
+}
+
+TEST(Shim, AsksForAnEngineWhereItCannotBe) {
+  for (const auto answer : {wire::Outside::kAttached, wire::Outside::kRefused}) {
+    const RunResult result = run_without_file({.environment = {}, .outside = answer});
+    EXPECT_EQ(result.status, 0);
+    const ProcessRecords& shell = result.processes.at(0);
+    EXPECT_EQ(shell.wishes, 1u);
+    const bool is_lost = answer == wire::Outside::kRefused;
+    EXPECT_EQ(shell.loss(wire::Loss::kProcessNoShim), is_lost ? 1u : 0u);
+    EXPECT_EQ(shell.execs.size(), 1u);
+  }
+}
+
+TEST(Shim, GoesOnWithoutAnAnswer) {
+  const uint64_t before = monotonic_ns();
+  const RunResult result = run_without_file({});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.processes.at(0).loss(wire::Loss::kProcessNoShim), 1u);
+  EXPECT_GE(monotonic_ns() - before, 500 * kNsPerMs);
+}
+
+TEST(Shim, SaysGoodbyeWhenItIsAskedTo) {
+  for (const char* word : {"exit", "_exit", "quick_exit"}) {
+    const RunResult result = run({word}, {.waits_at_end = true, .environment = {}});
+    ASSERT_EQ(result.processes.size(), 1u);
+    const ProcessRecords& process = result.processes[0];
+    EXPECT_EQ(process.goodbyes, 1u) << word;
+    EXPECT_EQ(process.exits_at_goodbye, 1u) << word;
+    EXPECT_TRUE(process.lived_at_goodbye) << word;
+    EXPECT_EQ(run({word}).processes.at(0).goodbyes, 0u) << word;
   }
 }
 

@@ -121,6 +121,93 @@ TEST_F(SeparateFiles, AreNotUsedWithAnotherBuildId) {
   EXPECT_FALSE(has_source(innermost(stripped_, not_exported())));
 }
 
+// A module that ran in another root, as /opt/target.so; here that is another file, or none.
+class Sysroot : public SeparateFiles {
+ protected:
+  Sysroot() {
+    options_.sysroot = directory_ / "root";
+    fs::create_directories(inner_.parent_path());
+    fs::create_directories(fs::path(path_).parent_path());
+  }
+
+  const std::string path_ = directory_ / "opt/target.so";
+  const fs::path inner_ = (directory_ / "root") + path_;
+  const std::vector<uint8_t> id_ = build_id_of(target_path());
+  Options options_;
+};
+
+TEST_F(Sysroot, HasTheModule) {
+  EXPECT_FALSE(has_source(innermost(path_, not_exported(), options_, id_)));
+  fs::copy(target_path(), inner_);
+  EXPECT_TRUE(has_source(innermost(path_, not_exported(), options_, id_)));
+  fs::copy("/bin/true", path_);
+  EXPECT_TRUE(has_source(innermost(path_, not_exported(), options_, id_)));
+  EXPECT_TRUE(has_source(innermost(path_, not_exported(), options_)));
+}
+
+TEST_F(Sysroot, HasItByALinkOfItsOwn) {
+  fs::create_directories(directory_ / "root/elsewhere");
+  fs::copy(target_path(), directory_ / "root/elsewhere/target.so");
+  fs::create_symlink("/elsewhere/target.so", inner_);
+  EXPECT_TRUE(has_source(innermost(path_, not_exported(), options_, id_)));
+}
+
+TEST_F(Sysroot, IsNotBelievedAgainstTheBuildId) {
+  fs::copy("/bin/true", inner_);
+  EXPECT_FALSE(has_source(innermost(path_, not_exported(), options_, id_)));
+  fs::copy(target_path(), path_);
+  EXPECT_TRUE(has_source(innermost(path_, not_exported(), options_, id_))) << "ours is the file";
+}
+
+TEST_F(Sysroot, WithoutABuildIdOursIsNotTakenInstead) {
+  fs::copy(target_path(), path_);
+  run("objcopy --remove-section .note.gnu.build-id " + path_);
+  EXPECT_TRUE(has_source(innermost(path_, not_exported())));
+  EXPECT_FALSE(has_source(innermost(path_, not_exported(), options_)));
+}
+
+TEST_F(Sysroot, HasDebugFiles) {
+  link(debug_);
+  fs::copy(stripped_, inner_);
+  const std::string place =
+      (directory_ / "root/usr/lib/debug") + fs::path(path_).parent_path().string();
+  fs::create_directories(place);
+  fs::rename(debug_, place + "/target.debug");
+  EXPECT_TRUE(has_source(innermost(path_, not_exported(), options_, id_)));
+  fs::rename(place + "/target.debug", inner_.parent_path() / "target.debug");
+  EXPECT_TRUE(has_source(innermost(path_, not_exported(), options_, id_)));
+}
+
+TEST_F(Sysroot, TheMessageNamesTheFile) {
+  profile::Profile profile = profile_of(path_, {not_exported()}, id_);
+  const Report report = symbolize(profile, options_);
+  ASSERT_EQ(report.problems.size(), 1u);
+  EXPECT_NE(report.problems[0].find(inner_.string() + ": file not found"), std::string::npos)
+      << report.problems[0];
+}
+
+// All that tells a file without a build-id from another one.
+TEST(WithoutABuildId, AFileThatIsLoadedDifferentlyIsNotUsed) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "target.so";
+  run("objcopy --remove-section .note.gnu.build-id " + target_path() + " " + path);
+  profile::Profile profile = profile_of(path, {not_exported()});
+  // Type, offset, SVMA, physical address, size in the file, size in memory.
+  std::istringstream segments(run("readelf -lW " + path + " | grep '^ *LOAD'"));
+  std::string type, offset, svma, physical, in_file, in_memory;
+  for (std::string rest; segments >> type >> offset >> svma >> physical >> in_file >> in_memory;
+       std::getline(segments, rest)) {
+    const uint64_t end = std::stoull(svma, nullptr, 16) + std::stoull(in_memory, nullptr, 16);
+    profile.modules[0].svma_end = (end + 4095) / 4096 * 4096;
+  }
+  profile::Profile other = profile;
+  EXPECT_TRUE(symbolize(profile).problems.empty());
+  EXPECT_TRUE(has_source(lines_of(profile, 0).front()));
+  other.modules[0].svma_end += 4096;
+  EXPECT_EQ(symbolize(other).problems.size(), 1u);
+  EXPECT_FALSE(has_source(lines_of(other, 0).front()));
+}
+
 TEST(SymbolTables, NameFunctionsWithoutDebugInformation) {
   const TemporaryDirectory directory;
   const std::string path = directory / "target.so";

@@ -22,16 +22,23 @@ using wire::RecordType;
 
 constexpr uint64_t kTimeout = 20'000'000'000;
 
-// The shim's side of wire/session.h; null when it is not taken in.
-void* join(const std::string& name, bool forked, uint32_t version = wire::kWireVersion) {
+// A connection; -1: there is nobody.
+int say(const std::string& name, const wire::Hello& hello) {
   const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   name.copy(address.sun_path + 1, sizeof address.sun_path - 1);
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  if (connect(fd, reinterpret_cast<sockaddr*>(&address), size) != 0) return nullptr;
-  const wire::Hello hello{version, wire::kSharedSize, getppid(), forked ? 1u : 0u, 0};
+  if (connect(fd, reinterpret_cast<sockaddr*>(&address), size) != 0) return -1;
   send(fd, &hello, sizeof hello, MSG_NOSIGNAL);
+  return fd;
+}
+
+// The shim's side of wire/session.h; null when it is not taken in.
+void* join(const std::string& name, bool forked, uint32_t version = wire::kWireVersion,
+           wire::Welcome* answer = nullptr) {
+  const int fd = say(name, {version, wire::kSharedSize, getppid(), forked ? 1u : 0u, 0, 0});
+  if (fd < 0) return nullptr;
   wire::Welcome welcome{};
   iovec data{&welcome, sizeof welcome};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
@@ -43,6 +50,7 @@ void* join(const std::string& name, bool forked, uint32_t version = wire::kWireV
   const ssize_t received = recvmsg(fd, &message, 0);
   close(fd);
   if (received != sizeof welcome || welcome.accepted == 0) return nullptr;
+  if (answer != nullptr) *answer = welcome;
   int memory = -1;
   std::memcpy(&memory, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof memory);
   if (ftruncate(memory, 4096) == 0) return nullptr;  // the size must be sealed
@@ -50,6 +58,32 @@ void* join(const std::string& name, bool forked, uint32_t version = wire::kWireV
   close(memory);
   return base;
 }
+
+// Says that it ends, and returns when the connection is closed.
+void say_goodbye(const std::string& name) {
+  const int fd = say(name, {wire::kWireVersion, wire::kSharedSize, getppid(), 0, 0, 1});
+  char byte;
+  (void)!recv(fd, &byte, 1, 0);
+  close(fd);
+}
+
+// The answer to a wish.
+wire::Outside wish(void* base, wire::Outside what) {
+  auto& word = wire::control_block(base)->outside;
+  word.store(what);
+  while (word.load() == what) usleep(1000);
+  return word.load();
+}
+
+// Notes who is to be sampled.
+struct FakeEngine : Engine {
+  explicit FakeEngine(std::vector<pid_t>* pids) : attached(pids) {}
+  void attach(pid_t pid) override { attached->push_back(pid); }
+  void read(MonotonicNs) override {}
+  void set_rate(uint32_t) override {}
+  uint64_t cost_ns() const override { return 0; }
+  std::vector<pid_t>* attached;
+};
 
 void record_one_sample(void* base) {
   FakeShim shim(base);
@@ -63,11 +97,23 @@ class ShimSourceTest : public testing::Test {
   ShimSourceTest() { std::filesystem::remove(path_); }
   ~ShimSourceTest() override { std::filesystem::remove(path_); }
 
-  void start(bool follow) {
+  void start(bool follow) { start(ShimSource::Options{name_, follow}); }
+  void start(const ShimSource::Options& options) {
     recording::Session description;
     description.start_monotonic_ns = monotonic_ns();
     session_.emplace(loop_, RecordingSession::Options{path_, description, {}});
-    session_->start(std::make_unique<ShimSource>(*session_, ShimSource::Options{name_, follow}));
+    session_->start(std::make_unique<ShimSource>(*session_, options));
+  }
+  // With an engine for everybody, or for nobody.
+  void start_with_engine(bool permitted) {
+    ShimSource::Options options{name_, true};
+    options.engine_for = [this, permitted](pid_t pid) -> std::unique_ptr<Engine> {
+      if (!permitted) return nullptr;
+      auto engine = std::make_unique<FakeEngine>(&attached_);
+      engine->attach(pid);
+      return engine;
+    };
+    start(options);
   }
   // A process that does `what` and exits with its result.
   pid_t process(const std::function<int()>& what) {
@@ -97,6 +143,7 @@ class ShimSourceTest : public testing::Test {
   const std::string path_ =
       testing::TempDir() + "shim-source-" + std::to_string(getpid()) + ".sampan";
   const std::string name_ = SessionSocket::random_name();
+  std::vector<pid_t> attached_;
   EventLoop loop_;
   std::optional<RecordingSession> session_;
 };
@@ -191,6 +238,92 @@ TEST_F(ShimSourceTest, SwitchesSamplingOffInWhatStillRunsAtTheEnd) {
   step_until([this] { return session_->joined() == 1; });
   EXPECT_EQ(session_->detach(), 1u);
   EXPECT_EQ(reap(pid), 5);
+}
+
+TEST_F(ShimSourceTest, AnEngineGoesOnWhereTheShimCannot) {
+  start_with_engine(true);
+  const pid_t pid = process([this] {
+    void* base = join(name_, false);
+    record_one_sample(base);
+    const wire::Outside answer = wish(base, wire::Outside::kImage);
+    pause();
+    return static_cast<int>(answer);
+  });
+  step_until([this] { return !attached_.empty(); });
+  EXPECT_EQ(attached_, std::vector{pid});
+  ASSERT_TRUE(session_->contains(pid));
+  EXPECT_FALSE(session_->find(pid)->tells_its_end()) << "its shim has told everything";
+  kill(pid, SIGKILL);
+  step_until([this] { return session_->processes() == 0; });
+  EXPECT_EQ(reap(pid), -SIGKILL);
+  const Recording recording = finish();
+  EXPECT_EQ(recording.samples.size(), 1u);
+  ASSERT_EQ(recording.process_ends.size(), 1u);
+  EXPECT_TRUE(recording.process_ends[0].replaced);
+}
+
+TEST_F(ShimSourceTest, AnEngineTakesTheChildrenThatCouldNotJoin) {
+  start_with_engine(true);
+  const pid_t pid = process([this] {
+    void* base = join(name_, false);
+    const pid_t child = fork();
+    if (child == 0) _exit(wish(base, wire::Outside::kChildren) == wire::Outside::kAttached ? 6 : 7);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WEXITSTATUS(status);
+  });
+  step_until([this] { return session_->joined() != 0 && session_->processes() == 0; });
+  EXPECT_EQ(reap(pid), 6);
+  ASSERT_EQ(attached_.size(), 1u);
+  EXPECT_NE(attached_[0], pid);
+}
+
+TEST_F(ShimSourceTest, SaysThatNoEngineIsPermitted) {
+  start_with_engine(false);
+  const pid_t pid = process([this] {
+    void* base = join(name_, false);
+    return static_cast<int>(wish(base, wire::Outside::kImage));
+  });
+  step_until([this] { return session_->joined() != 0 && session_->processes() == 0; });
+  EXPECT_EQ(reap(pid), static_cast<int>(wire::Outside::kRefused));
+}
+
+TEST_F(ShimSourceTest, AProcessThatTakesUsWithItWaitsForTheRecording) {
+  ShimSource::Options options{name_, true};
+  options.ends_with_namespace = true;
+  start(options);
+  const pid_t pid = process([this] {
+    usleep(100'000);  // until it is the root
+    wire::Welcome welcome{};
+    void* base = join(name_, false, wire::kWireVersion, &welcome);
+    if (welcome.waits_at_end == 0) return 8;
+    record_one_sample(base);
+    FakeShim(base).process(RecordType::kExit, exit_record(monotonic_ns(), 5));
+    say_goodbye(name_);
+    return 5;
+  });
+  session_->set_root(pid);
+  step_until([this] { return session_->is_urgent(); });
+  EXPECT_EQ(waitpid(pid, nullptr, WNOHANG), 0) << "it waits";
+  const Recording so_far = recording::read(path_);
+  EXPECT_EQ(so_far.samples.size(), 1u);
+  ASSERT_EQ(so_far.process_ends.size(), 1u);
+  EXPECT_EQ(so_far.process_ends[0].exit_status, 5);
+  finish();
+  EXPECT_EQ(reap(pid), 5);
+}
+
+TEST_F(ShimSourceTest, NobodyElseWaits) {
+  ShimSource::Options options{name_, true};
+  options.ends_with_namespace = true;
+  start(options);
+  const pid_t pid = process([this] {
+    wire::Welcome welcome{};
+    join(name_, false, wire::kWireVersion, &welcome);
+    return static_cast<int>(welcome.waits_at_end);
+  });
+  step_until([this] { return session_->joined() != 0 && session_->processes() == 0; });
+  EXPECT_EQ(reap(pid), 0);
 }
 
 TEST_F(ShimSourceTest, TakesManyProcessesAtOnce) {

@@ -1,5 +1,6 @@
 #include "preload/process/outside.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -19,7 +20,8 @@ ino_t network;  // 0: not known
 
 ino_t network_now() {
   struct stat status {};
-  return raw_syscall(SYS_stat, "/proc/self/ns/net", &status) == 0 ? status.st_ino : 0;
+  return raw_syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/net", &status, 0) == 0 ? status.st_ino
+                                                                                     : 0;
 }
 
 void wait_a_moment() {

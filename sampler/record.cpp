@@ -32,7 +32,7 @@ std::unique_ptr<RecordingSession> new_session(EventLoop& loop, const RecordOptio
 }
 
 std::unique_ptr<Engine> permitted_engine(RecordingSession& session, bool follow, pid_t pid) {
-  for (const EngineEntry& entry : kEngines) {
+  for (const EngineEntry& entry : engines()) {
     try {
       std::unique_ptr<Engine> engine =
           entry.make(session, AttachedProcesses(session, false), follow);

@@ -166,7 +166,7 @@ uint32_t StackWalk<Memory, Modules>::walk(std::span<uint64_t> frames, uint64_t* 
       step = follow(row, frame);
     } else {
       step = slow_step(frame, pc, row.kind());
-      if (exact_) frames[depth - 1] = pc + 1;
+      if (exact_) ++frames[depth - 1];
       exact_ = false;
     }
     if (cfas != nullptr) cfas[depth - 1] = frame.sp;

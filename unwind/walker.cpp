@@ -10,32 +10,24 @@ namespace sampan::unwind {
 
 namespace {
 
-// The kernel copies the memory before it finds the first argument invalid: EFAULT for a page that cannot be
-// read, EINVAL for one that can. Nothing changes (kernel/signal.c, kernel/time/itimer.c; abseil's
-// AddressIsReadable does the same).
-bool is_mapped_by_mask(uint64_t page) {
-  constexpr long kNoSuchHow = -1;
-  constexpr size_t kKernelSetSize = 8;
-  return raw_syscall(SYS_rt_sigprocmask, kNoSuchHow, page, 0, kKernelSetSize) != -EFAULT;
-}
-bool is_mapped_by_timer(uint64_t page) {
-  constexpr long kNoSuchTimer = -1;
-  return raw_syscall(SYS_setitimer, kNoSuchTimer, page, 0) != -EFAULT;
-}
+// Of a call that copies memory from the user before it finds that its first argument is invalid.
+std::atomic<long> question = SYS_rt_sigprocmask;
 
-// qemu, which runs programs of other processors, checks `how` first.
-std::atomic<bool> asks_by_timer = false;
-
+// qemu, which runs programs of other processors, looks at the first argument of rt_sigprocmask first.
 void choose_question() {
   constexpr uint64_t kNeverMapped = kEndOfUserSpace - 4096;
-  if (is_mapped_by_mask(kNeverMapped)) asks_by_timer.store(true, std::memory_order_relaxed);
+  if (is_mapped(kNeverMapped)) question.store(SYS_setitimer, std::memory_order_relaxed);
 }
 
 }  // namespace
 
+// EFAULT for a page that cannot be read, and EINVAL for one that can. Nothing changes (kernel/signal.c,
+// kernel/time/itimer.c; abseil's AddressIsReadable does the same).
 bool is_mapped(uint64_t page) {
-  return asks_by_timer.load(std::memory_order_relaxed) ? is_mapped_by_timer(page)
-                                                       : is_mapped_by_mask(page);
+  constexpr long kNoSuchHow = -1;
+  constexpr size_t kKernelSetSize = 8;
+  const long number = question.load(std::memory_order_relaxed);
+  return raw_syscall(number, kNoSuchHow, page, 0, kKernelSetSize) != -EFAULT;
 }
 
 // The memory of our own process, for a walk. The thread's stack is read directly; any other page

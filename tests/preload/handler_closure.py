@@ -35,7 +35,7 @@ SHIM = """
     unwind::return_at_once unwind::leave_signal_frame
     unwind::follow_frame_pointer unwind::is_return_address unwind::ReturnPath::* unwind::decode unwind::registers_of
 
-    unwind::is_mapped* unwind::PythonChain::* unwind::PythonFrameObjects::* unwind::CframeRuns::*
+    unwind::is_mapped unwind::PythonChain::* unwind::PythonFrameObjects::* unwind::CframeRuns::*
     unwind::EvalLoop::* unwind::EvalLoopRuns::* unwind::PythonMerge::* unwind::CodeObject::* unwind::read_code
     unwind::identity_of unwind::find_texts unwind::find_text unwind::find_line_table
     preload::interpreter_eval_loop preload::innermost_state preload::interpreter_runtime

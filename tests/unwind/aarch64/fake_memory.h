@@ -7,7 +7,7 @@
 
 namespace sampan::unwind {
 
-inline constexpr uint64_t kFakeStack = 0x10'0000, kReturn = 0x5010, kCallersFp = 0x10'0400;
+inline constexpr uint64_t kFakeStack = 0x10'0000, kReturnTo = 0x5010, kCallersFp = 0x10'0400;
 
 class FakeMemory {
  public:

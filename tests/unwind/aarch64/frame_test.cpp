@@ -12,16 +12,16 @@ constexpr uint64_t kSignature = uint64_t{0x5a} << 48;
 
 class Aarch64Frame : public testing::Test {
  protected:
-  void SetUp() override { memory.put_call_before(kReturn); }
+  void SetUp() override { memory.put_call_before(kReturnTo); }
 
   FakeMemory memory;
-  Frame frame{0x9000, kFakeStack, kFakeStack + 0x20, kReturn, true};
+  Frame frame{0x9000, kFakeStack, kFakeStack + 0x20, kReturnTo, true};
 };
 
 TEST_F(Aarch64Frame, ALeafHasItsReturnAddressInTheLinkRegister) {
   const PackedRow leaf(PackedRow::kFromSp, 0, 0, 0);
   ASSERT_EQ(follow(leaf, true, memory, frame), Step::kCaller);
-  EXPECT_EQ(frame.pc, kReturn);
+  EXPECT_EQ(frame.pc, kReturnTo);
   EXPECT_EQ(frame.sp, kFakeStack);
   // Its caller has called, so its row must say where it has saved the link register.
   EXPECT_EQ(follow(leaf, false, memory, frame), Step::kNoProgress);
@@ -30,10 +30,10 @@ TEST_F(Aarch64Frame, ALeafHasItsReturnAddressInTheLinkRegister) {
 
 TEST_F(Aarch64Frame, AFrameRecordIsRestoredWithoutItsSignature) {
   memory.words[kFakeStack + 0x10] = kCallersFp;
-  memory.words[kFakeStack + 0x18] = kReturn | kSignature;
+  memory.words[kFakeStack + 0x18] = kReturnTo | kSignature;
   ASSERT_EQ(follow(PackedRow(PackedRow::kFromSp, 8, 6, 5), false, memory, frame), Step::kCaller);
-  EXPECT_EQ(frame.pc, kReturn);
-  EXPECT_EQ(frame.other, kReturn);
+  EXPECT_EQ(frame.pc, kReturnTo);
+  EXPECT_EQ(frame.other, kReturnTo);
   EXPECT_EQ(frame.fp, kCallersFp);
   EXPECT_EQ(frame.sp, kFakeStack + 64);
 }
@@ -42,7 +42,7 @@ TEST_F(Aarch64Frame, WhereTheStackPointerIsNotKnownTheFrameRecordSaysTheCfa) {
   frame.knows_sp = false;
   frame.fp = kFakeStack + 0x80;
   memory.words[kFakeStack + 0x80] = kCallersFp;
-  memory.words[kFakeStack + 0x88] = kReturn;
+  memory.words[kFakeStack + 0x88] = kReturnTo;
   ASSERT_EQ(follow(PackedRow(PackedRow::kFromSp, 8, 6, 5), false, memory, frame), Step::kCaller);
   EXPECT_EQ(frame.sp, kFakeStack + 0x80 + 48);
   EXPECT_TRUE(frame.knows_sp);
@@ -72,9 +72,9 @@ TEST_F(Aarch64Frame, TheFramePointerLeadsToARecordAndNoFurtherThanTheOutermost) 
   put_frame(frame, file);
   file.known = kAllRegisters;
   memory.words[kFakeStack + 0x20] = kFakeStack + 0x60;
-  memory.words[kFakeStack + 0x28] = kReturn | kSignature;
+  memory.words[kFakeStack + 0x28] = kReturnTo | kSignature;
   ASSERT_EQ(follow_frame_pointer(memory, false, file), Step::kCaller);
-  EXPECT_EQ(file.registers.value[kPc], kReturn);
+  EXPECT_EQ(file.registers.value[kPc], kReturnTo);
   EXPECT_FALSE(file.knows(kSp));
   EXPECT_FALSE(frame_of(file).knows_sp);
   memory.words[kFakeStack + 0x60] = 0;

@@ -16,11 +16,11 @@ constexpr uint32_t kRestore = 0xa8c2'7bfd;  // ldp x29, x30, [sp], #32
 class Aarch64ReturnPath : public testing::Test {
  protected:
   void SetUp() override {
-    memory.put_call_before(kReturn);
+    memory.put_call_before(kReturnTo);
     file.set(kPc, kFunction);
     file.set(kSp, kFakeStack);
     file.set(kFp, kFakeStack + 0x40);
-    file.set(kLr, kReturn);
+    file.set(kLr, kReturnTo);
     file.known = kAllRegisters;
   }
   Step follow() {
@@ -34,7 +34,7 @@ class Aarch64ReturnPath : public testing::Test {
   }
   void expect_caller(uint64_t sp, uint64_t fp) {
     ASSERT_EQ(follow(), Step::kCaller);
-    EXPECT_EQ(file.registers.value[kPc], kReturn);
+    EXPECT_EQ(file.registers.value[kPc], kReturnTo);
     EXPECT_EQ(file.registers.value[kSp], sp);
     EXPECT_EQ(file.registers.value[kFp], fp);
   }
@@ -55,7 +55,7 @@ TEST_F(Aarch64ReturnPath, BehindACallTheReturnAddressIsOnTheStack) {
   called = true;
   memory.put_code(kFunction, {kRestore, kRet});
   memory.words[kFakeStack] = kCallersFp;
-  memory.words[kFakeStack + 8] = kReturn;
+  memory.words[kFakeStack + 8] = kReturnTo;
   expect_caller(kFakeStack + 32, kCallersFp);
   EXPECT_EQ(row.bits(), PackedRow(PackedRow::kFromSp, 4, 4, 3).bits());
 }
@@ -64,7 +64,7 @@ TEST_F(Aarch64ReturnPath, TheStackPointerComesFromTheFramePointer) {
   called = true;
   memory.put_code(kFunction, {0x9100'03bf /* mov sp, x29 */, kRestore, kRet});
   memory.words[kFakeStack + 0x40] = kCallersFp;
-  memory.words[kFakeStack + 0x48] = kReturn;
+  memory.words[kFakeStack + 0x48] = kReturnTo;
   expect_caller(kFakeStack + 0x40 + 32, kCallersFp);
   EXPECT_EQ(row.bits(), PackedRow(PackedRow::kFromFp, 4, 4, 3).bits());
 }
@@ -77,7 +77,7 @@ TEST_F(Aarch64ReturnPath, ACallThatDoesNotReturnLeadsToNothing) {
 TEST_F(Aarch64ReturnPath, BranchesAreTriedInTurn) {
   // cbz x0, +12; brk; nop; ldr x30, [sp], #16; ret
   memory.put_code(kFunction, {0xb400'0060, 0xd420'0000, kNop, 0xf841'07fe, kRet});
-  memory.words[kFakeStack] = kReturn;
+  memory.words[kFakeStack] = kReturnTo;
   file.set(kLr, 0);
   expect_caller(kFakeStack + 16, kFakeStack + 0x40);
 }

@@ -17,7 +17,7 @@ namespace {
 recording::Module this_program() {
   char path[4096] = {};
   EXPECT_GT(readlink("/proc/self/exe", path, sizeof path - 1), 0);
-  return {.path = path, .build_id = {}, .svma_begin = 0, .svma_end = 1 << 30};
+  return {.path = path, .build_id = {}, .svma_begin = 0, .svma_end = 0};
 }
 
 uint64_t svma(const void* address) {

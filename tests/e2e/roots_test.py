@@ -297,7 +297,9 @@ class EndsWithItsNamespace(InRoots):
         self.assertEqual(report["lost"], {})
         [program] = [process for process in report["processes"] if process["exit_status"] is not None]
         self.assertEqual(program["exit_status"], 0)
-        self.assertGreater(program["cpu_s"], 0.9 * SECONDS)
+        used_s = sum(float(line.split()[-1]) for line in self.said.splitlines())  # by the threads' own clocks
+        self.assertGreater(used_s, 0)
+        self.assertGreaterEqual(program["cpu_s"], used_s)
         self.assert_whole(type("Result", (), {"report": report}), coverage=1)
 
     def test_the_first_process_ends(self):

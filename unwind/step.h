@@ -1,4 +1,4 @@
-// The result of a step from a frame to its caller.
+// The result of a step from a frame to its caller, and of a way to its function's return.
 //
 // Freestanding: linked into the target.
 #pragma once
@@ -18,6 +18,15 @@ enum class Step : uint8_t {
   kUnloading,     // modules must not be read now
   kTooMuchWork,   // the walk has searched as many tables as it may
   kNoCall,        // the frame pointer leads to what is no return address
+};
+
+// How a way through a function's instructions (return_path.h) ends.
+enum class PathEnd : uint8_t {
+  kReturn,
+  kStop,    // nothing follows
+  kLoop,    // where an earlier way has been
+  kNoCall,  // at a return, but not to behind a call
+  kLost,    // at what is no code of this function
 };
 
 }  // namespace sampan::unwind

@@ -32,7 +32,7 @@ inline CodeAt code_at(uint64_t pc) {
   uint32_t code;
   std::memcpy(&code, reinterpret_cast<const void*>(pc), sizeof code);
   const Operation operation = decode(code).operation;
-  return {operation == Operation::kInvalid ? 0 : kInstructionLength, operation == Operation::kCall,
+  return {operation == Operation::kInvalid ? 0 : Instruction::length, operation == Operation::kCall,
           code == kNop || code == 0};
 }
 

@@ -28,7 +28,7 @@ Instruction decode_branch(uint32_t code) {
   Instruction result;
   const auto jump = [&](Operation operation, unsigned low, unsigned bits) {
     result.operation = operation;
-    result.displacement = signed_field(code, low, bits) * kInstructionLength;
+    result.displacement = signed_field(code, low, bits) * Instruction::length;
   };
   if (matches(code, 0xfc00'0000, 0x1400'0000)) jump(Operation::kJump, 0, 26);        // b
   if (matches(code, 0xfc00'0000, 0x9400'0000)) result.operation = Operation::kCall;  // bl

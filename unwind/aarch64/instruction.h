@@ -27,6 +27,7 @@ enum class Operation : uint8_t {
 
 struct Instruction {
   static constexpr uint8_t kNoRegister = 0xff;
+  static constexpr uint8_t length = 4;  // in bytes
 
   Operation operation = Operation::kOther;
   uint8_t to = kNoRegister;      // by DWARF's numbers
@@ -34,9 +35,10 @@ struct Instruction {
   uint8_t base = kNoRegister;
   int64_t displacement = 0;
   int64_t before = 0, after = 0;  // what a load or a store adds to its base, before or after it
-};
 
-inline constexpr unsigned kInstructionLength = 4;
+  // Where a jump or a branch at this pc leads.
+  constexpr uint64_t target(uint64_t pc) const { return pc + static_cast<uint64_t>(displacement); }
+};
 
 Instruction decode(uint32_t code);
 

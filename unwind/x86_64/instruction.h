@@ -39,6 +39,11 @@ struct Instruction {
   uint8_t to = kNoRegister;    // by DWARF's numbers
   uint8_t base = kNoRegister;  // the same
   int64_t displacement = 0;
+
+  // Where a jump or a branch at this pc leads.
+  constexpr uint64_t target(uint64_t pc) const {
+    return pc + length + static_cast<uint64_t>(displacement);
+  }
 };
 
 inline constexpr unsigned kLongestInstruction = 15;  // SDM 2.3.11

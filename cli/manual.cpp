@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "base/text/readable.h"
 #include "cli/command.h"
 #include "exporters/exporter.h"
 
@@ -84,31 +85,55 @@ CommandText describe_command(const CLI::App& command) {
   return text;
 }
 
-// CLI11's --help, with the usage of the man page, and without the "{false}" behind --no-follow: a
-// value that nobody can type.
-class HelpText : public CLI::Formatter {
+constexpr size_t kLeft = 30, kRight = 50;  // columns of --help
+
+std::string in_columns(const std::string& left, const std::string& right) {
+  const std::string indent(kLeft, ' ');
+  const bool beside = left.size() < kLeft;
+  return fmt::format("{}{}{}\n", left, beside ? indent.substr(left.size()) : "\n" + indent,
+                     fmt::join(wrap(right, kRight), "\n" + indent));
+}
+
+std::string help_of(const CLI::Option& option, bool positional) {
+  const OptionText text = describe_option(option, positional);
+  std::string left = fmt::format("  {}", fmt::join(text.names, ","));
+  if (!text.value.empty()) left += " " + text.value;
+  if (!option.get_default_str().empty()) left += "=" + option.get_default_str();
+  if (text.several) left += " ...";
+  if (!text.variable.empty()) left += " (Env:" + text.variable + ")";
+  for (const CLI::Option* needed : option.get_needs()) left += " Needs: " + needed->get_name();
+  return in_columns(left, text.description);
+}
+
+std::string help_of(const CLI::App& app, bool positional) {
+  std::string lines;
+  for (const CLI::Option* option : app.get_options()) {
+    const bool is_asked = positional ? option->get_positional() : option->nonpositional();
+    if (is_asked && !option->get_group().empty()) lines += help_of(*option, positional);
+  }
+  if (lines.empty()) return "";
+  return (positional ? "\nPositionals:\n" : "\nOptions:\n") + lines;
+}
+
+// --help with the usage of the man page. CLI11 would write it in another way in each of its versions,
+// and newer ones break the lines of examples.
+class HelpText : public CLI::FormatterBase {
  public:
-  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
-    static constexpr std::string_view kNegated = "{false}";
-    std::string name = Formatter::make_option_name(option, is_positional);
-    if (const size_t place = name.find(kNegated); place != name.npos) {
-      name.erase(place, kNegated.size());
-    }
-    return name;
-  }
-  std::string make_usage(const CLI::App* app, std::string name) const override {
+  std::string make_help(const CLI::App* app, std::string /*name*/,
+                        CLI::AppFormatMode /*mode*/) const override {
     const bool is_command = app->get_parent() != nullptr;
-    return is_command ? "Usage: " + describe_command(*app).usage + "\n"
-                      : Formatter::make_usage(app, std::move(name));
-  }
-  std::string make_footer(const CLI::App* app) const override {
-    std::string footer = Formatter::make_footer(app);
-    const size_t begin = footer.find_first_not_of('\n');  // since CLI11 2.4 behind an empty line
-    if (begin == footer.npos) return footer;
-    if (const size_t usage = given_usage(footer.substr(begin)).size(); usage != 0) {
-      footer.erase(begin, footer.find_first_not_of('\n', begin + usage) - begin);
+    std::string text = fmt::format(
+        "{}\nUsage: {}\n{}{}", app->get_description(),
+        is_command ? describe_command(*app).usage : app->get_name() + " COMMAND [OPTIONS]",
+        help_of(*app, true), help_of(*app, false));
+    const std::vector<CommandText> commands = describe(*app);
+    if (!commands.empty()) text += "\nCommands:\n";
+    for (const CommandText& command : commands) {
+      text += in_columns("  " + command.name, command.description);
     }
-    return footer;
+    std::string footer = app->get_footer();
+    footer.erase(0, footer.find_first_not_of('\n', given_usage(footer).size()));
+    return text + "\n" + footer + "\n";
   }
 };
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "unwind/registers.h"
 #include "unwind/walker.h"
 
 namespace sampan::preload {
@@ -59,7 +60,7 @@ class PythonMemory {
 
  private:
   static constexpr uint64_t kPageMask = 4095;
-  static constexpr uint64_t kMaxAddress = (uint64_t{1} << 47) - kPageMask - 1;
+  static constexpr uint64_t kMaxAddress = unwind::kEndOfUserSpace - kPageMask - 1;
   static bool within(uint64_t avma, uint64_t size, uint64_t low, uint64_t high) {
     return avma >= low && avma < high && size <= high - avma;
   }

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <span>
 
+#include "unwind/registers.h"
+
 namespace sampan::sampler {
 
 class PagedMemory {
@@ -20,7 +22,7 @@ class PagedMemory {
 
  protected:
   static constexpr uint64_t kPageSize = 4096;
-  static constexpr uint64_t kEnd = (uint64_t{1} << 47) - kPageSize;  // of a program's addresses
+  static constexpr uint64_t kEnd = unwind::kEndOfUserSpace - kPageSize;
 
   PagedMemory() = default;
   PagedMemory(const PagedMemory&) = default;

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "unwind/registers.h"
+
 namespace sampan::sampler {
 namespace {
 
 constexpr uint64_t kPageSize = 4096;
-constexpr uint64_t kMaxAddress = (uint64_t{1} << 47) - kPageSize;
+constexpr uint64_t kMaxAddress = unwind::kEndOfUserSpace - kPageSize;
 // Reads go on beyond the copy by this much; memory further away is another stack.
 constexpr uint64_t kFarthest = uint64_t{8} << 20;
 // So much of a copy's end is compared, to see whether the stack is unchanged.

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -21,6 +22,8 @@ namespace {
 
 constexpr size_t kMostDescriptors = 1024;  // that are read of one poll
 constexpr size_t kLongestPath = 256;
+constexpr pid_t kLastThreadState = 3;  // glibc: exited, exiting, joinable, detached
+constexpr uint64_t kDescriptor = 2048;  // of struct pthread, behind its list of robust mutexes
 constexpr uint64_t kEpollsForNs = 1'000'000'000;
 
 // "anon_inode:[eventfd]" and "anon_inode:inotify" are an eventfd and an inotify.
@@ -186,14 +189,24 @@ std::string WaitReasons::path_at(Avma avma) const {
 }
 
 // pthread_join waits, in a futex that is not private, until the kernel has cleared the thread's
-// tid: the value that it waits on.
+// tid: the value that it waits on. Since glibc 2.43 it is the thread's state that it waits on, which
+// is in the thread's descriptor, behind the list of its robust mutexes.
 std::string WaitReasons::thread_of(const BlockedCall& futex) const {
   const auto operation = futex.arguments[1];
-  const auto tid = static_cast<pid_t>(futex.arguments[2]);
+  const auto value = static_cast<pid_t>(futex.arguments[2]);
   const auto command = operation & FUTEX_CMD_MASK;
   const bool waits = command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET;
-  if (!waits || (operation & FUTEX_PRIVATE_FLAG) != 0 || tid <= 0) return "";
-  return named(tid);
+  if (!waits || (operation & FUTEX_PRIVATE_FLAG) != 0 || value <= 0) return "";
+  if (value > kLastThreadState) return named(value);
+  for (const pid_t tid : thread_ids(pid_)) {
+    uint64_t robust_list = 0;
+    size_t size = 0;
+    if (syscall(SYS_get_robust_list, tid, &robust_list, &size) == 0 &&
+        futex.arguments[0] - robust_list < kDescriptor) {
+      return named(tid);
+    }
+  }
+  return "";
 }
 
 std::string WaitReasons::named(pid_t tid) const {

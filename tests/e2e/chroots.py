@@ -67,11 +67,11 @@ def in_namespaces(root, *words):
 
 @contextlib.contextmanager
 def mounted(root, folders):
-    """The folders at the same place in the chroot."""
+    """The folders at the same place in the chroot, whose root is a mount itself, as a root usually is."""
     places = []
     try:
-        for folder in folders:
-            place = root / str(folder).lstrip("/")
+        for folder in [root, *folders]:
+            place = root if folder == root else root / str(folder).lstrip("/")
             place.mkdir(parents=True, exist_ok=True)
             subprocess.run(["mount", "--rbind" if str(folder) in ("/dev", "/sys") else "--bind", folder, place], check=True)
             places.append(place)

@@ -126,7 +126,7 @@ void AttachedProcess::walk_stack(const OnCpu& sample, RemoteMemory& memory) {
   walk();
   const unwind::WalkResult& result = native_.result;
   unwind::Module module;
-  const bool lost = result.stop == wire::StopReason::kNoRule && result.depth > 0 &&
+  const bool lost = result.stop != wire::StopReason::kRoot && result.depth > 0 &&
                     !modules_.find(native_.frames[result.depth - 1], module);
   if (lost && find_code(sample.time_ns)) walk();
 }

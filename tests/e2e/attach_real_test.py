@@ -32,7 +32,12 @@ static double cpu(void) {
   return t.tv_sec + t.tv_nsec * 1e-9;
 }
 volatile unsigned long sink;
-__attribute__((noinline)) void work(unsigned long n) { while (n-- > 0) sink += n; }
+// In a register: how long additions to memory take depends on what the processor predicts.
+__attribute__((noinline)) void work(unsigned long n) {
+  unsigned long x = n;
+  while (n-- > 0) x = x * 3 + n;
+  sink = x;
+}
 __attribute__((noinline)) void a_third(unsigned long n) { work(n); sink++; }
 __attribute__((noinline)) void two_thirds(unsigned long n) { work(2 * n); sink++; }
 static void* run(void* p) {

@@ -60,7 +60,7 @@ GoTable::GoTable(const ElfFile& file, const ElfFile::Section& table, Layout layo
   if (!read_header(file)) {
     count_ = 0;
   } else if (layout_ >= Layout::kGo118) {
-    find_function_data(file, table.svma);
+    find_function_data(file, table);
   }
 }
 
@@ -95,17 +95,22 @@ bool GoTable::read_header(const ElfFile& file) {
 }
 
 // Trees of inlined functions are addressed relative to a base that only runtime.moduledata has.
-// That structure begins with the addresses of this table and its parts.
-void GoTable::find_function_data(const ElfFile& file, uint64_t table_svma) {
-  const uint64_t names_svma = table_svma + static_cast<uint64_t>(names_.data() - table_.data());
-  const size_t place = (layout_ == Layout::kGo118 ? 38 : 40) * kWord;
+// That structure begins with the addresses of this table and its parts. In Go 1.27 the trees
+// are in this table, and their base stands, at another place, before the address of the table's end.
+void GoTable::find_function_data(const ElfFile& file, const ElfFile::Section& table) {
+  const uint64_t names_svma = table.svma + static_cast<uint64_t>(names_.data() - table_.data());
+  const size_t place = layout_ == Layout::kGo118 ? 38 : 40;
+  constexpr size_t kLaterPlaces = 8;
   for (const char* name : {".noptrdata", ".data", ".data.rel.ro", ".go.module"}) {
     const Bytes bytes = file.section(name).bytes;
-    for (size_t i = 0; i + place + kWord <= bytes.size(); i += kWord) {
-      uint64_t words[2];
-      std::memcpy(words, bytes.data() + i, sizeof words);
-      if (words[0] != table_svma || words[1] != names_svma) continue;
-      function_data_ = file.bytes_at(word64(bytes, i + place));
+    for (size_t i = 0; i + (place + 1) * kWord <= bytes.size(); i += kWord) {
+      const auto word = [&](size_t at) { return word64(bytes, i + at * kWord); };
+      if (word(0) != table.svma || word(1) != names_svma) continue;
+      size_t later = 0;
+      while (later < kLaterPlaces && word(place + later + 1) != table.svma + table.bytes.size()) {
+        ++later;
+      }
+      function_data_ = file.bytes_at(word(later < kLaterPlaces ? place + later : place));
       return;
     }
   }

@@ -56,7 +56,7 @@ class GoTable {
 
   GoTable(const ElfFile& file, const ElfFile::Section& table, Layout layout);
   bool read_header(const ElfFile& file);
-  void find_function_data(const ElfFile& file, uint64_t table_svma);
+  void find_function_data(const ElfFile& file, const ElfFile::Section& table);
   uint64_t row_begin(size_t row) const;
   std::optional<uint32_t> value_at(uint32_t values, uint64_t entry, uint64_t svma) const;
 

@@ -27,6 +27,12 @@ struct CodeAt {
 // What stands before a return address.
 inline constexpr uint64_t kAnyCall = 0x9400'0000'0000'0000;
 
+inline Instruction instruction_at(uint64_t pc) {
+  uint32_t code;
+  std::memcpy(&code, reinterpret_cast<const void*>(pc), sizeof code);
+  return decode(code);
+}
+
 inline CodeAt code_at(uint64_t pc) {
   constexpr uint32_t kNop = 0xd503'201f;
   uint32_t code;
@@ -41,9 +47,7 @@ inline constexpr int64_t kPushedByCall = 0;
 // By how many bytes the instruction lowers the stack pointer; nothing where it does not say, or control may go
 // elsewhere.
 inline std::optional<int64_t> stack_growth(uint64_t pc) {
-  uint32_t code;
-  std::memcpy(&code, reinterpret_cast<const void*>(pc), sizeof code);
-  const Instruction instruction = decode(code);
+  const Instruction instruction = instruction_at(pc);
   switch (instruction.operation) {
     case Operation::kAddress:
       if (instruction.to != kSp) return 0;
@@ -62,11 +66,14 @@ inline std::optional<int64_t> stack_growth(uint64_t pc) {
 
 inline constexpr uint64_t kAnyCall = 0xe8'00'00'00;
 
+inline Instruction instruction_at(uint64_t pc) {
+  return decode(std::span<const uint8_t, 16>(reinterpret_cast<const uint8_t*>(pc), 16));
+}
+
 inline CodeAt code_at(uint64_t pc) {
-  const std::span<const uint8_t, 16> bytes(reinterpret_cast<const uint8_t*>(pc), 16);
-  const Instruction instruction = decode(bytes);
+  const Instruction instruction = instruction_at(pc);
   if (instruction.operation == Operation::kInvalid) return {};
-  const uint8_t* code = bytes.data();
+  const auto* code = reinterpret_cast<const uint8_t*>(pc);
   while (*code == 0x66 || *code == 0x2e) ++code;
   const bool is_padding = *code == 0x90 || (code[0] == 0x0f && code[1] == 0x1f);
   return {instruction.length, instruction.operation == Operation::kCall, is_padding};
@@ -75,8 +82,7 @@ inline CodeAt code_at(uint64_t pc) {
 inline constexpr int64_t kPushedByCall = 8;
 
 inline std::optional<int64_t> stack_growth(uint64_t pc) {
-  const Instruction instruction =
-      decode(std::span<const uint8_t, 16>(reinterpret_cast<const uint8_t*>(pc), 16));
+  const Instruction instruction = instruction_at(pc);
   switch (instruction.operation) {
     case Operation::kPush: return 8;
     case Operation::kAddress:

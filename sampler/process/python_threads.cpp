@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "base/processor.h"
 #include "sampler/process/proc_task.h"
 #include "sampler/process/remote_memory.h"
 
@@ -15,9 +16,6 @@ constexpr size_t kMostInterpreters = 256, kMostThreads = 4096;
 constexpr size_t kMostStates = 8;  // of one thread
 // An offset in PyThreadState, in all versions that have a layout.
 constexpr uint64_t kPreviousThread = 0;
-// The offset of the tid in glibc's struct pthread.
-constexpr uint64_t kTidOfPthread = 720;
-
 }  // namespace
 
 void PythonThreads::find(pid_t tid, std::vector<uint64_t>& states) {

@@ -85,17 +85,17 @@ asm(R"(
     .globl target_asm_sized
     .type target_asm_sized, @function
 target_asm_sized:
-    nop
+    .byte 0
 target_label_in_sized:
-    nop
-    ret
+    .byte 0
+    .byte 0
     .size target_asm_sized, . - target_asm_sized
-    nop
-    nop
+    .byte 0
+    .byte 0
     .globl target_asm_without_size
     .type target_asm_without_size, @function
 target_asm_without_size:
-    nop
-    nop
-    ret
+    .byte 0
+    .byte 0
+    .byte 0
 )");

@@ -102,11 +102,12 @@ inline Step follow(PackedRow row, bool interrupted, Memory& memory, Frame& frame
 }
 
 // What a row leaves to be done for the caller: its pc is what it restores into x30.
-inline Step complete_caller(const CfiRow& /*row*/, const RegisterFile& file, RegisterFile& caller) {
+inline Step complete_caller(const CfiRow& row, const RegisterFile& file, RegisterFile& caller) {
   if (!caller.knows(kLr)) return Step::kLostRegister;
   const uint64_t pc = without_signature(caller.registers.value[kLr]);
-  // It has called, and its rule has lost the return address.
-  if (pc == file.registers.value[kPc]) return Step::kDamaged;
+  // It has called, and has no rule for the return address. (Recursion may return to the same place.)
+  const bool is_kept = row.registers[kLr].kind() == RegisterRule::kSame;
+  if (is_kept && pc == file.registers.value[kPc]) return Step::kDamaged;
   caller.set(kLr, pc);
   caller.set(kPc, pc);
   return Step::kCaller;

@@ -67,6 +67,17 @@ TEST_F(Aarch64Frame, RowsThatFit) {
   EXPECT_EQ(pack(row).kind(), PackedRow::kRoot);
 }
 
+TEST_F(Aarch64Frame, OnlyAFunctionThatCallsItselfReturnsToWhereItIs) {
+  CfiRow row{};
+  RegisterFile file{};
+  file.set(kPc, kReturnTo);
+  file.set(kLr, kReturnTo);
+  RegisterFile caller = file;
+  EXPECT_EQ(complete_caller(row, file, caller), Step::kDamaged);
+  row.registers[kLr] = {RegisterRule::kOffset, -24};
+  EXPECT_EQ(complete_caller(row, file, caller), Step::kCaller);
+}
+
 TEST_F(Aarch64Frame, TheFramePointerLeadsToARecordAndNoFurtherThanTheOutermost) {
   RegisterFile file{};
   put_frame(frame, file);

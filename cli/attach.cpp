@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "base/processor.h"
 #include "base/say.h"
 #include "base/token_file.h"
 #include "cli/command.h"
@@ -28,12 +29,14 @@ void say_what_begins(const sampler::RecordingSession& session, pid_t pid,
   if (!note.empty()) say("sampan: {}\n", note);
   const auto python = session.python() ? sampler::find_python(pid) : std::nullopt;
   if (!python || !python->is_known) return;
-  say("sampan: {}\n",
+  say("sampan: {}{}\n",
       session.engine() == "perf"
           ? "Python's functions are read just after each sample. Where that is too late, the stack "
-            "has only native functions; the report counts such stacks. --engine ptrace is never "
-            "late: it stops the thread."
-          : "Python's functions are exact: they are read while the sampled thread is stopped.");
+            "has only native functions; the report counts such stacks."
+          : "Python's functions are exact: they are read while the sampled thread is stopped.",
+      session.engine() == "perf" && kHasPtraceEngine
+          ? " --engine ptrace is never late: it stops the thread."
+          : "");
 }
 
 // Samples until the process has ended, the time is over, or somebody stops it.

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/processor.h"
 #include "base/units.h"
 #include "sampler/process/kernel_limits.h"
 #include "sampler/process/proc_task.h"
@@ -464,16 +465,16 @@ std::string PerfEngine::note() const {
   }
   if (!may_capture_) {
     if (!note.empty()) note += ' ';
-    note +=
-        "Python's functions are not shown: its events could not be opened once more. --engine "
-        "ptrace shows them.";
+    note += "Python's functions are not shown: its events could not be opened once more.";
+    if (kHasPtraceEngine) note += " --engine ptrace shows them.";
   }
   if (late_samples_ != 0) {
     if (!note.empty()) note += ' ';
     note += fmt::format(
         "{} of {} samples of Python have native stacks alone: their threads had run on before "
-        "Python's frames were read. --engine ptrace reads them in time.",
+        "Python's frames were read.",
         late_samples_, python_samples_);
+    if (kHasPtraceEngine) note += " --engine ptrace reads them in time.";
   }
   return note;
 }

@@ -2,16 +2,19 @@
 """sampan for AArch64: built in a chroot of Debian 12 (chroots.py) by the cross compiler, and run by qemu-user. Its own
 tests; stacks of Debian's arm64 programs compared with libunwind's; and the tarball of `./dev dist` with a Python program.
 
-qemu-user gives no perf_event_open, no ptrace and no other process's memory: tests that need them are not run here."""
+qemu-user gives no perf_event_open, no ptrace and no other process's memory, and its addresses are lower than those of a
+kernel: tests that need them run in a virtual machine (guest.py)."""
 import contextlib
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
 import chroots
+from guest import Guest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BINFMT = pathlib.Path("/proc/sys/fs/binfmt_misc")
@@ -39,7 +42,17 @@ PKG_CONFIG = """#!/bin/sh
 export PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig
 exec pkg-config "$@"
 """
-STOPS, BUILD_S = 5000, 5400
+# In the virtual machine, which has neither a compiler nor a counter of instructions. Left out are tests that need one, a program
+# of musl, or a jump out of a handler at a moment that the machine is too slow for.
+GUEST_TESTS = {
+    "base/base_test": "*", "wire/wire_test": "*", "unwind/unwind_test": "-ReturnPathTables.*", "preload/handler_test": "*",
+    "preload/layout_check_test": "*", "preload/loop_step_test": "*", "preload/own_libc_test": "*", "preload/seccomp_filter_test": "*",
+    "preload/markers_test": "*", "preload/preload_test": "-*Musl*:Shim.SamplesByTimerWhenPerfCannotBeArmedAgain",
+    "preload/signals_test": "*", "sampler/sampler_test": "*", "remote/live/live_test": "*",
+    "symbolizer/symbolizer_test": "-ForeignFiles.*:MissingSplits.*:SplitFunctions.*"}
+GUEST_PACKAGES = """binutils libarchive13 libcapstone4 libcurl4 libdebuginfod1 libdeflate0 libdw1 libelf1 libfmt9 libmicrohttpd12
+    libncurses6 libsqlite3-0 libunwind8 libxxhash0 libzstd1 procps xz-utils""".split()
+STOPS, BUILD_S, GUEST_S = 5000, 5400, 1800
 SPIN = """
 import time
 def spin():
@@ -70,7 +83,7 @@ def qemu():
 class Aarch64(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        context = contextlib.ExitStack()
+        context = cls.context = contextlib.ExitStack()
         cls.addClassCleanup(context.close)
         # Not in /tmp, which may be in memory: the packages and the build take 4 GB.
         folder = context.enter_context(tempfile.TemporaryDirectory(prefix="sampan-aarch64-", dir="/var/tmp"))
@@ -145,6 +158,53 @@ class Aarch64(unittest.TestCase):
         for file in (program, program.replace("bin/sampan", "lib/sampan/libsampan_preload.so")):
             versions = re.findall(r"GLIBC_2\.(\d+)", self.output_of("aarch64-linux-gnu-objdump", "-T", file))
             self.assertLessEqual(max(map(int, versions)), 17)
+
+    @classmethod
+    def guest(cls):
+        """The virtual machine, with a Debian for AArch64 that has this build at the same place."""
+        folder = pathlib.Path(cls.context.enter_context(tempfile.TemporaryDirectory(prefix="sampan-guest-", dir="/var/tmp")))
+        root = chroots.unpacked("bookworm", folder, "arm64")
+        for words in (["update", "--quiet"], ["install", "--yes", "--quiet", "--no-install-recommends", *GUEST_PACKAGES]):
+            subprocess.run(["chroot", root, "/usr/bin/env", "DEBIAN_FRONTEND=noninteractive", "apt-get", *words], check=True)
+        dependencies = cls.output_of("apt-cache", "depends", "linux-image-arm64:arm64", cwd="/")
+        kernel = re.search(r"linux-image-\d\S*", dependencies)[0]
+        cls.output_of("mkdir", "/kernel", cwd="/")
+        cls.output_of("apt-get", "download", kernel, "busybox-static:arm64", cwd="/kernel")
+        cls.output_of("sh", "-c", "for each in *.deb; do dpkg -x $each .; done", cwd="/kernel")
+        shutil.copytree(cls.root / "root/sampan", root / "root/sampan", symlinks=True,
+                        ignore=shutil.ignore_patterns(".git", "*.p", "build-dist"))
+        return Guest(root, cls.root / "kernel", folder)
+
+    def test_on_a_kernel(self):
+        guest = self.guest()
+        guest.run("uname -a", 120)
+        variables = "LD_LIBRARY_PATH=/root/sampan/build:/root/sampan/build/tests/preload:/root/sampan/build/tests/symbolizer"
+        for program, chosen in GUEST_TESTS.items():
+            with self.subTest(program):
+                said = guest.run(f"cd /root/sampan/build && {variables} tests/{program} '--gtest_filter={chosen}'", GUEST_S)
+                self.assertRegex(said, r"\[  PASSED  \] [1-9]")
+        with self.subTest("from outside"):
+            self.check_from_outside(guest)
+
+    def check_from_outside(self, guest):
+        """By perf, and what a thread that waits is called by."""
+        (guest.root / "spin.py").write_text(SPIN.replace("< 2", "< 1000"))
+        sampan = "LD_LIBRARY_PATH=/root/sampan/build /root/sampan/build/sampan"
+        said = guest.run(f"""cd /tmp
+            python3 /spin.py & spin=$!
+            sh -c 'sleep 1; sleep 1000 > /dev/null' & waits=$!
+            sleep 3
+            {sampan} attach --engine perf --no-python -d 2 $spin
+            {sampan} dump $spin
+            {sampan} dump $waits
+            kill $spin
+            {sampan} run --clock wall -- sleep 1""", GUEST_S)
+        attached, spin, waits, wall = re.split(r"(?m)^process \d+:|^sleep 1 ", said)
+        self.assertGreaterEqual(float(re.search(r"stacks +([\d.]+) % complete", attached)[1]), 99)
+        self.assertRegex(spin, r"(?m)^#\d+ +Python +in spin at /spin.py:4$")
+        self.assertRegex(spin, r"in _start from /usr/bin/python3.11\n")
+        self.assertRegex(waits, r"__libc_start_main_impl")
+        self.assertRegex(wall, r"(?m)^ +(0\.9|1\.)\d+ .* clock_nanosleep$")
 
 
 if __name__ == "__main__":

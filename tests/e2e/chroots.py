@@ -22,25 +22,26 @@ def run(*command, cwd="/"):
         raise unittest.SkipTest(f"no chroot: {command[0]}: {(done.stderr or done.stdout).strip().splitlines()[-1:]}")
 
 
-def make_tarball(suite, file):
+def make_tarball(suite, architecture, file):
     with tempfile.TemporaryDirectory(prefix=f"{suite}-", dir=KEPT) as folder:
         root = pathlib.Path(folder) / "root"
-        run("debootstrap", "--variant=minbase", "--include=python3", suite, root, MIRROR)
+        run("debootstrap", f"--arch={architecture}", "--variant=minbase", "--include=python3", suite, root, MIRROR)
         # A mirror that was frozen is good enough.
         (root / "etc/apt/apt.conf.d/99-frozen").write_text('Acquire::Check-Valid-Until "false";\n')
         run("tar", "-cf", f"{folder}/tar", ".", cwd=root)
         pathlib.Path(folder, "tar").rename(file)
 
 
-def unpacked(suite, folder):
+def unpacked(suite, folder, architecture="amd64"):
     """The root of a new chroot in this folder: the minimal suite, with its python3. Raises SkipTest if there is none."""
     if os.geteuid() != 0 or shutil.which("debootstrap") is None:
         raise unittest.SkipTest("NOT TESTED: chroots need root and debootstrap")
     KEPT.mkdir(parents=True, exist_ok=True)
-    file = KEPT / f"{suite}.tar"
+    name = suite if architecture == "amd64" else f"{suite}-{architecture}"
+    file = KEPT / f"{name}.tar"
     if not file.exists():
-        make_tarball(suite, file)
-    root = pathlib.Path(folder) / suite
+        make_tarball(suite, architecture, file)
+    root = pathlib.Path(folder) / name
     root.mkdir()
     run("tar", "-xf", file, cwd=root)
     shutil.copy("/etc/resolv.conf", root / "etc/resolv.conf")

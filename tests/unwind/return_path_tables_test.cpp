@@ -228,7 +228,7 @@ TEST(ReturnPathTables, CodeSaysWhatTheTablesSay) {
   const bool every_function = std::getenv("EVERY_FUNCTION") != nullptr;
   double judged = 0, unlike = 0, unknown = 0, functions = 0, wrong_tables = 0;
   for (const auto& [pattern, every, answered] : {
-           std::tuple{"libc.so.6", 2, 0.96},
+           std::tuple{"libc.so.6", 2, 0.94},
            {"libstdc++.so.6", 3, 0.96},
            {"libcrypto.so.3", 3, 0.96},
            {"libm.so.6", 3, 0.96},

@@ -13,7 +13,7 @@ namespace sampan {
 inline constexpr uint16_t kElfMachine = EM_AARCH64;
 inline constexpr const char* kProcessor = "AArch64";
 inline constexpr const char* kMachineName = "aarch64";  // of uname(2)
-inline constexpr uint64_t kTidOfPthread = 208;  // the offset of the tid in glibc's struct pthread
+inline constexpr uint64_t kTidOfPthread = 208;   // the offset of the tid in glibc's struct pthread
 inline constexpr bool kHasPtraceEngine = false;  // see sampler/aarch64/engines.cpp
 #else
 inline constexpr uint16_t kElfMachine = EM_X86_64;

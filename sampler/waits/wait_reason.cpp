@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kMostDescriptors = 1024;  // that are read of one poll
 constexpr size_t kLongestPath = 256;
-constexpr pid_t kLastThreadState = 3;  // glibc: exited, exiting, joinable, detached
+constexpr pid_t kLastThreadState = 3;   // glibc: exited, exiting, joinable, detached
 constexpr uint64_t kDescriptor = 2048;  // of struct pthread, behind its list of robust mutexes
 constexpr uint64_t kEpollsForNs = 1'000'000'000;
 

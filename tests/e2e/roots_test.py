@@ -155,7 +155,7 @@ class Roots(InRoots):
         with subprocess.Popen(["unshare", "--mount", "sh", "-c", script, "sh", self.inner, self.program, "60"],
                               stdout=subprocess.DEVNULL) as target:
             try:
-                while os.readlink(f"/proc/{target.pid}/exe") != str(self.program):
+                while not os.path.samefile(f"/proc/{target.pid}/exe", self.inner):
                     time.sleep(0.01)
                 words = {"top": ["top", "--once", "--json", "--delay", "1"],
                          "attach": ["attach", "--duration", "1", "--format", "folded", "--output", self.path / "attached"]}

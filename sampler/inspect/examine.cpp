@@ -97,7 +97,7 @@ Finding perf_finding(pid_t pid) {
 std::vector<Finding> ptrace_findings(pid_t pid, bool ours) {
   const PtraceSupport support = ptrace_support(pid);
   if (support == PtraceSupport::kNone) {
-    const std::string state = fmt::format("not on {} yet", kProcessor);
+    const std::string state = fmt::format("not on {}", kProcessor);
     const std::string why = "from outside, perf is the only engine";
     return {{false, "ptrace engine", state, why}, {false, "poll engine", state, why}};
   }

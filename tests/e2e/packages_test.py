@@ -52,6 +52,8 @@ class Packages(unittest.TestCase):
 
         test = re.search(r"^Test-Command: (.*)", (SOURCE / "debian/tests/control").read_text(), re.M)[1]
         output_of("sh", "-c", f"AUTOPKGTEST_TMP=$(mktemp -d); {test}")
+        attached = output_of("sh", "-c", "python3 -c 'while True: pass' & sampan attach --duration 1 $!; kill $!", cwd="/root")
+        self.assertRegex(attached, r"samples +[1-9]")
         # The source package has no commit, and a package that is built from a clone must not differ.
         self.assertRegex(output_of("sampan", "--version"), r"^sampan \d+\.\d+\.\d+\nfeatures: ")
         output_of("test", "-s", "/usr/share/man/man1/sampan.1.gz")

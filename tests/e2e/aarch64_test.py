@@ -21,7 +21,7 @@ BINFMT = pathlib.Path("/proc/sys/fs/binfmt_misc")
 # ELF files of 64 bits, little-endian, executable or shared, for EM_AARCH64. F: qemu is opened now, so chroots need none.
 RULE = (r":sampan-aarch64:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00:"
         r"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff:/usr/bin/qemu-aarch64-static:OCF")
-CROSS_TOOLS = "ccache esbuild g++-aarch64-linux-gnu git libcli11-dev meson ninja-build pkgconf python3 rapidjson-dev xz-utils"
+CROSS_TOOLS = "ccache esbuild g++-aarch64-linux-gnu git libcli11-dev meson ninja-build nodejs pkgconf python3 rapidjson-dev xz-utils"
 LIBRARIES = """libarchive-dev libcapstone-dev libcurl4-openssl-dev libdebuginfod-dev libdeflate-dev libdw-dev libelf-dev
     libfmt-dev libiberty-dev liblzma-dev libmicrohttpd-dev libncurses-dev libprotozero-dev libsqlite3-dev libtomlplusplus-dev
     libxxhash-dev libzstd-dev zlib1g-dev libbz2-dev libgtest-dev libgmock-dev libunwind-dev libc6-dbg libstdc++-12-dev libgcc-12-dev""".split()

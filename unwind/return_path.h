@@ -48,7 +48,7 @@ class ReturnPath {
 
  private:
   static constexpr unsigned kMostBranches = 64;
-  static constexpr unsigned kSeen = 128, kSeenTogether = 4;
+  static constexpr unsigned kSeen = 96, kSeenTogether = 4;
 
   // The branches of a way, in the order in which it meets them: the first `decided` are taken if
   // their bit is set.
@@ -132,7 +132,7 @@ PathEnd ReturnPath<Memory>::walk(Branches& branches, uint16_t& left) {
 
 // Some bits of the hash say where the others are. An address that has had to make room for newer
 // ones is new again: that costs time, which is bounded. Two addresses with one hash would end a way
-// early; there are 2^20 hashes.
+// early; there are 800,000 hashes.
 template <typename Memory>
 bool ReturnPath<Memory>::first_time_at(uint64_t pc) {
   constexpr uint64_t kFibonacci = 0x9e37'79b9'7f4a'7c15;

@@ -21,7 +21,8 @@ BINFMT = pathlib.Path("/proc/sys/fs/binfmt_misc")
 # ELF files of 64 bits, little-endian, executable or shared, for EM_AARCH64. F: qemu is opened now, so chroots need none.
 RULE = (r":sampan-aarch64:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00:"
         r"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff:/usr/bin/qemu-aarch64-static:OCF")
-CROSS_TOOLS = "ccache esbuild g++-aarch64-linux-gnu git libcli11-dev meson ninja-build nodejs pkgconf python3 rapidjson-dev xz-utils"
+CROSS_TOOLS = """ccache esbuild g++-aarch64-linux-gnu git libcli11-dev meson ninja-build nodejs pkgconf python3 qemu-user-static
+    rapidjson-dev xz-utils""".split()
 LIBRARIES = """libarchive-dev libcapstone-dev libcurl4-openssl-dev libdebuginfod-dev libdeflate-dev libdw-dev libelf-dev
     libfmt-dev libiberty-dev liblzma-dev libmicrohttpd-dev libncurses-dev libprotozero-dev libsqlite3-dev libtomlplusplus-dev
     libxxhash-dev libzstd-dev zlib1g-dev libbz2-dev libgtest-dev libgmock-dev libunwind-dev libc6-dbg libstdc++-12-dev libgcc-12-dev""".split()
@@ -111,7 +112,7 @@ class Aarch64(unittest.TestCase):
     def install(cls):
         cls.output_of("dpkg", "--add-architecture", "arm64", cwd="/")
         cls.output_of("apt-get", "update", "--quiet", cwd="/")
-        cls.output_of("apt-get", "install", "--yes", "--quiet", "--no-install-recommends", *CROSS_TOOLS.split(),
+        cls.output_of("apt-get", "install", "--yes", "--quiet", "--no-install-recommends", *CROSS_TOOLS,
                       *(f"{library}:arm64" for library in LIBRARIES), cwd="/")
         pkg_config = cls.root / "usr/local/bin/aarch64-linux-gnu-pkg-config"
         pkg_config.write_text(PKG_CONFIG)

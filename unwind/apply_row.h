@@ -53,8 +53,7 @@ class RowApplication {
 
   Step compute_cfa() {
     if (row_.cfa_kind == CfiRow::kCfaExpression) {
-      Expression<Memory> expression(file_, memory_);
-      return step_of(expression.evaluate(image_, static_cast<uint32_t>(row_.cfa_value), cfa_));
+      return step_of(evaluate(row_.cfa_value, nullptr, cfa_));
     }
     if (!file_.knows(row_.cfa_register)) {
       return cfa_by_frame_record(row_, file_, cfa_) ? Step::kCaller : Step::kLostRegister;
@@ -83,14 +82,19 @@ class RowApplication {
       case RegisterRule::kExpression:
       case RegisterRule::kValueExpression: break;
     }
-    Expression<Memory> expression(file_, memory_);
-    expression.push(cfa_);
-    const ExpressionResult result =
-        expression.evaluate(image_, static_cast<uint32_t>(rule.value()), slot);
+    const ExpressionResult result = evaluate(rule.value(), &cfa_, slot);
     if (result != ExpressionResult::kOk) return step_of(result);
     if (rule.kind() == RegisterRule::kExpression) return load(slot, number, caller);
     caller.set(number, slot);
     return Step::kCaller;
+  }
+
+  // Rare, and its stack is large: rows without expressions need no room for it.
+  [[gnu::noinline]] ExpressionResult evaluate(int32_t at, const uint64_t* pushed,
+                                              uint64_t& result) {
+    Expression<Memory> expression(file_, memory_);
+    if (pushed != nullptr) expression.push(*pushed);
+    return expression.evaluate(image_, static_cast<uint32_t>(at), result);
   }
 
   Step load(uint64_t slot, unsigned number, RegisterFile& caller) {

@@ -115,7 +115,7 @@ TEST(WalkerTest, NeedsLittleStack) {
 #if defined(__aarch64__)
   constexpr size_t kMost = 2000;  // twice as many registers
 #else
-  constexpr size_t kMost = 1400;
+  constexpr size_t kMost = 1480;  // of gcc 12: 1,360; of gcc 14: 1,440
 #endif
   EXPECT_LE(full - empty, kMost);
 }

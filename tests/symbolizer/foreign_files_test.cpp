@@ -1,4 +1,5 @@
 // Files as other compilers and other people's tools write them.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -47,22 +48,21 @@ class ForeignFiles : public testing::Test {
   // Each unit has several ranges, and so have the calls that are inlined: one part is seldom needed.
   void write_two_units() {
     for (const std::string name : {"one", "two"}) {
-      write(name + ".c",
-            "void seldom(int);\n"
-            "static inline __attribute__((always_inline)) int inner_" +
-                name +
-                "(int x) { if (__builtin_expect(x == 7, 0)) seldom(x); return x * x; }\n"
-                "__attribute__((section(\".text.far\"))) int far_" +
-                name +
-                "(int x) { return x; }\n"
-                "int " +
-                name + "(int x) { return inner_" + name + "(x) + inner_" + name + "(x + 1); }\n");
+      write(
+          name + ".c",
+          fmt::format("void seldom(int);\n"
+                      "static inline __attribute__((always_inline)) int inner_{0}(int x) {{ "
+                      "if (__builtin_expect(x == 7, 0)) seldom(x); return x * x; }}\n"
+                      "__attribute__((section(\".text.far\"))) int far_{0}(int x) {{ return x; }}\n"
+                      "int {0}(int x) {{ return inner_{0}(x) + inner_{0}(x + 1); }}\n",
+                      name));
     }
   }
   void expect_both_units() {
     for (const std::string name : {"one", "two"}) {
       const std::string functions = functions_in(name);
-      EXPECT_NE(functions.find("inner_" + name + " " + name + " "), std::string::npos) << functions;
+      EXPECT_NE(functions.find(fmt::format("inner_{0} {0} ", name)), std::string::npos)
+          << functions;
     }
   }
 

@@ -29,14 +29,13 @@ void say_what_begins(const sampler::RecordingSession& session, pid_t pid,
   if (!note.empty()) say("sampan: {}\n", note);
   const auto python = session.python() ? sampler::find_python(pid) : std::nullopt;
   if (!python || !python->is_known) return;
+  const bool by_perf = session.engine() == "perf";
   say("sampan: {}{}\n",
-      session.engine() == "perf"
+      by_perf
           ? "Python's functions are read just after each sample. Where that is too late, the stack "
             "has only native functions; the report counts such stacks."
           : "Python's functions are exact: they are read while the sampled thread is stopped.",
-      session.engine() == "perf" && kHasPtraceEngine
-          ? " --engine ptrace is never late: it stops the thread."
-          : "");
+      by_perf && kHasPtraceEngine ? " --engine ptrace is never late: it stops the thread." : "");
 }
 
 // Samples until the process has ended, the time is over, or somebody stops it.

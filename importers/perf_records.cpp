@@ -179,7 +179,7 @@ std::optional<PerfMapping> PerfDecoder::mapping(const PerfRecord& record) const 
     const Bytes file = in.take(kFileSize);
     if ((record.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) != 0)
       mapping.build_id = build_id_of(ByteCursor(file));
-    // The kernel's, which perf makes up, has no protection since perf 7.
+    // Since perf 7 the kernel's record, which perf makes up, has no protection.
     is_code = (in.u32() & kExecutable) != 0 || mapping.pid == -1;
     in.u32();  // flags
   }

@@ -16,6 +16,7 @@ constexpr size_t kMostInterpreters = 256, kMostThreads = 4096;
 constexpr size_t kMostStates = 8;  // of one thread
 // An offset in PyThreadState, in all versions that have a layout.
 constexpr uint64_t kPreviousThread = 0;
+
 }  // namespace
 
 void PythonThreads::find(pid_t tid, std::vector<uint64_t>& states) {

@@ -1,5 +1,5 @@
-"""A virtual machine of an AArch64 processor (qemu-system), with Debian's kernel: what qemu-user is no kernel for. Its root
-is a folder of this machine, which it sees by 9p."""
+"""A virtual machine of an AArch64 processor (qemu-system) with Debian's kernel, for tests that need a kernel, which qemu-user
+is not. Its root is a folder of this machine, which it sees by 9p."""
 import pathlib
 import shutil
 import subprocess

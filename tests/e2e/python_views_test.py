@@ -21,8 +21,8 @@ from tolerances import DEVIATIONS
 # What a view shows where it does not know a function: no module, no name, and the number that stands for a Python frame.
 ODD_BESIDE_NAMES = re.compile(r"\[jit\]|(0x|(?m:^) *)[4-7][0-9a-f]{15}\b")
 ODD = re.compile(rf"\[unknown\]|\[no module\]|\[no file\]|{ODD_BESIDE_NAMES.pattern}")
-# The interpreter's loop. Where the symbol is not exported, as in Debian's 3.14, it is an address.
-EVAL_LOOP = re.compile(r"_PyEval_EvalFrameDefault|\[python3\.\d+\+0x")
+# The interpreter's loop. Debian's 3.14 does not export its symbol: there it is an address.
+EVAL_LOOP = re.compile(r"_PyEval_EvalFrameDefault|\[python3\.1[4-9]\+0x")
 # A class of the program, and of two modules with functions of the same names.
 VIEWED = """
 import json, sys, time, zlib

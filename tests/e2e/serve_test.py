@@ -154,16 +154,16 @@ class Secret(sampan.Case):
                  {"Authorization": f"Basic {TOKEN}"}, {"Authorization": f"Bearer {TOKEN[:-1]}"},
                  {"Authorization": f"Bearer {TOKEN}x"}, {"Authorization": f"Bearer {TOKEN * 2}"}]
         seen = set()
-        for path in [*ENDPOINTS, "/nowhere", "/debug", "//", "/../etc/passwd"]:
+        for path in [*ENDPOINTS, "/nowhere", "/debug", "//", "/%00", "/../etc/passwd"]:
             for headers in wrong:
                 for method in ("GET", "POST", "HEAD", "DELETE"):
                     status, body, answer = served.ask(path, method, headers)
+                    if (path, status) == ("/%00", 400):  # libmicrohttpd 1.0 itself refuses such a path
+                        continue
                     self.assertEqual((status, body), (401, b""), f"{method} {path} {headers}")
                     seen.add(tuple(sorted(name for name in answer if name != "Connection")))
-            self.assertEqual(served.ask(f"{path}?token=wrong")[0], 401, path)
+            self.assertIn(served.ask(f"{path}?token=wrong")[0], (401, 400) if path == "/%00" else (401,), path)
         self.assertEqual(len(seen), 1, "answers differ")
-        # libmicrohttpd 1.0 itself refuses such a path.
-        self.assertIn(served.ask("/%00")[0], (400, 401))
         for path, headers in (("/metrics", {"Authorization": f"bearer {TOKEN}"}),
                               ("/metrics?token=" + TOKEN.replace(" ", "%20"), {})):
             self.assertEqual(served.ask(path, headers=headers)[0], 200)

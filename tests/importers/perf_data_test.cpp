@@ -383,6 +383,24 @@ TEST(PerfData, EveryByteMayBeWrong) {
             "it is of a machine with another byte order");
 }
 
+// perf makes the record of the kernel up, and since perf 7 gives it no protection.
+TEST(PerfData, TheKernelsFunctionsHaveNamesWhateverTheProtectionOfItsRecord) {
+  std::ifstream symbols("/proc/kallsyms");
+  std::string address, kind, name;
+  while (symbols >> address >> kind >> name && name != "_text") {
+  }
+  const uint64_t text = name == "_text" ? std::stoull(address, nullptr, 16) : 0;
+  if (text == 0) GTEST_SKIP() << "NOT TESTED: the kernel does not tell where its code is";
+  for (const uint32_t protection : {0u, 5u}) {
+    const auto stacks = stacks_of(load_bytes(
+        file_of(comm(1, 1, "app", 1) +
+                mapping(-1, text, 0x100000, text, "[kernel.kallsyms]_text", 2, protection) +
+                sample(1, 1, 3, {kKernel, text}))));
+    ASSERT_EQ(stacks.size(), 1u);
+    EXPECT_EQ(stacks.begin()->first.find("[kernel]"), std::string::npos) << stacks.begin()->first;
+  }
+}
+
 TEST(KernelSymbols, AreThoseOfThisBoot) {
   constexpr std::string_view kText =
       "ffffffff81000000 T _text\nffffffff81000100 t do_read\nffffffff81000100 t alias\n"

@@ -41,8 +41,9 @@ TEST_P(ModuleFinderModeTest, FindsCodeAndOnlyCode) {
   }
   if (const uint64_t vdso = getauxval(AT_SYSINFO_EHDR); vdso != 0) {
     ASSERT_TRUE(finder.find(vdso + 0x800, module));
-    // AArch64's has no table of its unwind information.
-    EXPECT_TRUE(module.eh_frame_hdr == 0 || module.image.contains(module.eh_frame_hdr));
+#if !defined(__aarch64__)  // whose vDSO has no table of its unwind information
+    EXPECT_TRUE(module.image.contains(module.eh_frame_hdr));
+#endif
   }
   const std::vector<char> heap(100);
   for (uint64_t pc : {uint64_t{0}, uint64_t{1}, avma_of(&some_data), avma_of(&module),
@@ -114,8 +115,10 @@ TEST(WalkerTest, NeedsLittleStack) {
   RecordProperty("bytes", static_cast<int>(full - empty));
 #if defined(__aarch64__)
   constexpr size_t kMost = 2000;  // twice as many registers
+#elif defined(__GNUC__) && __GNUC__ >= 14
+  constexpr size_t kMost = 1480;  // its frames are larger
 #else
-  constexpr size_t kMost = 1480;  // of gcc 12: 1,360; of gcc 14: 1,440
+  constexpr size_t kMost = 1400;
 #endif
   EXPECT_LE(full - empty, kMost);
 }

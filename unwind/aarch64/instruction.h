@@ -36,7 +36,7 @@ struct Instruction {
   int64_t displacement = 0;
   int64_t before = 0, after = 0;  // what a load or a store adds to its base, before or after it
 
-  // Where a jump or a branch at this pc leads.
+  // The target of a jump or a branch at this pc.
   constexpr uint64_t target(uint64_t pc) const { return pc + static_cast<uint64_t>(displacement); }
 };
 

@@ -1,6 +1,6 @@
-// What a way through a function's instructions does to the registers (return_path.h).
+// The registers along a way through a function's instructions (return_path.h).
 //
-// What is relied on is the procedure call standard (AAPCS64, 6.1.1): x19 to x29 and sp are the caller's
+// This relies on the procedure call standard (AAPCS64, 6.1.1): x19 to x29 and sp are the caller's
 // when a function returns. A call takes x30, the link register, away: where a way has met one, the return
 // address comes from the stack. Code written by hand knows which other registers its own functions leave
 // alone: all but those of a call's results are taken to be kept.
@@ -124,7 +124,7 @@ bool PathState<Memory>::apply(const Instruction& instruction) {
       store(instruction.second, avma + 8);
       break;
     case Operation::kLoad:
-      // Of the stack; what else the function loads, it does not restore.
+      // A function restores registers from the stack only.
       load(to, base == kSp || base == kFp ? avma : 0);
       load(instruction.second, base == kSp || base == kFp ? avma + 8 : 0);
       break;

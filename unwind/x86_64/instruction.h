@@ -40,7 +40,7 @@ struct Instruction {
   uint8_t base = kNoRegister;  // the same
   int64_t displacement = 0;
 
-  // Where a jump or a branch at this pc leads.
+  // The target of a jump or a branch at this pc.
   constexpr uint64_t target(uint64_t pc) const {
     return pc + length + static_cast<uint64_t>(displacement);
   }

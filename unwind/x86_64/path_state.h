@@ -1,6 +1,6 @@
-// What a way through a function's instructions does to the registers (return_path.h).
+// The registers along a way through a function's instructions (return_path.h).
 //
-// What is relied on is the psABI (3.2.1): rbx, rbp and r12 to r15 are the caller's when a function
+// This relies on the psABI (3.2.1): rbx, rbp and r12 to r15 are the caller's when a function
 // returns, and a register that a function copies rsp to, in order to restore it, is not used for
 // other things in between. Code written by hand knows which other registers its own functions leave
 // alone: one that it uses behind a call, without having set it, was the same before the call. So all
@@ -170,7 +170,7 @@ bool PathState<Memory>::apply(const Instruction& instruction) {
       }
       return true;
     case Operation::kLoad:
-      // Of the stack; what else the function loads, it does not restore.
+      // A function restores registers from the stack only.
       if (now_.knows(from) && (from == kRsp || from == kRbp || to == kRsp)) {
         load(to, value(from) + distance, bases_[from]);
       } else {

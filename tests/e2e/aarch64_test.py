@@ -204,7 +204,7 @@ class Aarch64(unittest.TestCase):
         self.assertGreaterEqual(float(re.search(r"stacks +([\d.]+) % complete", attached)[1]), 99)
         self.assertRegex(spin, r"(?m)^#\d+ +Python +in spin at /spin.py:[45]$")
         self.assertRegex(spin, r"in _start from /usr/bin/python3.11\n")
-        self.assertRegex(waits, r"__libc_start_main_impl")
+        self.assertRegex(waits, r"(?m)^#\d+ .* in __libc_start_main ")
         self.assertRegex(wall, r"(?m)^ +(0\.9|1\.)\d+ .* clock_nanosleep$")
 
 

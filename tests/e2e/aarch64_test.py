@@ -179,10 +179,12 @@ class Aarch64(unittest.TestCase):
     def test_on_a_kernel(self):
         guest = self.guest()
         guest.run("uname -a", 120)
-        variables = "LD_LIBRARY_PATH=/root/sampan/build:/root/sampan/build/tests/preload:/root/sampan/build/tests/symbolizer"
+        build = "/root/sampan/build"
+        variables = (f"LD_LIBRARY_PATH={build}:{build}/tests/preload:{build}/tests/symbolizer SAMPAN_PROGRAM={build}/sampan "
+                     f"SAMPAN_TARGETS={build}/tests/targets")
         for program, chosen in GUEST_TESTS.items():
             with self.subTest(program):
-                said = guest.run(f"cd /root/sampan/build && {variables} tests/{program} '--gtest_filter={chosen}'", GUEST_S)
+                said = guest.run(f"cd {build} && {variables} tests/{program} '--gtest_filter={chosen}'", GUEST_S)
                 self.assertRegex(said, r"\[  PASSED  \] [1-9]")
         with self.subTest("from outside"):
             self.check_from_outside(guest)

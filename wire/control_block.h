@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "wire/drum.h"
 #include "wire/loss.h"
 #include "wire/marker_lane.h"
 #include "wire/ring.h"
@@ -27,7 +28,7 @@
 namespace sampan::wire {
 
 // Both sides of a session must have the same version: the shim does not join another one.
-inline constexpr uint32_t kWireVersion = 9;
+inline constexpr uint32_t kWireVersion = 10;
 
 // Samples per second of a thread's CPU time.
 inline constexpr uint32_t kHighestRateHz = 10'000;
@@ -58,17 +59,21 @@ struct ControlBlock {
   std::atomic<uint32_t> rate_hz;
   // Not 0: sampling is off for now. Set by the program, or by the collector for `sampan ctl`.
   std::atomic<uint32_t> paused;
+  // Not 0: there is a drummer for threads that want one. Written by the collector, before the process joins; cleared when the
+  // kernel does not permit it any more.
+  std::atomic<uint32_t> drummed;
   std::atomic<Outside> outside;
   std::atomic<uint64_t> losses[kLossCount];  // by Loss; written by the target
 };
 
 struct ThreadSlot {
+  Drum drum;
   RingPositions ring;
   std::atomic<uint64_t> left_out_ns;  // CPU that its thread has used while sampling was off
   std::atomic<uint32_t> rate_hz;      // of its thread's clock
   // Sums over all threads that the slot has had: CPU that samples used in the handler, and signals
   // that took a sample, by clock.
-  std::atomic<uint64_t> handler_ns, timer_signals, perf_signals;
+  std::atomic<uint64_t> handler_ns, timer_signals, perf_signals, beats;
   OpenSpans open;
 };
 

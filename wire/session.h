@@ -31,14 +31,15 @@ struct Hello {
 };
 
 struct Welcome {
-  uint32_t version;
-  uint32_t accepted;       // 0: not to be profiled (--no-follow, another session); no memfd follows
-  uint32_t follow;         // 1: children are to be profiled too
-  uint32_t sections_only;  // 1: samples are taken while a section is open
-  uint32_t python;         // 1: stacks have the frames of an interpreter, too
+  uint32_t version = 0;
+  uint32_t accepted = 0;  // 0: not to be profiled (--no-follow, another session); no memfd follows
+  uint32_t follow = 0;    // 1: children are to be profiled too
+  uint32_t sections_only = 0;  // 1: samples are taken while a section is open
+  uint32_t python = 0;         // 1: stacks have the frames of an interpreter, too
+  uint32_t perf = 0;           // 1: perf_event_open may be called
   // 1: the collector may end with this process, because their PID namespace does. The process connects once more when it
   // ends, says so, and waits until the connection is closed: then everything is in the recording.
-  uint32_t waits_at_end;
+  uint32_t waits_at_end = 0;
 };
 
 // "sampan-" and 32 hexadecimal digits: random, so that a name cannot be guessed.

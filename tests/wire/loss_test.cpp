@@ -35,15 +35,15 @@ TEST(Names, EveryStopReasonHasItsOwnText) {
 
 // Both sides of a session compute these; another layout needs another kWireVersion.
 TEST(ControlBlock, LayoutIsThatOfItsVersion) {
-  ASSERT_EQ(kWireVersion, 9u);
+  ASSERT_EQ(kWireVersion, 10u);
   EXPECT_EQ(sizeof(RingPositions), 128u);
   EXPECT_EQ(sizeof(ControlBlock), 384u);
-  EXPECT_EQ(sizeof(ThreadSlot), 3776u);
+  EXPECT_EQ(sizeof(ThreadSlot), 3840u);
   EXPECT_EQ(kSlotsOffset % kPage, 0u);
   EXPECT_EQ(kSlotStride % kPage, 0u);
   EXPECT_LE(kSharedSize, UINT32_MAX);  // Hello::wire_size
   EXPECT_EQ(sizeof(Hello), 24u);
-  EXPECT_EQ(sizeof(Welcome), 24u);
+  EXPECT_EQ(sizeof(Welcome), 28u);
 }
 
 TEST(ControlBlock, SlotsAndTheirBuffersDoNotOverlap) {

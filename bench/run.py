@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 import continuous
+import drum
 import exports
 import governor
 import imports
@@ -228,7 +229,7 @@ class Bench:
 ROWS = ("sample", "walk", "start", "size", "finish", "memory", "overhead", "kilohertz", "recursion",
         *outside.ROWS, *exports.ROWS, *page.ROWS, *markers.ROWS, *spans.ROWS,
         *symbols.ROWS, *same_names.ROWS, *serve.ROWS, *top.ROWS, *continuous.ROWS, *governor.ROWS,
-        *python_frames.ROWS, *stacks.ROWS, *imports.ROWS)
+        *python_frames.ROWS, *stacks.ROWS, *imports.ROWS, *drum.ROWS)
 
 
 def main():
@@ -239,7 +240,7 @@ def main():
             elsewhere = {**outside.ROWS, **exports.ROWS, **page.ROWS, **markers.ROWS, **spans.ROWS,
                          **symbols.ROWS, **same_names.ROWS, **serve.ROWS, **top.ROWS,
                          **continuous.ROWS, **governor.ROWS, **python_frames.ROWS,
-                         **stacks.ROWS, **imports.ROWS}
+                         **stacks.ROWS, **imports.ROWS, **drum.ROWS}
             elsewhere[row](bench) if row in elsewhere else getattr(bench, row)()
         bench.table.finish()
     return 1 if bench.missed else 0

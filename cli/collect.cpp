@@ -59,7 +59,7 @@ int collect(const CollectOptions& options) {
     const auto session =
         sampler::record_with_shim(loop, record_options(options.run, description, files),
                                   {options.session, options.run.sections_only, options.run.python,
-                                   sampler::ends_with_namespace()});
+                                   sampler::ends_with_namespace(), options.run.sampling_clock});
     const sampler::ControlSocket control(loop, session->controlled(), read_control_token());
     const FlushSignal flush(loop, [&session] { return session->flush(); });
     files.set_hidden([&session] { return session->hidden(); });
@@ -84,6 +84,7 @@ void add_collect(CLI::App& app, Commands& commands) {
   command->group("");  // hidden
   const auto options = std::make_shared<CollectOptions>();
   add_run_options(*command, options->run);
+  add_sampling_clock_option(*command, options->run.sampling_clock);
   command->add_option("--session", options->session)->required();
   command->add_option("--parent-pid", options->parent)->required();
   commands.actions[command] = [options] { return collect(*options); };

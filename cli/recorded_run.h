@@ -42,7 +42,10 @@ class RecordedRun {
  private:
   void sample_as_shim(const std::string& socket) {
     session_ = sampler::record_with_shim(loop_, record_options(options_, description_, files_),
-                                         {socket, options_.sections_only, options_.python});
+                                         {.socket = socket,
+                                          .sections_only = options_.sections_only,
+                                          .python = options_.python,
+                                          .clock = options_.sampling_clock});
   }
   void sample_from_outside(pid_t pid, bool awaits_exec) {
     session_ = sampler::record_from_outside(

@@ -132,6 +132,7 @@ void add_launcher(CLI::App& app, Commands& commands) {
                "sampan run [OPTIONS] -- COMMAND [ARG...]");
   const auto options = std::make_shared<RunOptions>();
   add_run_options(*command, *options);
+  add_sampling_clock_option(*command, options->sampling_clock);
   commands.actions[command] = [options, &commands] {
     return run_and_record(commands.program, *options);
   };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <map>
 
 #include "base/nearest.h"
 #include "base/say.h"
@@ -167,6 +168,22 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   add_continuous_options(command, options.continuous);
   add_push_options(command, options.push);
   add_black_box_option(command, options.continuous);
+}
+
+void add_sampling_clock_option(CLI::App& command, sampler::SamplingClock& clock) {
+  using sampler::SamplingClock;
+  static const std::map<std::string, SamplingClock> kClocks = {{"auto", SamplingClock::kAuto},
+                                                               {"drum", SamplingClock::kDrum},
+                                                               {"perf", SamplingClock::kPerf},
+                                                               {"timer", SamplingClock::kTimer}};
+  command
+      .add_option("--sampling-clock", clock,
+                  "What samples threads above the kernel's tick: perf: perf events; drum: signals "
+                  "from sampan; timer: nothing, so that they stay at the tick; auto: perf, or drum "
+                  "where the kernel refuses perf_event_open")
+      ->envname("SAMPAN_SAMPLING_CLOCK")
+      ->type_name("auto|drum|perf|timer")
+      ->transform(CLI::CheckedTransformer(kClocks).description(""));
 }
 
 bool starts_paused(const RunOptions& options) {

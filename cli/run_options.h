@@ -15,6 +15,7 @@
 #include "cli/push_options.h"
 #include "exporters/exporter.h"
 #include "sampler/recorder/rate_control.h"
+#include "sampler/recorder/source.h"
 
 namespace sampan::cli {
 
@@ -52,6 +53,7 @@ struct RunOptions {
   bool start_paused = false;
   bool sections_only = false;
   bool python = true;
+  sampler::SamplingClock sampling_clock = sampler::SamplingClock::kAuto;
   size_t max_sections = exporters::kUsualSections;
   ContinuousOptions continuous;
   PushOptions push;
@@ -65,6 +67,8 @@ struct RunOptions {
 // Declares the options on `command`, which fills `options` when it is parsed. `options` must
 // outlive `command`.
 void add_run_options(CLI::App& command, RunOptions& options);
+// --sampling-clock, for programs that get the shim.
+void add_sampling_clock_option(CLI::App& command, sampler::SamplingClock& clock);
 
 // The formats that were asked for, or the usual ones; "none" asks for none. Throws UsageError with
 // the nearest name for one that does not exist.

@@ -18,11 +18,22 @@
 namespace sampan::preload {
 namespace {
 
-// The calling thread: by the cookie of a CPU timer, by its tid for the perf clock.
+// Of a CPU timer, or of the drummer.
+uint32_t slot_in(const siginfo_t& info) {
+  return static_cast<uint32_t>(reinterpret_cast<uint64_t>(info.si_value.sival_ptr));
+}
+
+bool from_perf(const siginfo_t& info) {
+  return info.si_code > 0;
+}
+bool is_beat(const siginfo_t& info) {
+  return info.si_code == SI_QUEUE;
+}
+
+// The calling thread: by the cookie of a CPU timer or the drummer, by its tid for the perf clock.
 ThreadState* signalled_thread(const siginfo_t& info) {
-  if (info.si_code != SI_TIMER) return current_thread();
-  ThreadState* thread =
-      thread_in_slot(static_cast<uint32_t>(reinterpret_cast<uint64_t>(info.si_value.sival_ptr)));
+  if (from_perf(info)) return current_thread();
+  ThreadState* thread = thread_in_slot(slot_in(info));
   // The signal may be late, and the slot may have another owner already.
   if (thread == nullptr || (thread->pthread != 0 && thread->pthread != this_pthread())) {
     return nullptr;
@@ -53,11 +64,12 @@ void take_sample(ThreadState& thread, Sample& taken, bool filtered, void* uconte
 // Adds what the sample costs its thread. Reading the CPU's clock once more takes longer than walking a
 // short stack. So the first samples of a slot are all measured, and later ones stand for kMeasured each.
 // Where no clock may be read, only the sample is counted.
-void add_cost(const ThreadState& thread, const Sample& taken) {
+void add_cost(const ThreadState& thread, const siginfo_t& info, const Sample& taken) {
   constexpr uint64_t kMeasured = 16;
   wire::ThreadSlot& slot = *wire::thread_slot(this_process.shared, thread.slot);
-  const bool from_perf = (taken.flags & wire::kSampleFromPerf) != 0;
-  std::atomic<uint64_t>& signals = from_perf ? slot.perf_signals : slot.timer_signals;
+  std::atomic<uint64_t>& signals = from_perf(info) ? slot.perf_signals
+                                   : is_beat(info) ? slot.beats
+                                                   : slot.timer_signals;
   const uint64_t before = signals.load(std::memory_order_relaxed);
   signals.store(before + 1, std::memory_order_relaxed);
   if (taken.cpu_ns == 0 || (before >= kMeasured && before % kMeasured != 0)) return;
@@ -65,6 +77,13 @@ void add_cost(const ThreadState& thread, const Sample& taken) {
   const uint64_t stands_for = before < kMeasured ? 1 : kMeasured;
   slot.handler_ns.store(slot.handler_ns.load(std::memory_order_relaxed) + cost_ns * stands_for,
                         std::memory_order_relaxed);
+}
+
+// A beat while the thread waited for a CPU, or soon after another signal.
+bool is_early(const ThreadState& thread, uint64_t cpu_ns) {
+  constexpr uint64_t kShortestPart = 4;
+  return cpu_ns - thread.samples.last_cpu_ns.load(std::memory_order_relaxed) <
+         period_ns(thread.clock) / kShortestPart;
 }
 
 void sample(const siginfo_t& info, void* ucontext) {
@@ -82,14 +101,17 @@ void sample(const siginfo_t& info, void* ucontext) {
   Sample taken{};
   taken.cpu_ns = filtered ? 0 : read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
   taken.ticks = info.si_code == SI_TIMER ? static_cast<uint16_t>(1 + info.si_overrun) : 1;
-  taken.flags = info.si_code == SI_TIMER ? 0 : wire::kSampleFromPerf;
-  if (sampling_on(thread->samples)) {
+  taken.flags = from_perf(info) ? wire::kSampleFromPerf : 0;
+  if (is_beat(info) && !filtered && is_early(*thread, taken.cpu_ns)) {
+    // The next sample stands for what the thread has used.
+  } else if (sampling_on(thread->samples)) {
     take_sample(*thread, taken, filtered, ucontext);
   } else {
     leave_out(thread->samples, taken.cpu_ns, taken.ticks * period_ns(thread->clock));
   }
+  if (info.si_code == SI_TIMER && drum_clock::in_use()) drum_clock::show_awake(thread->clock);
   follow_clock(thread->clock, taken.cpu_ns);
-  add_cost(*thread, taken);
+  add_cost(*thread, info, taken);
   thread->busy.store(false, std::memory_order_relaxed);
 }
 
@@ -158,11 +180,17 @@ bool has_lost_siginfo(const siginfo_t& info) {
 void sampling_handler(int signo, siginfo_t* info, void* ucontext) {
   if (sent_by_clock(*info)) {
     // A late signal, from before sampling moved to another one, is dropped.
-    if (signo != sampling_signal()) return;
-    if (!lacks_room(*static_cast<const ucontext_t*>(ucontext))) sample(*info, ucontext);
+    if (signo == sampling_signal() && !lacks_room(*static_cast<const ucontext_t*>(ucontext))) {
+      sample(*info, ucontext);
+    }
+    if (is_beat(*info)) drum_clock::taken(slot_in(*info));
     return;
   }
-  if (has_lost_siginfo(*info) && signo == sampling_signal()) return;
+  if (has_lost_siginfo(*info) && signo == sampling_signal()) {
+    const ThreadState* thread = drum_clock::in_use() ? current_thread() : nullptr;
+    if (thread != nullptr) drum_clock::taken(thread->slot);
+    return;
+  }
   act_for_program(signo, info, ucontext);
 }
 

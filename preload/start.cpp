@@ -7,6 +7,7 @@
 #include "base/syscall.h"
 #include "preload/clocks/clock.h"
 #include "preload/handler.h"
+#include "preload/interposers/blocking_calls.h"
 #include "preload/interposers/confinement.h"
 #include "preload/interposers/process_life.h"
 #include "preload/interposers/signal_action.h"
@@ -44,6 +45,7 @@ bool join() {
   this_process.follow = session.follow;
   this_process.sections_only = session.sections_only;
   this_process.python = session.python;
+  this_process.perf = session.perf;
   this_process.waits_at_end = session.waits_at_end;
   remember_network();
   return true;
@@ -70,9 +72,14 @@ __attribute__((constructor)) void start() {
       !start_modules()) {
     return;
   }
-  start_clocks(perf_allowed() && inherited == Inherited::kNothing, perf_always());
+  const bool perf = this_process.perf && inherited == Inherited::kNothing;
+  start_clocks(perf, fast_clock_always());
   look_up_signal_functions();
-  if (!start_sampling_signal(sampling_handler)) return;
+  look_up_blocking_calls();
+  if (!start_sampling_signal(sampling_handler, drum_clock::highest_rate_hz() != 0)) {
+    drum_clock::forbid(true);
+    if (!start_sampling_signal(sampling_handler, false)) return;
+  }
   this_process.started.store(true, std::memory_order_release);
   if (inherited == Inherited::kForbidsSamples) forbid_samples();
   find_interpreter(nullptr);

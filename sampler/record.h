@@ -31,6 +31,7 @@ struct ShimOptions {
   bool sections_only;
   bool python;                       // stacks have the frames of an interpreter, too
   bool ends_with_namespace = false;  // nobody waits for us: processes that take us with them do
+  SamplingClock clock = SamplingClock::kAuto;
 };
 std::unique_ptr<RecordingSession> record_with_shim(EventLoop& loop, const RecordOptions& options,
                                                    const ShimOptions& shim);

@@ -6,19 +6,22 @@
 namespace sampan::preload {
 namespace {
 
-// Ordered by the highest rate that each can do. The first one is always usable.
+// Tried in this order. The first one is always usable.
 constexpr HandlerClock kInHandler[] = {
     {cpu_timer::highest_rate_hz, cpu_timer::arm, cpu_timer::set_rate, cpu_timer::disarm,
      cpu_timer::sent},
     {perf_clock::highest_rate_hz, perf_clock::arm, perf_clock::set_rate, perf_clock::disarm,
      perf_clock::sent},
+    {drum_clock::highest_rate_hz, drum_clock::arm, drum_clock::set_rate, drum_clock::disarm,
+     drum_clock::sent},
 };
 constexpr OrdinaryClock kOrdinary[] = {
     {cpu_timer::start, cpu_timer::postpone, cpu_timer::signals_outlive_exec},
     {perf_clock::start, perf_clock::postpone, perf_clock::signals_outlive_exec},
+    {drum_clock::start, drum_clock::postpone, drum_clock::signals_outlive_exec},
 };
-constexpr int kClockCount = 2;
-constexpr int kSlowClock = 0, kFastClock = 1;
+constexpr int kClockCount = 3;
+constexpr int kTimer = 0, kPerf = 1, kDrum = 2;
 static_assert(sizeof kInHandler == kClockCount * sizeof(HandlerClock) &&
               sizeof kOrdinary == kClockCount * sizeof(OrdinaryClock));
 
@@ -41,7 +44,7 @@ int clock_for_rate(ClockState& clock) {
   clock.rate_hz = requested_rate();
   wire::thread_slot(this_process.shared, clock.slot)
       ->rate_hz.store(clock.rate_hz, std::memory_order_relaxed);
-  if (clock.hidden.avoid_ns != 0) return kSlowClock;
+  if (clock.hidden.avoid_ns != 0) return kTimer;
   for (int i = 0; i < kClockCount; ++i) {
     if (clock.rate_hz <= kInHandler[i].highest_rate_hz()) return i;
   }
@@ -54,10 +57,10 @@ int clock_for_rate(ClockState& clock) {
 constexpr uint64_t kHiddenPart = 32;
 constexpr uint64_t kHiddenPeriods = 4;
 constexpr uint64_t kWindowPeriods = 4096;
-// The perf clock is avoided for so many times of what it has hidden.
+// The CPU timer is used for so many times of what was hidden.
 constexpr uint64_t kAvoidTimes = 64;
 
-bool may_avoid_perf;
+bool may_use_timer;
 
 // `hidden_ns` is larger than the bound by three deviations (of a Poisson distribution).
 bool is_much(const HiddenTime& hidden, uint64_t period) {
@@ -79,10 +82,12 @@ bool follow_hidden_time(ClockState& clock, uint64_t cpu_ns) {
     hidden.avoid_ns -= passed_ns < hidden.avoid_ns ? passed_ns : hidden.avoid_ns;
     return hidden.avoid_ns == 0;
   }
-  if (clock.armed != kFastClock || !may_avoid_perf) return false;
+  const bool hides =
+      clock.armed == kPerf || (clock.armed == kDrum && drum_clock::has_missed(clock));
+  if ((clock.armed != kPerf && clock.armed != kDrum) || !may_use_timer) return false;
   const uint64_t period = period_ns(clock);
   hidden.passed_ns += passed_ns;
-  if (passed_ns > period + period / 2) hidden.hidden_ns += passed_ns - period;
+  if (hides && passed_ns > period + period / 2) hidden.hidden_ns += passed_ns - period;
   const bool avoids = is_much(hidden, period);
   if (avoids) hidden.avoid_ns = kAvoidTimes * hidden.hidden_ns;
   if (avoids || hidden.passed_ns > kWindowPeriods * period) {
@@ -123,8 +128,8 @@ bool set_clock(ClockState& clock) {
 
 }  // namespace
 
-void start_clocks(bool perf_allowed, bool perf_always) {
-  may_avoid_perf = !perf_always;
+void start_clocks(bool perf_allowed, bool always_fast) {
+  may_use_timer = !always_fast;
   for (const OrdinaryClock& clock : kOrdinary) clock.start(perf_allowed);
 }
 
@@ -159,7 +164,8 @@ void postpone_clock(ClockState& clock) {
 }
 
 void follow_clock(ClockState& clock, uint64_t cpu_ns) {
-  const bool changes = cpu_ns != 0 && follow_hidden_time(clock, cpu_ns);
+  const bool changes = (cpu_ns != 0 && follow_hidden_time(clock, cpu_ns)) ||
+                       (clock.armed == kDrum && drum_clock::is_lost(clock));
   if ((!changes && requested_rate() == clock.rate_hz) || filtered() ||
       this_process.executing.load(std::memory_order_relaxed)) {
     return;

@@ -42,13 +42,22 @@ struct PerfEvent {
   void* page;
 };
 
-// The perf clock hides the periods of a thread that end in the kernel. The next sample weighs for them,
-// and it is of code in user space, perhaps of another function. Where they are many, the CPU timer is
-// right, which counts both. So the thread has that one for a while, and then tries again.
+// The clock for rates above the tick where perf events are refused: the drummer of the collector sends the signal (wire/drum.h)
+// while the thread runs. How it is kept out of calls that block: interposers/blocking_calls.cpp.
+//
+// The drummer does not look at a thread that it has not seen running for long. So a CPU timer goes along, at a long period: it
+// wakes the drummer's interest, and each thread has samples of the CPU that it used, whether the drummer sees it or not.
+//
+// Only threads that pthread_create made, and the main thread: others may share their thread's memory, and their calls could not
+// be told apart.
+
+// The perf clock hides the periods of a thread that end in the kernel, the drummer those that end in calls that it keeps out of.
+// The next sample weighs for them, and it is of code in user space, perhaps of another function. Where they are many, the CPU
+// timer is right, which counts both. So the thread has that one for a while, and then tries again.
 struct HiddenTime {
   uint64_t last_cpu_ns;           // the thread's CPU clock at the last signal; 0: none yet
   uint64_t passed_ns, hidden_ns;  // CPU in the current window; the part that was hidden
-  uint64_t avoid_ns;              // for so much CPU, the perf clock is avoided
+  uint64_t avoid_ns;              // for so much CPU, only the CPU timer is used
 };
 
 // The clock of one thread.
@@ -61,6 +70,8 @@ struct ClockState {
   CpuTimer cpu_timer;
   PerfEvent perf_event;
   HiddenTime hidden;
+  CpuTimer beside_drummer;
+  bool may_be_drummed;  // pthread_create made the thread, or it is the main thread
 };
 inline constexpr int kNoClock = -1;
 
@@ -80,6 +91,11 @@ struct OrdinaryClock {
 };
 
 namespace cpu_timer {
+// A timer of the thread's CPU time, apart from that of `clock`.
+bool create(CpuTimer& timer, const ClockState& clock, uint64_t period_ns);
+void begin_in_a_moment(const CpuTimer& timer, uint64_t period_ns);
+void remove(const CpuTimer& timer);
+
 void start(bool perf_allowed);
 uint32_t highest_rate_hz();
 bool arm(ClockState& clock);
@@ -103,9 +119,35 @@ bool sent(const siginfo_t& info);
 bool signals_outlive_exec();
 }  // namespace perf_clock
 
-// Once, before any clock is armed. `perf_allowed`: perf_event_open may be called. `perf_always`: also
-// where it hides much.
-void start_clocks(bool perf_allowed, bool perf_always);
+namespace drum_clock {
+// Where perf events may be used, they are.
+void start(bool perf_allowed);
+uint32_t highest_rate_hz();
+bool arm(ClockState& clock);
+bool set_rate(ClockState& clock);
+bool postpone(ClockState& clock);
+void disarm(ClockState& clock);
+bool sent(const siginfo_t& info);
+bool signals_outlive_exec();
+// The thread has given its beats up, or the drummer has left: the clock is to be armed again.
+bool is_lost(const ClockState& clock);
+// For a slot's new thread.
+void begin(const ClockState& clock);
+// Threads of the process may be drummed now.
+bool in_use();
+// Beats have fallen into calls of the thread, since this was asked last.
+bool has_missed(const ClockState& clock);
+// A timer has found the thread running.
+void show_awake(const ClockState& clock);
+// The thread handles a signal that the drummer may have sent.
+void taken(uint32_t slot);
+// No thread is drummed any more, from the next time on that its clock is armed; or they may be again.
+void forbid(bool forbidden);
+}  // namespace drum_clock
+
+// Once, before any clock is armed. `perf_allowed`: perf_event_open may be called. `always_fast`: also
+// where much is hidden.
+void start_clocks(bool perf_allowed, bool always_fast);
 
 // Arms the clock for the rate that is requested now. False when the thread stays without a clock
 // (counted).

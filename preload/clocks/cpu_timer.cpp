@@ -25,11 +25,11 @@ timespec timespec_of(uint64_t ns) {
   return {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
 }
 
-bool set_timer(const ClockState& clock, uint64_t first_ns) {
+bool set_timer(const CpuTimer& timer, uint64_t first_ns, uint64_t period_ns) {
   itimerspec expiry{};
   expiry.it_value = timespec_of(first_ns);
-  expiry.it_interval = timespec_of(period_ns(clock));
-  return raw_syscall(SYS_timer_settime, clock.cpu_timer.id, 0, &expiry, nullptr) == 0;
+  expiry.it_interval = timespec_of(period_ns);
+  return raw_syscall(SYS_timer_settime, timer.id, 0, &expiry, nullptr) == 0;
 }
 
 }  // namespace
@@ -46,35 +46,46 @@ uint32_t highest_rate_hz() {
   return tick_hz;
 }
 
-bool arm(ClockState& clock) {
+bool create(CpuTimer& timer, const ClockState& clock, uint64_t period_ns) {
   KernelSigevent event{};
   event.value = kCookie | clock.slot;
   event.signo = sampling_signal();
   event.notify = SIGEV_THREAD_ID;
   event.tid = clock.tid;
   // By raw system calls: glibc hides the ids of timers, and allocates.
-  if (raw_syscall(SYS_timer_create, thread_cpu_clock(clock.tid), &event, &clock.cpu_timer.id) !=
-      0) {
+  if (raw_syscall(SYS_timer_create, thread_cpu_clock(clock.tid), &event, &timer.id) != 0) {
     return false;
   }
   // It first expires at the first tick. Threads that live for less than a period would hardly ever
   // be seen otherwise.
-  if (set_timer(clock, 1)) return true;
-  disarm(clock);
+  if (set_timer(timer, 1, period_ns)) return true;
+  remove(timer);
   return false;
 }
 
+void begin_in_a_moment(const CpuTimer& timer, uint64_t period_ns) {
+  set_timer(timer, kMomentNs, period_ns);
+}
+
+void remove(const CpuTimer& timer) {
+  raw_syscall(SYS_timer_delete, timer.id);
+}
+
+bool arm(ClockState& clock) {
+  return create(clock.cpu_timer, clock, period_ns(clock));
+}
+
 bool set_rate(ClockState& clock) {
-  return set_timer(clock, period_ns(clock));
+  return set_timer(clock.cpu_timer, period_ns(clock), period_ns(clock));
 }
 
 bool postpone(ClockState& clock) {
-  set_timer(clock, kMomentNs);
+  begin_in_a_moment(clock.cpu_timer, period_ns(clock));
   return true;
 }
 
 void disarm(ClockState& clock) {
-  raw_syscall(SYS_timer_delete, clock.cpu_timer.id);
+  remove(clock.cpu_timer);
 }
 
 bool sent(const siginfo_t& info) {

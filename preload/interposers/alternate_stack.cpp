@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <ucontext.h>
 
+#include "preload/interposers/blocking_calls.h"
 #include "preload/signals/alternate_stack.h"
 #include "preload/support/interpose.h"
 #include "preload/threads/threads.h"
@@ -17,6 +18,7 @@ namespace sampan::preload {
 namespace {
 
 void leave_small_stack() {
+  leave_blocking_calls();
   if (!program_has_small_alternate_stacks() || !signals_active()) return;
   ThreadState* thread = current_thread();
   if (thread == nullptr || !on_small_alternate_stack(thread->signals)) return;

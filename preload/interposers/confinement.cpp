@@ -142,6 +142,19 @@ void count(wire::Loss loss, uint32_t threads) {
   while (threads-- > 0) count_loss(loss);
 }
 
+// What keeps beats out of calls is for a process in which every call is permitted. Before that ends, its threads get timers.
+bool stop_drummer() {
+  if (filtered() || !drum_clock::in_use()) return false;
+  drum_clock::forbid(true);
+  rearm_all_threads();
+  return true;
+}
+
+void restart_drummer() {
+  drum_clock::forbid(false);
+  rearm_all_threads();
+}
+
 void follow_filters() {
   this_process.seccomp_filtered.store(has_filter.load() || this_process.unseen_filter.load() ||
                                       dispatching.load() > 0);
@@ -153,6 +166,7 @@ long install_filter(const FilterRequest& request, Install install) {
   // Before the filter holds: to give back the copy is a system call, too.
   const Verdict verdict = judge(request.program);
   if (!verdict.readable) return install();
+  const bool drummed = stop_drummer();
   const bool for_all = (request.flags & SECCOMP_FILTER_FLAG_TSYNC) != 0;
   const bool silences = !verdict.samples && may_stop();
   // From here on no thread arms a clock, so none does behind the back of those that stop them.
@@ -166,6 +180,7 @@ long install_filter(const FilterRequest& request, Install install) {
   if (result < 0 || (result > 0 && for_all && !has_listener)) {
     this_process.seccomp_filtered.store(before);
     if (silenced != 0 && !before) rearm_all_threads();
+    if (drummed) restart_drummer();
     return result;
   }
   has_filter.store(true);
@@ -178,10 +193,13 @@ long install_filter(const FilterRequest& request, Install install) {
 // Even reading the clock is fatal then (the kernel takes its instruction away), so nothing of the
 // process is recorded from here on.
 long become_strict(Install install) {
+  const bool drummed = stop_drummer();
   count_loss(wire::Loss::kThreadSeccomp);
   this_process.started.store(false);
   const long result = install();
-  if (result < 0) this_process.started.store(true);
+  if (result >= 0) return result;
+  this_process.started.store(true);
+  if (drummed) restart_drummer();
   return result;
 }
 
@@ -197,6 +215,7 @@ long set_dispatch(bool on, Install install) {
     end_silence_of_this_thread();
     return result;
   }
+  stop_drummer();
   const uint32_t silenced = may_stop() ? silence_this_thread() : 0;
   dispatching.fetch_add(1);
   follow_filters();

@@ -9,6 +9,7 @@
 #include <sys/signalfd.h>
 
 #include "base/clock.h"
+#include "preload/interposers/blocking_calls.h"
 #include "preload/interposers/signal_action.h"
 #include "preload/support/interpose.h"
 #include "preload/threads/threads.h"
@@ -41,6 +42,7 @@ class MaskForNow {
   const sigset_t* get() const { return mask_; }
 
  private:
+  const Blocking call_;
   const sigset_t* mask_;
   sigset_t kernel_;
   SignalState* state_ = nullptr;
@@ -56,6 +58,7 @@ sigset_t waited_set(const sigset_t& set) {
 
 // sigtimedwait that skips late signals of ours.
 int wait_for(const sigset_t& set, siginfo_t* info, const timespec* timeout) {
+  const Blocking call;
   const sigset_t waited = waited_set(set);
   const uint64_t begin = monotonic_ns();
   timespec left = timeout != nullptr ? *timeout : timespec{};

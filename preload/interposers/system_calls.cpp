@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 
 #include "base/syscall.h"
+#include "preload/interposers/blocking_calls.h"
 #include "preload/interposers/confinement.h"
 #include "preload/interposers/raw_signals.h"
 #include "preload/process/process.h"
@@ -91,5 +92,10 @@ long interposed_syscall(long number, long a, long b, long c, long d, long e, lon
   if (is_signal_call(number)) {
     if (const RawResult made = make_signal_call(number, a, b, c, d); made.done) return made.result;
   }
-  return next<SystemCall, "syscall">()(number, a, b, c, d, e, f);
+  auto* const original = next<SystemCall, "syscall">();
+  if (drum_clock::in_use() && is_blocking_call(number)) {
+    const Blocking blocking;
+    return original(number, a, b, c, d, e, f);
+  }
+  return original(number, a, b, c, d, e, f);
 }

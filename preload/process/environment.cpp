@@ -126,11 +126,8 @@ void read_environment(const char* shim) {
 bool enabled_by_environment() {
   return is(getenv(wire::kEnvironmentEnable), "1");
 }
-bool perf_allowed() {
-  return !is(getenv("SAMPAN_PERF"), "0");
-}
-bool perf_always() {
-  return is(getenv("SAMPAN_PERF"), "always");
+bool fast_clock_always() {
+  return is(getenv("SAMPAN_FAST_CLOCK"), "always");
 }
 bool markers_allowed() {
   return !is(getenv("SAMPAN_MARKERS"), "0");

@@ -13,8 +13,7 @@ namespace sampan::preload {
 void read_environment(const char* shim_path);
 
 bool enabled_by_environment();  // SAMPAN=1
-bool perf_allowed();            // SAMPAN_PERF is not 0
-bool perf_always();             // it is "always"
+bool fast_clock_always();       // SAMPAN_FAST_CLOCK is "always"
 bool markers_allowed();         // SAMPAN_MARKERS is not 0
 const char* session_name();     // null: none
 void set_session_name(const char* name);

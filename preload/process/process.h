@@ -26,6 +26,7 @@ struct Process {
   bool loader_may_be_locked;    // for ever, by a thread that does not exist after a fork
   bool follow;                  // children are to be profiled too
   bool python;                  // stacks have the frames of an interpreter, too
+  bool perf;                    // perf_event_open may be called
   bool sections_only;           // samples are taken only while a section is open
   bool waits_at_end;            // until the collector has what there is (wire/session.h)
   char* fork_marker;            // a byte that reads 0 in a forked child

@@ -240,6 +240,7 @@ Session join_session(const char* name, const JoiningChild* child) {
   session.follow = welcome.follow != 0;
   session.sections_only = welcome.sections_only != 0;
   session.python = welcome.python != 0;
+  session.perf = welcome.perf != 0;
   session.waits_at_end = welcome.waits_at_end != 0;
   close_fd(memfd);
   return session;

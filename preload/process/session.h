@@ -13,6 +13,7 @@ struct Session {
   bool follow;
   bool sections_only;
   bool python;
+  bool perf;
   bool waits_at_end;
 };
 

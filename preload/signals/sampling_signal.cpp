@@ -12,9 +12,9 @@ std::atomic<int> spare = 0;  // 0: none left
 std::atomic<int> own_pid = 0;
 SpinLock lock;
 std::atomic<bool> held = false;
-std::atomic<uint64_t> waited = 0;  // signals that the program has waited for, in small sets
-bool forked = false;
-bool harmless = true;  // the signal may be sent
+std::atomic<uint64_t> waited = 0;      // signals that the program has waited for, in small sets
+bool does_nothing_by_default = false;  // the signal is to be so
+bool harmless = true;                  // the signal may be sent
 
 int process_id() {
   return static_cast<int>(raw_syscall(SYS_getpid));
@@ -29,9 +29,9 @@ bool is_free(int signo) {
 // finds the queue full merely loses a signal. A real-time signal would become a SIGIO (fcntl(2),
 // F_SETSIG) and end the program.
 //
-// In a forked child, only signals that do nothing by default: see move_sampling_after_fork.
+// In a forked child, and with the drummer, only signals that do nothing by default: see the header.
 int find_spare(int taken) {
-  if (forked) {
+  if (does_nothing_by_default) {
     for (const int signo : {SIGURG, SIGWINCH}) {
       if (signo != taken && is_free(signo)) return signo;
     }
@@ -73,12 +73,13 @@ SignalLock::~SignalLock() {
   lock.unlock();
 }
 
-bool start_sampling_signal(SignalHandler handler) {
+bool start_sampling_signal(SignalHandler handler, bool from_outside) {
   const SignalLock locked;
   own_pid.store(process_id(), std::memory_order_relaxed);
   share_by(handler);
+  does_nothing_by_default = from_outside;
   // SIGPROF that the parent ignored for us, or that a library's constructor uses, is left alone.
-  const int first = has_default_action(SIGPROF) ? SIGPROF : find_spare(0);
+  const int first = !from_outside && has_default_action(SIGPROF) ? SIGPROF : find_spare(0);
   if (first == 0) return false;
   sample_with(first);
   return true;
@@ -108,7 +109,7 @@ bool owns_sampling_signal() {
 }
 
 void move_sampling_after_fork() {
-  forked = true;
+  does_nothing_by_default = true;
   if (is_ignored_by_default(sampling_signal())) return;
   const int signo = find_spare(0);
   harmless = signo != 0;

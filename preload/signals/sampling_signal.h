@@ -36,8 +36,9 @@ struct SignalState {
 using SignalHandler = void (*)(int, siginfo_t*, void*);
 
 // Start-up: chooses the signal and installs `handler` for it in the kernel, with all other signals
-// blocked while it runs. False when no signal is left.
-bool start_sampling_signal(SignalHandler handler);
+// blocked while it runs. False when no signal is left. `from_outside`: the drummer sends it, perhaps to
+// an image that has just replaced this one. Then it is one that does nothing by default.
+bool start_sampling_signal(SignalHandler handler, bool from_outside);
 // In the child of a fork, before anything else of this header.
 void sampling_signal_after_fork();
 

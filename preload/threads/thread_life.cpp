@@ -187,6 +187,10 @@ bool start_thread_life() {
   return pthread_key_create(&end_key, at_end) == 0;
 }
 
+ThreadState* begun_thread() {
+  return static_cast<ThreadState*>(pthread_getspecific(end_key));
+}
+
 void begin_main_thread() {
   ThreadState* thread = claim_slot();
   if (thread == nullptr) return;

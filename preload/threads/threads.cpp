@@ -64,6 +64,7 @@ bool prepare(ThreadState& thread, uint32_t slot) {
   thread.clock.slot = slot;
   thread.clock.rate_hz = 0;
   thread.clock.armed = kNoClock;
+  drum_clock::begin(thread.clock);
   prepare_samples(thread.samples, slot, this_process.shared);
   memset(static_cast<void*>(&thread.signals), 0, sizeof thread.signals);
   thread.start = {};
@@ -184,6 +185,7 @@ void begin_thread(ThreadState& thread, int32_t tid, uint64_t cpu_ns, const char*
   wire::thread_slot(this_process.shared, thread.slot)
       ->left_out_ns.store(0, std::memory_order_relaxed);
   write_start(thread, cpu_ns, name);
+  thread.clock.may_be_drummed = thread.pthread != 0;
   if (thread.pthread == 0) foreign_threads.fetch_add(1, std::memory_order_relaxed);
   const bool may_arm = keeps_sampling_signal();
   const SignalsBlocked blocked;

@@ -110,6 +110,10 @@ bool start_thread_life();
 // For the main thread, in the shim's constructor: pthread_create did not make it.
 void begin_main_thread();
 
+// The calling thread's state, found without a system call; null before its beginning, after its end, and for threads that
+// pthread_create did not make. In a vfork child, its parent's.
+ThreadState* begun_thread();
+
 // The kernel has a new name for the thread.
 void rename_thread(const ThreadState& thread, const char* name);
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <thread>
 #include <vector>
 
 #include "base/clock.h"
@@ -23,8 +24,8 @@ namespace {
 constexpr uint64_t kShortest = 500, kLongest = 100'000;
 
 constexpr int kSignal = SIGPROF;
-constexpr uint64_t kPerfPeriod = kLongest;
-constexpr uint64_t kPerfTime = 3'000'000;
+constexpr uint64_t kInterruptPeriod = kLongest;
+constexpr uint64_t kInterruptTime = 3'000'000;
 constexpr int kSignals = 31;
 
 std::atomic<size_t> handled;
@@ -66,17 +67,21 @@ uint64_t measure_timer() {
 }
 
 // As the shim opens it (preload/clocks/perf_clock.cpp).
-uint64_t measure_perf() {
+FileDescriptor open_perf_clock() {
   perf_event_attr attributes{};
   attributes.size = sizeof attributes;
   attributes.type = PERF_TYPE_SOFTWARE;
   attributes.config = PERF_COUNT_SW_TASK_CLOCK;
-  attributes.sample_period = kPerfPeriod;
+  attributes.sample_period = kInterruptPeriod;
   attributes.wakeup_events = 1;
   attributes.exclude_kernel = 1;
   attributes.exclude_hv = 1;
-  const FileDescriptor event(
+  return FileDescriptor(
       static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+}
+
+uint64_t measure_perf() {
+  const FileDescriptor event = open_perf_clock();
   const f_owner_ex owner{F_OWNER_TID, gettid()};
   if (!event || fcntl(event.get(), F_SETSIG, kSignal) != 0 ||
       fcntl(event.get(), F_SETOWN_EX, &owner) != 0 ||
@@ -84,8 +89,30 @@ uint64_t measure_perf() {
     return 0;
   }
   handled = 0;
-  const std::vector<uint64_t> found = gaps(kPerfTime);
+  const std::vector<uint64_t> found = gaps(kInterruptTime);
   return median_of_longest(found, handled);
+}
+
+// Another thread sends signals while this one runs. On a machine with one CPU they share it: 0.
+uint64_t measure_beats() {
+  const pid_t tid = gettid();
+  handled = 0;
+  std::atomic<bool> stopping = false;
+  std::thread drummer([&] {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    while (!stopping) {
+      const timespec pause{0, kInterruptPeriod};
+      nanosleep(&pause, nullptr);
+      if (!stopping) syscall(SYS_tgkill, getpid(), tid, kSignal);
+    }
+  });
+  const std::vector<uint64_t> found = gaps(kInterruptTime);
+  const size_t signals = handled;
+  stopping = true;
+  drummer.join();
+  return median_of_longest(found, signals);
 }
 
 }  // namespace
@@ -113,13 +140,18 @@ uint64_t median_of_longest(const std::vector<uint64_t>& gaps, size_t count) {
   return count == 0 ? 0 : gaps[count / 2];
 }
 
-SignalCost measure_signal_cost(bool perf) {
+bool perf_clock_permitted() {
+  return static_cast<bool>(open_perf_clock());
+}
+
+SignalCost measure_signal_cost(Interrupts interrupts) {
   // A filter may end this process at the return from a signal; then it ends samples in the program, too.
   if (under_seccomp_filter() && !seccomp_filter_permits_samples()) return {};
   const Handled signals;
   SignalCost cost;
   cost.timer_ns = measure_timer();
-  if (perf) cost.perf_ns = measure_perf();
+  if (interrupts == Interrupts::kOfPerf) cost.perf_ns = measure_perf();
+  if (interrupts == Interrupts::kOfBeats) cost.beat_ns = measure_beats();
   return cost;
 }
 

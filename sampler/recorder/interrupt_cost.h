@@ -23,10 +23,17 @@ uint64_t median_of_longest(const std::vector<uint64_t>& gaps, size_t count);
 struct SignalCost {
   uint64_t timer_ns = 0;  // for a CPU timer: it rides on a tick of the kernel
   uint64_t perf_ns = 0;   // for a perf event, with its interrupt; 0: not measured
+  uint64_t beat_ns = 0;   // for a signal from another CPU, with its interrupt; 0: not measured
 };
 
-// Takes less than a tenth of a millisecond; with `perf`, three milliseconds. The calling thread
+// The interrupts whose cost is measured: those of the timers alone, whose signals ride on the kernel's tick, or others too.
+enum class Interrupts { kOfTimers, kOfPerf, kOfBeats };
+
+// Takes less than a tenth of a millisecond; with interrupts, three milliseconds. The calling thread
 // must have no use of SIGPROF.
-SignalCost measure_signal_cost(bool perf);
+SignalCost measure_signal_cost(Interrupts interrupts);
+
+// The kernel permits this process the perf event that the shim's threads would open.
+bool perf_clock_permitted();
 
 }  // namespace sampan::sampler

@@ -21,6 +21,14 @@
 
 namespace sampan::sampler {
 
+// What sends the sampling signal above the kernel's tick, in processes with the shim. Up to the tick, CPU timers do.
+enum class SamplingClock {
+  kAuto,   // perf events, where the kernel permits them, else the drummer
+  kPerf,   // perf events; without them, threads stay at the tick
+  kDrum,   // the drummer
+  kTimer,  // nothing: threads stay at the tick
+};
+
 class Source {
  public:
   // Sampling ends; the processes go on as if nothing had been. The same must hold when this process

@@ -352,7 +352,8 @@ uint64_t ShimProcess::cost_ns(const SignalCost& signal) const {
     const wire::ThreadSlot& slot = *wire::thread_slot(memory_->base(), i);
     sum += slot.handler_ns.load(std::memory_order_relaxed) +
            slot.timer_signals.load(std::memory_order_relaxed) * signal.timer_ns +
-           slot.perf_signals.load(std::memory_order_relaxed) * signal.perf_ns;
+           slot.perf_signals.load(std::memory_order_relaxed) * signal.perf_ns +
+           slot.beats.load(std::memory_order_relaxed) * signal.beat_ns;
   }
   return sum;
 }

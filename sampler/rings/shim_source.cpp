@@ -22,9 +22,12 @@ constexpr uint64_t kShortestPeriod = kNsPerMs;
 // A thread ring holds some hundred samples: so many may gather between two rounds.
 constexpr uint64_t kSamplesPerRound = 12;
 
-// Above the kernel's tick, threads are sampled by perf events.
-bool wants_perf(uint32_t rate_hz) {
-  return rate_hz > static_cast<uint32_t>(tick_rate_hz());
+uint32_t tick_hz() {
+  return static_cast<uint32_t>(tick_rate_hz());
+}
+
+bool wants_perf(SamplingClock clock) {
+  return clock == SamplingClock::kPerf || (clock == SamplingClock::kAuto && perf_clock_permitted());
 }
 
 uint64_t usual_period(uint32_t rate_hz) {
@@ -37,8 +40,9 @@ ShimSource::ShimSource(RecordingSession& session, const Options& options)
     : session_(session),
       options_(options),
       socket_(options.socket),
-      signal_cost_(measure_signal_cost(wants_perf(session.rate_hz()))),
+      perf_(wants_perf(options_.clock)),
       period_ns_(usual_period(session.rate_hz())) {
+  measure_signals(session.rate_hz());
   listen();
 }
 
@@ -78,7 +82,7 @@ void ShimSource::greet(int connection) {
   if (wanted) {
     session_.attempt([&] { take_in(std::move(peer), *hello); });
   } else {
-    send_welcome(peer, {wire::kWireVersion, 0, 0, 0, 0, 0}, -1);
+    send_welcome(peer, {.version = wire::kWireVersion}, -1);
   }
 }
 
@@ -111,18 +115,35 @@ void ShimSource::take_in(Peer peer, const wire::Hello& hello) {
   control->paused.store(origin.switches.paused, std::memory_order_relaxed);
   // The first process of our namespace, or that which somebody waits for.
   const bool may_end_us = peer.pid == 1 || peer.pid == session_.root();
-  if (!send_welcome(
-          peer,
-          {wire::kWireVersion, 1, options_.follow ? 1u : 0u, options_.sections_only ? 1u : 0u,
-           options_.python ? 1u : 0u, options_.ends_with_namespace && may_end_us ? 1u : 0u},
-          memory.fd())) {
-    return;  // it did not wait
-  }
+  const bool drummed = is_drummed(peer.pid);
+  control->drummed.store(drummed, std::memory_order_relaxed);
+  const wire::Welcome welcome{
+      .version = wire::kWireVersion,
+      .accepted = 1,
+      .follow = options_.follow,
+      .sections_only = options_.sections_only,
+      .python = options_.python,
+      .perf = perf_,
+      .waits_at_end = options_.ends_with_namespace && may_end_us,
+  };
+  if (!send_welcome(peer, welcome, memory.fd())) return;  // it did not wait
   memory.close_fd();
   auto process = std::make_unique<ShimProcess>(session_.writer(), origin, std::move(memory));
   if (processes_.empty()) next_read_ns_ = origin.start_ns + period_ns_;
   processes_[peer.pid] = process.get();
+  if (drummed) {
+    if (!drummer_) drummer_ = std::make_unique<Drummer>(session_.rate_hz(), tick_hz());
+    drummer_->add(peer.pid, process->memory());
+  }
   session_.add(std::move(process));
+}
+
+// Under a seccomp filter, which may kill for perf_event_open, the shim does not use perf events.
+bool ShimSource::is_drummed(pid_t pid) const {
+  if (options_.clock == SamplingClock::kPerf || options_.clock == SamplingClock::kTimer)
+    return false;
+  const std::optional<ProcessStatus> status = process_status(pid);
+  return status && (!perf_ || status->seccomp_filter) && Drummer::can_drum(pid);
 }
 
 // It has told everything, and waits until its connection is closed.
@@ -136,7 +157,8 @@ void ShimSource::see_off(Peer peer) {
 void ShimSource::process_ended(const RecordedProcess& process) {
   const auto found = processes_.find(process.pid());
   if (found == processes_.end()) return;
-  ended_cost_ns_ += found->second->cost_ns(signal_cost_);
+  if (drummer_) drummer_->remove(process.pid());
+  ended_cost_ns_ += found->second->cost_ns(*signal_cost_);
   processes_.erase(found);
   listen();
 }
@@ -220,9 +242,21 @@ void ShimSource::adapt_period(const ShimProcess::Drained& drained) {
   }
 }
 
+// What a signal costs, of those that are sent at this rate.
+void ShimSource::measure_signals(uint32_t rate_hz) {
+  const bool interrupts = rate_hz > tick_hz() && options_.clock != SamplingClock::kTimer;
+  if (signal_cost_ && (!interrupts || signal_cost_->perf_ns != 0 || signal_cost_->beat_ns != 0)) {
+    return;
+  }
+  signal_cost_ = measure_signal_cost(!interrupts ? Interrupts::kOfTimers
+                                     : perf_     ? Interrupts::kOfPerf
+                                                 : Interrupts::kOfBeats);
+}
+
 // The rings fill at the new rate from now on.
 void ShimSource::set_rate(uint32_t rate_hz) {
-  if (wants_perf(rate_hz) && signal_cost_.perf_ns == 0) signal_cost_ = measure_signal_cost(true);
+  measure_signals(rate_hz);
+  if (drummer_) drummer_->set_rate(rate_hz);
   if (engine_) engine_->set_rate(rate_hz);
   period_ns_ = usual_period(rate_hz);
   next_read_ns_ = std::min(next_read_ns_, monotonic_ns() + period_ns_);
@@ -230,7 +264,7 @@ void ShimSource::set_rate(uint32_t rate_hz) {
 
 uint64_t ShimSource::cost_ns() const {
   uint64_t sum = ended_cost_ns_ + (engine_ ? engine_->cost_ns() : 0);
-  for (const auto& [pid, process] : processes_) sum += process->cost_ns(signal_cost_);
+  for (const auto& [pid, process] : processes_) sum += process->cost_ns(*signal_cost_);
   return sum;
 }
 

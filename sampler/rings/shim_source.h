@@ -9,12 +9,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/time.h"
 #include "sampler/recorder/interrupt_cost.h"
 #include "sampler/recorder/recording_session.h"
 #include "sampler/recorder/source.h"
+#include "sampler/rings/drummer.h"
 #include "sampler/rings/handshake.h"
 #include "sampler/rings/shim_process.h"
 
@@ -30,6 +32,7 @@ class ShimSource : public Source {
     // An engine that is permitted for this process, attached to it; null when none is.
     std::function<std::unique_ptr<Engine>(pid_t)> engine_for = {};
     bool ends_with_namespace = false;  // the session does, see kernel_limits.h
+    SamplingClock clock = SamplingClock::kAuto;
   };
   // Listens from now on. Throws Error when the socket cannot be opened.
   ShimSource(RecordingSession& session, const Options& options);
@@ -50,6 +53,8 @@ class ShimSource : public Source {
   void see_off(Peer peer);
   void answer_wishes();
   bool sample_outside(pid_t pid, bool awaits_exec);
+  void measure_signals(uint32_t rate_hz);
+  bool is_drummed(pid_t pid) const;
   void adapt_period(const ShimProcess::Drained& drained);
 
   RecordingSession& session_;
@@ -58,10 +63,12 @@ class ShimSource : public Source {
   bool listening_ = false;
   std::map<int, Peer> guests_;               // connected, silent so far; by descriptor
   std::map<pid_t, ShimProcess*> processes_;  // the session's
-  std::unique_ptr<Engine> engine_;           // once it is needed
-  size_t outside_ = 0;                       // processes that it was attached to
-  SignalCost signal_cost_;
-  uint64_t ended_cost_ns_ = 0;  // of the processes that have ended
+  const bool perf_;  // the kernel permits the events of perf's clock, and they are wanted
+  std::unique_ptr<Drummer> drummer_;       // once a process is drummed
+  std::unique_ptr<Engine> engine_;         // once it is needed
+  size_t outside_ = 0;                     // processes that it was attached to
+  std::optional<SignalCost> signal_cost_;  // once it is measured
+  uint64_t ended_cost_ns_ = 0;             // of the processes that have ended
   uint64_t period_ns_;
   std::string note_;
   MonotonicNs next_read_ns_ = 0;

@@ -117,7 +117,7 @@ class Limits(Bare):
         """The memory fits, the trace does not: it is six times as large, at whatever rate the machine reaches."""
         self.turns = 12_000_000
         text, runs = self.compare("--format", "trace", "--rate", "10000", preexec_fn=limited(FSIZE=(174_000, 174_000)),
-                                  env={**os.environ, "SAMPAN_PERF": "always"})
+                                  env={**os.environ, "SAMPAN_SAMPLING_CLOCK": "perf", "SAMPAN_FAST_CLOCK": "always"})
         self.assertIn("profile_trace.json: File too large", text)
         self.assertGreater(self.report(runs)["samples"], 10)
 

@@ -211,9 +211,9 @@ class Sanitizers(Sanitized):
     def check_steps(self, compiler, options):
         """Every instruction of the handler is the shim's own, or that of a function which no runtime replaces."""
         program = self.build(compiler, options)
-        for clock in ("1", "0"):
+        for clock in ("auto", "timer"):
             with subprocess.Popen([sampan.PROGRAM, "run", "--quiet", "--max-overhead", "none", "--format", "none",
-                                   "--output", self.path / "steps", "--", program, "stay"], env={**os.environ, "SAMPAN_PERF": clock},
+                                   "--output", self.path / "steps", "--", program, "stay"], env={**os.environ, "SAMPAN_SAMPLING_CLOCK": clock},
                                   stdout=subprocess.PIPE) as run:
                 pid = int(run.stdout.readline())
                 done = subprocess.run([sampan.TARGETS / "target_handler_steps", str(pid), "10"], stdout=subprocess.PIPE,

@@ -299,8 +299,11 @@ std::unique_ptr<Joined> accept_one(int listener, const RunOptions& options,
   if (ftruncate(memfd, wire::kSharedSize) != 0) abort();
   auto joined = std::make_unique<Joined>(memfd, peer, hello);
   joined->set_rate(options.rate_hz);
-  wire::Welcome welcome{
-      wire::kWireVersion, 1, options.follow ? 1u : 0u, 0, 0, options.waits_at_end ? 1u : 0u};
+  wire::Welcome welcome{.version = wire::kWireVersion,
+                        .accepted = 1,
+                        .follow = options.follow,
+                        .perf = options.perf,
+                        .waits_at_end = options.waits_at_end};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   iovec data{&welcome, sizeof welcome};
   msghdr message{};

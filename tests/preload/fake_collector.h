@@ -100,6 +100,7 @@ struct RunOptions {
   bool follow = true;
   bool shim = true;  // false: run without it, for comparison
   bool waits_at_end = false;
+  bool perf = true;                      // the shim may use perf events
   std::vector<std::string> environment;  // more of it
   std::optional<wire::Outside> outside =
       {};  // what is answered to wishes; nothing: they are not heard

@@ -97,7 +97,7 @@ TEST(Shim, SeesEveryEndOfAThread) {
 
 TEST(Shim, UsesPerfAboveTheTick) {
   const RunResult result =
-      run({"burn", "500"}, {.rate_hz = 2000, .environment = {"SAMPAN_PERF=always"}});
+      run({"burn", "500"}, {.rate_hz = 2000, .environment = {"SAMPAN_FAST_CLOCK=always"}});
   ASSERT_EQ(result.processes.size(), 1u);
   const ProcessRecords& process = result.processes[0];
   if (process.loss(wire::Loss::kPerfRefused) != 0) {
@@ -110,7 +110,7 @@ TEST(Shim, UsesPerfAboveTheTick) {
 
 TEST(Shim, FallsBackToTheCpuTimer) {
   const RunResult result =
-      run({"burn", "500"}, {.rate_hz = 5000, .environment = {"SAMPAN_PERF=0"}});
+      run({"burn", "500"}, {.rate_hz = 5000, .perf = false, .environment = {}});
   ASSERT_EQ(result.processes.size(), 1u);
   const ProcessRecords& process = result.processes[0];
   EXPECT_EQ(process.perf_signals, 0u);
@@ -138,7 +138,7 @@ TEST_P(ShimRates, AThreadFollowsAnotherRate) {
   const RunResult result = run({"burn", "1200"}, {.rate_hz = before,
                                                   .later_rate_hz = after,
                                                   .later_ns = kHalf,
-                                                  .environment = {"SAMPAN_PERF=always"}});
+                                                  .environment = {"SAMPAN_FAST_CLOCK=always"}});
   ASSERT_EQ(result.processes.size(), 1u);
   const ProcessRecords& process = result.processes[0];
   if (process.loss(wire::Loss::kPerfRefused) != 0) {
@@ -329,7 +329,7 @@ RunResult run_without_file(const RunOptions& options) {
   std::filesystem::copy(SAMPAN_SHIM, shim);
   RunOptions own = options;
   own.environment = {"LD_PRELOAD=" + shim};
-  const RunResult result =
+  RunResult result =
       run_with_shim({"/bin/sh", "-c", "rm " + shim + "; exec " SAMPAN_TARGET " burn 1"}, own);
   std::filesystem::remove_all(folder);
   return result;

@@ -26,7 +26,7 @@ import time
 
 import programs
 
-WAY_WEIGHTS = {"perf events": 4, "timers": 4, "attach perf": 1, "attach ptrace": 1, "attach poll": 1}
+WAY_WEIGHTS = {"perf events": 4, "timers": 2, "drummer": 2, "attach perf": 1, "attach ptrace": 1, "attach poll": 1}
 
 
 @dataclasses.dataclass
@@ -99,7 +99,8 @@ class SampledSide(Side):
         options = self.setting.options(self.output)
         if self.setting.way.startswith("attach"):
             return self.start_attached(command, options, user=user, env=env, **keywords)
-        clocks = {"SAMPAN_PERF": "0" if self.setting.way == "timers" else "always"}
+        clock = {"timers": "timer", "drummer": "drum"}.get(self.setting.way, "auto")
+        clocks = {"SAMPAN_SAMPLING_CLOCK": clock, "SAMPAN_FAST_CLOCK": "always"}
         return self.start_bare([self.sampan, "run", "--quiet", *options, "--", *command], user=user,
                                env={**(env or {}), **clocks}, **keywords)
 

@@ -89,6 +89,27 @@ long in_recv() {
   char byte;
   return read(fds[0], &byte, 1);
 }
+// More than the socket holds, while another thread reads. A signal would have it return with less.
+long in_write() {
+  static char block[1 << 19];
+  static int fds[2] = {-1, -1};
+  static pthread_t reader;
+  if (fds[0] < 0) {
+    socketpair(AF_UNIX, SOCK_STREAM, 0, fds);
+    pthread_create(
+        &reader, nullptr,
+        [](void*) -> void* {
+          static char part[1 << 14];
+          while (read(fds[0], part, sizeof part) > 0) {
+          }
+          return nullptr;
+        },
+        nullptr);
+  }
+  if (write(fds[1], block, sizeof block) == sizeof block) return 0;
+  errno = EINTR;
+  return -1;
+}
 long in_usleep() {
   return usleep(1500);
 }
@@ -132,6 +153,7 @@ int main(int argc, char** argv) {
                   {"semtimedop", in_semtimedop, 0, 0},
                   {"sigtimedwait", in_sigtimedwait, 0, 0},
                   {"read", in_recv, 0, 0},
+                  {"write", in_write, 0, 0},
                   {"usleep", in_usleep, 0, 0}};
   pthread_t threads[std::size(calls)];
   pthread_t computing;

@@ -9,7 +9,7 @@ namespace sampan::sampler {
 namespace {
 
 TEST(SignalCost, IsThatOfASignal) {
-  const SignalCost cost = measure_signal_cost(true);
+  const SignalCost cost = measure_signal_cost(Interrupts::kOfPerf);
   // More than reading a clock, and less than a tick.
   EXPECT_GT(cost.timer_ns, 100u);
   EXPECT_LT(cost.timer_ns, 4'000'000u);
@@ -21,7 +21,7 @@ TEST(SignalCost, IsThatOfASignal) {
 TEST(SignalCost, IsThatOfASignalWhileOthersTakeTheCpu) {
   const TakenCpu taken;
   for (int i = 0; i < 5; ++i) {
-    const SignalCost cost = measure_signal_cost(true);
+    const SignalCost cost = measure_signal_cost(Interrupts::kOfPerf);
     EXPECT_LT(cost.timer_ns, 1'000'000u) << "a turn of another process takes more";
     EXPECT_LE(cost.perf_ns, 100'000u);
   }
@@ -34,7 +34,7 @@ TEST(SignalCost, LeavesTheSignalAsItWas) {
   signal(SIGPROF, SIG_IGN);
   sigaction(SIGPROF, nullptr, &before);
   pthread_sigmask(SIG_SETMASK, nullptr, &mask_before);
-  measure_signal_cost(true);
+  measure_signal_cost(Interrupts::kOfPerf);
   sigaction(SIGPROF, nullptr, &after);
   pthread_sigmask(SIG_SETMASK, nullptr, &mask_after);
   EXPECT_EQ(after.sa_handler, before.sa_handler);

@@ -11,6 +11,7 @@ SAMPAN_VERSION(dlerror, "2.2.5");
 SAMPAN_VERSION(dlsym, "2.2.5");
 SAMPAN_VERSION(pthread_attr_getstacksize, "2.2.5");
 SAMPAN_VERSION(pthread_key_create, "2.2.5");
+SAMPAN_VERSION(pthread_getspecific, "2.2.5");
 SAMPAN_VERSION(pthread_setspecific, "2.2.5");
 SAMPAN_VERSION(dladdr1, "2.3.3");
 SAMPAN_VERSION(dlinfo, "2.3.3");

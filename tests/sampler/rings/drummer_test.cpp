@@ -17,7 +17,7 @@ namespace sampan::sampler {
 namespace {
 
 constexpr uint32_t kRateHz = 1000;
-void* base;                                  // of the memory
+void* shared_base;                           // of the memory
 std::array<std::atomic<uint32_t>, 4> beats;  // by slot
 
 void take_beat(int, siginfo_t* info, void*) {
@@ -25,13 +25,13 @@ void take_beat(int, siginfo_t* info, void*) {
   if (info->si_code != SI_QUEUE || value >> 32 != wire::kBeatCookie >> 32) return;
   const auto slot = static_cast<uint32_t>(value);
   ++beats.at(slot);
-  wire::thread_slot(base, slot)->drum.due.store(0);
+  wire::thread_slot(shared_base, slot)->drum.due.store(0);
 }
 
 class Drummers : public testing::Test {
  protected:
   Drummers() : memory_(std::make_shared<SharedMemory>()) {
-    base = memory_->base();
+    shared_base = memory_->base();
     control()->drummed = 1;
     control()->enabled = 1;
     for (auto& count : beats) count = 0;
@@ -43,7 +43,7 @@ class Drummers : public testing::Test {
   ~Drummers() override { sigaction(SIGURG, &before_, nullptr); }
 
   wire::ControlBlock* control() { return wire::control_block(memory_->base()); }
-  static wire::Drum& drum(uint32_t slot) { return wire::thread_slot(base, slot)->drum; }
+  static wire::Drum& drum(uint32_t slot) { return wire::thread_slot(shared_base, slot)->drum; }
   // The calling thread has the slot from now on.
   void sit(uint32_t slot) {
     if (control()->slots_used <= slot) control()->slots_used = slot + 1;

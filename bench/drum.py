@@ -1,4 +1,4 @@
-"""The drummer at 1000 Hz: samples for each second of CPU, what it adds to a program, and calls that it cuts short."""
+"""The drummer at 1000 Hz: samples for each second of CPU, and what it adds to a program."""
 import pairs
 import workloads
 

@@ -18,7 +18,7 @@
 namespace sampan::preload {
 namespace {
 
-// Of a CPU timer, or of the drummer.
+// The slot that a signal of a CPU timer or of the drummer names.
 uint32_t slot_in(const siginfo_t& info) {
   return static_cast<uint32_t>(reinterpret_cast<uint64_t>(info.si_value.sival_ptr));
 }

@@ -120,7 +120,7 @@ bool signals_outlive_exec();
 }  // namespace perf_clock
 
 namespace drum_clock {
-// Where perf events may be used, they are.
+// Perf events come first: if they may be used, no thread is drummed.
 void start(bool perf_allowed);
 uint32_t highest_rate_hz();
 bool arm(ClockState& clock);

@@ -9,7 +9,7 @@
 namespace sampan::preload::drum_clock {
 namespace {
 
-// Of the CPU timer that goes along.
+// The period of the CPU timer that goes along.
 constexpr uint64_t kTimerPeriodNs = 16'000'000;
 
 std::atomic<bool> used, forbidden_here;

@@ -142,7 +142,7 @@ void count(wire::Loss loss, uint32_t threads) {
   while (threads-- > 0) count_loss(loss);
 }
 
-// What keeps beats out of calls is for a process in which every call is permitted. Before that ends, its threads get timers.
+// Beats are kept out of calls only in a process that may make every call. Before that ends, its threads get timers.
 bool stop_drummer() {
   if (filtered() || !drum_clock::in_use()) return false;
   drum_clock::forbid(true);

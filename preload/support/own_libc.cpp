@@ -19,6 +19,7 @@ SAMPAN_NAME(memcpy);
 SAMPAN_NAME(memmove);
 SAMPAN_NAME(memset);
 SAMPAN_NAME(memcmp);
+SAMPAN_NAME(bcmp);  // clang calls it where the order does not matter
 SAMPAN_NAME(strlen);
 SAMPAN_NAME(strcpy);
 SAMPAN_NAME(stpcpy);
@@ -81,6 +82,10 @@ SAMPAN_OWN int own_memcmp(const void* a, const void* b, size_t size) noexcept {
     no_idiom();
   }
   return 0;
+}
+
+SAMPAN_OWN int own_bcmp(const void* a, const void* b, size_t size) noexcept {
+  return own_memcmp(a, b, size);
 }
 
 SAMPAN_OWN size_t own_strlen(const char* text) noexcept {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """sampan for AArch64: built in a chroot of Debian 12 (chroots.py) by the cross compiler, and run by qemu-user. Its own
-tests; stacks of Debian's arm64 programs compared with libunwind's; and the tarball of `./dev dist` with a Python program.
+tests; stacks of Debian's arm64 programs compared with libunwind's; and Debian's package and the tarball of `./dev dist` with a
+Python program.
 
 qemu-user gives no perf_event_open, no ptrace and no other process's memory, and its addresses are lower than those of a
 kernel: tests that need them run in a virtual machine (guest.py)."""
@@ -144,21 +145,35 @@ class Aarch64(unittest.TestCase):
         row = re.search(r"(?m)^all +(.*)", output)[1].split()
         self.assertGreaterEqual(int(row[0]), STOPS)
 
-    def test_tarball(self):
-        self.output_of("./dev", "dist", "--cross-file", "tests/aarch64-cross.ini")
-        [tarball] = (self.root / "root/sampan/build-dist").glob("sampan-*-linux-aarch64.tar.xz")
-        self.assertLess(tarball.stat().st_size, 5_000_000)
-        self.output_of("tar", "-xf", f"/root/sampan/build-dist/{tarball.name}", cwd="/opt")
-        program = f"/opt/{tarball.name.removesuffix('.tar.xz')}/bin/sampan"
+    def check_python(self, program):
+        """The program at that path samples Debian's Python."""
         self.output_of(program, "run", "--", f"{FOREIGN}/usr/bin/python3", "-c", SPIN, cwd="/root",
                        PYTHONHOME=f"{FOREIGN}/usr", LD_LIBRARY_PATH=f"{FOREIGN}/lib/aarch64-linux-gnu:{FOREIGN}/usr/lib/aarch64-linux-gnu")
         report = self.output_of(program, "report", cwd="/root")
         self.assertRegex(report, r"(?m)^ .* spin\b")
         complete = float(re.search(r"stacks +([\d.]+) % complete", report)[1])
         self.assertGreaterEqual(complete, 99)
+
+    def test_tarball(self):
+        self.output_of("./dev", "dist", "--cross-file", "tests/aarch64-cross.ini")
+        [tarball] = (self.root / "root/sampan/build-dist").glob("sampan-*-linux-aarch64.tar.xz")
+        self.assertLess(tarball.stat().st_size, 5_000_000)
+        self.output_of("tar", "-xf", f"/root/sampan/build-dist/{tarball.name}", cwd="/opt")
+        program = f"/opt/{tarball.name.removesuffix('.tar.xz')}/bin/sampan"
+        self.check_python(program)
         for file in (program, program.replace("bin/sampan", "lib/sampan/libsampan_preload.so")):
             versions = re.findall(r"GLIBC_2\.(\d+)", self.output_of("aarch64-linux-gnu-objdump", "-T", file))
             self.assertLessEqual(max(map(int, versions)), 17)
+
+    def test_package(self):
+        self.output_of("apt-get", "install", "--yes", "--quiet", "--no-install-recommends", "debhelper", "dpkg-dev", cwd="/")
+        self.output_of("git", "clone", "--quiet", ".", "/packages/sampan")
+        # Its tools come from this architecture and its libraries from the other, which Build-Depends do not tell apart.
+        self.output_of("dpkg-buildpackage", "--host-arch", "arm64", "--build=any", "--no-check-builddeps", "--no-sign",
+                       cwd="/packages/sampan")
+        [package] = (self.root / "packages").glob("sampan_*_arm64.deb")
+        self.output_of("apt-get", "install", "--yes", "--quiet", "--no-install-recommends", f"/packages/{package.name}", cwd="/")
+        self.check_python("/usr/bin/sampan")
 
     @classmethod
     def guest(cls):

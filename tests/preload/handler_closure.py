@@ -18,7 +18,7 @@ import sys
 # Functions of the shim, without "sampan::". None waits for a lock that its own thread may hold, allocates or calls
 # the loader.
 SHIM = """
-    own_* memcpy memmove memset memcmp strlen strcpy stpcpy clock_gettime copy_at no_idiom preload::fill preload::this_pthread
+    own_* memcpy memmove memset memcmp bcmp strlen strcpy stpcpy clock_gettime copy_at no_idiom preload::fill preload::this_pthread
     std::* raw_syscall system_call ByteWriter::* ByteCursor::* CodeAddress::* TimePoint::* monotonic_ns read_clock_ns
     thread_cpu_clock
 
@@ -155,7 +155,7 @@ class Image:
 
     def read_code(self):
         pattern = re.compile(r"^ *([0-9a-f]+):\t(?:(?:bnd|notrack|lock|data16|rep\w*) )*(\w+) *(.*)$")
-        before = collections.deque(maxlen=6)
+        before = collections.deque(maxlen=12)
         for line in output("objdump", "-d", "-w", "--no-show-raw-insn", self.path).splitlines():
             match = pattern.match(line)
             here = match and self.at(self.functions, int(match[1], 16))

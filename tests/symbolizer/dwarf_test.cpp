@@ -131,6 +131,10 @@ std::vector<Answer> ask_addr2line(const std::string& path, const std::vector<uin
 }
 
 TEST(Dwarf, AgreesWithAddr2lineAtRandomAddresses) {
+#ifdef __clang__
+  GTEST_SKIP()
+      << "addr2line leaves out calls that clang inlined; agreement_test.py asks llvm-symbolizer";
+#endif
   const std::string path = target_path();
   const std::vector<uint64_t> svmas = addresses_in_text(path, 2000);
   profile::Profile profile = profile_of(path, svmas);

@@ -18,9 +18,9 @@ std::string split_path() {
   return std::filesystem::path(target_path()).parent_path() / "libsymbolizer_split.so";
 }
 
-// Addresses and symbols of clones: "split_checked.cold".
-std::vector<std::pair<uint64_t, std::string>> clones() {
-  std::istringstream table(run("nm " + split_path() + " | grep -E ' [tT] split_[a-z]+[.]'"));
+// Addresses and symbols of what is not exported: with gcc, parts and clones, as "split_checked.cold".
+std::vector<std::pair<uint64_t, std::string>> local_symbols() {
+  std::istringstream table(run("nm " + split_path() + " | grep ' t split_'"));
   std::vector<std::pair<uint64_t, std::string>> result;
   for (std::string address, type, name; table >> address >> type >> name;) {
     result.emplace_back(std::strtoull(address.c_str(), nullptr, 16), name);
@@ -32,8 +32,11 @@ TEST(SplitFunctions, BelongToTheirFunctionWithDebugInformationAndWithout) {
   const TemporaryDirectory directory;
   const std::string without = directory / "split.so";
   run("objcopy --strip-debug " + split_path() + " " + without);
-  ASSERT_GE(clones().size(), 2u);  // at least one part and one clone
-  for (const auto& [svma, symbol] : clones()) {
+  const auto symbols = local_symbols();
+  if (symbols[0].second.find('.') == std::string::npos)
+    GTEST_SKIP() << "this compiler splits and copies no functions";
+  ASSERT_GE(symbols.size(), 2u);  // at least one part and one clone
+  for (const auto& [svma, symbol] : symbols) {
     const std::string function = symbol.substr(0, symbol.find('.'));
     EXPECT_EQ(name_at(split_path(), svma), function) << symbol;
     EXPECT_EQ(name_at(without, svma), function) << symbol;
@@ -44,7 +47,7 @@ TEST(SplitFunctions, BelongToTheirFunctionWithDebugInformationAndWithout) {
 TEST(MiniDebugInfo, NamesFunctionsThatAreNotExported) {
   const TemporaryDirectory directory;
   const std::string stripped = directory / "split.so", mini = directory / "mini";
-  const auto [svma, symbol] = clones().front();
+  const auto [svma, symbol] = local_symbols().front();
   const std::string function = symbol.substr(0, symbol.find('.'));
   run("objcopy --strip-all " + split_path() + " " + stripped);
   EXPECT_TRUE(name_at(stripped, svma).starts_with("[split.so+"));
@@ -58,7 +61,7 @@ TEST(MiniDebugInfo, NamesFunctionsThatAreNotExported) {
 TEST(MiniDebugInfo, ThatIsDamagedOrTooLargeIsReported) {
   const TemporaryDirectory directory;
   const std::string stripped = directory / "split.so", noise = directory / "noise";
-  const uint64_t svma = clones().front().first;
+  const uint64_t svma = local_symbols().front().first;
   const auto problem_with = [&](const std::string& content) {
     run("objcopy --strip-all " + split_path() + " " + stripped);
     run("objcopy --add-section .gnu_debugdata=" + content + " " + stripped);

@@ -52,6 +52,10 @@ struct SessionEnd {
   std::string note;  // why nothing was sampled, and what to do; empty otherwise
   // The command and its descendants executed so many outside the kernel. Absent: not counted.
   std::optional<uint64_t> instructions = {};
+  // What sent the sampling signals above the kernel's tick, which may differ by process: bits. 0: the rate never was
+  // above it, or an engine took the samples, which sends none.
+  enum Clock : uint8_t { kPerfClock = 1, kDrumClock = 2, kTimerClock = 4 };
+  uint32_t sampling_clocks = 0;
 };
 
 // One of the recordings that were merged.

@@ -19,6 +19,7 @@ import drum
 import exports
 import governor
 import imports
+import many
 import markers
 import outside
 import page
@@ -216,11 +217,12 @@ class Bench:
         def added(threads):
             return pairs.pairs(lambda: pss(self.capture(), threads), lambda: pss([], threads), 3,
                                measure=lambda run: run())["difference"]
-        hour = [str(BUILD / "bench" / "collector_hour"), str(self.folder / "hour.sampan")]
+        hour = [str(BUILD / "bench" / "long_session"), str(3600 * 250), "250", str(self.folder / "hour.sampan")]
         self.table.note(pairs.shown(hour))
-        peak_kb, size = map(float, subprocess.run(hour, check=True, stdout=subprocess.PIPE).stdout.split())
-        self.judge("collector after an hour of clang, MB", peak_kb / 1024, 200,
-                   f"{peak_kb / 1024:.0f} ({size:.0f} bytes per sample)")
+        lines = subprocess.run(hour, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+        most_kb, _, size = map(max, zip(*(map(float, line.split()) for line in lines)))
+        self.judge("collector after an hour of clang, MB", most_kb / 1024, 200,
+                   f"{most_kb / 1024:.0f} (at most {size:.0f} bytes per sample)")
         few, many = added(1), added(33)
         self.judge("target memory added, 1 thread, KB", few, 1024, f"{few:.0f}")
         self.judge("target memory added, each thread, KB", (many - few) / 32, 64, f"{(many - few) / 32:.1f}")
@@ -229,7 +231,7 @@ class Bench:
 ROWS = ("sample", "walk", "start", "size", "finish", "memory", "overhead", "kilohertz", "recursion",
         *outside.ROWS, *exports.ROWS, *page.ROWS, *markers.ROWS, *spans.ROWS,
         *symbols.ROWS, *same_names.ROWS, *serve.ROWS, *top.ROWS, *continuous.ROWS, *governor.ROWS,
-        *python_frames.ROWS, *stacks.ROWS, *imports.ROWS, *drum.ROWS)
+        *python_frames.ROWS, *stacks.ROWS, *imports.ROWS, *drum.ROWS, *many.ROWS)
 
 
 def main():
@@ -240,7 +242,7 @@ def main():
             elsewhere = {**outside.ROWS, **exports.ROWS, **page.ROWS, **markers.ROWS, **spans.ROWS,
                          **symbols.ROWS, **same_names.ROWS, **serve.ROWS, **top.ROWS,
                          **continuous.ROWS, **governor.ROWS, **python_frames.ROWS,
-                         **stacks.ROWS, **imports.ROWS, **drum.ROWS}
+                         **stacks.ROWS, **imports.ROWS, **drum.ROWS, **many.ROWS}
             elsewhere[row](bench) if row in elsewhere else getattr(bench, row)()
         bench.table.finish()
     return 1 if bench.missed else 0

@@ -1,6 +1,6 @@
 #include "profile/rates.h"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -56,7 +56,19 @@ std::string rate_text(const Profile& profile) {
   } else if (range.last_hz != asked) {
     text += fmt::format(", {} Hz held", range.last_hz);
   }
-  return text + (range.governed ? " (--max-overhead)" : "");
+  if (range.governed) text += " (--max-overhead)";
+  const std::vector<std::string> clocks = sampling_clocks(profile);
+  if (!clocks.empty()) text += fmt::format(", sampling clock {}", fmt::join(clocks, " and "));
+  return text;
+}
+
+std::vector<std::string> sampling_clocks(const Profile& profile) {
+  const uint32_t bits = profile.end ? profile.end->sampling_clocks : 0;
+  std::vector<std::string> names;
+  if ((bits & SessionEnd::kPerfClock) != 0) names.emplace_back("perf");
+  if ((bits & SessionEnd::kDrumClock) != 0) names.emplace_back("drum");
+  if ((bits & SessionEnd::kTimerClock) != 0) names.emplace_back("timer");
+  return names;
 }
 
 std::string cost_text(const Profile& profile) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "profile/profile.h"
 
@@ -22,8 +23,10 @@ std::optional<Cost> cost(const Profile& profile);
 // `part_ns` of a cost as a share of the CPU that the target would have used unsampled.
 double cost_share(const Cost& cost, uint64_t part_ns);
 
-// "4000 Hz asked, 100 to 420 Hz held ..."
+// "4000 Hz asked, 100 to 420 Hz held ..., sampling clock drum"
 std::string rate_text(const Profile& profile);
+// What sent sampling signals above the kernel's tick, as --sampling-clock names it.
+std::vector<std::string> sampling_clocks(const Profile& profile);
 // "0.031 s of CPU, 0.9 % of the program's: ..."; "" if it is not known.
 std::string cost_text(const Profile& profile);
 

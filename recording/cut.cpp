@@ -158,7 +158,9 @@ Recording cut(Recording from, SessionNs from_ns, SessionNs to_ns) {
     part.end->user_cpu_ns = part.end->system_cpu_ns = 0;
     part.end->instructions.reset();
   } else if (to_ns != UINT64_MAX) {
-    part.end.emplace().time_ns = to_ns;
+    SessionEnd& end = part.end.emplace();
+    end.time_ns = to_ns;
+    if (from.end) end.sampling_clocks = from.end->sampling_clocks;
   }
   return part;
 }

@@ -48,7 +48,7 @@
 //             start (RateChange and Cost of base/session.h). Files after the first one of a session begin
 //             with the rate and the cost at their begin.
 //   kEnd      uleb time, maybe zigzag exit_status, maybe zigzag exit_signal, uleb user_cpu,
-//             uleb system_cpu, string note
+//             uleb system_cpu, string note, maybe uleb instructions, uleb sampling_clocks
 //   kRows     the new rows of all tables (tables.h). A row's index counts from the start of the
 //             file, and refers to rows of lower index or of tables further up in this list:
 //

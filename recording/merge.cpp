@@ -147,6 +147,7 @@ void add_end(const MergeInput& input, uint64_t later_ns, SessionEnd* end) {
   end->user_cpu_ns += from.end->user_cpu_ns;
   end->system_cpu_ns += from.end->system_cpu_ns;
   if (!from.end->note.empty()) add_note(input.label, from.end->note, &end->note);
+  end->sampling_clocks |= from.end->sampling_clocks;
 }
 
 }  // namespace

@@ -50,6 +50,7 @@ void encode(const SessionEnd& end, ColumnWriter* out) {
   out->uleb(end.system_cpu_ns);
   out->string(end.note);
   out->maybe(end.instructions);
+  out->uleb(end.sampling_clocks);
 }
 
 std::optional<SessionEnd> decode_end(std::span<const uint8_t> payload) {
@@ -62,6 +63,7 @@ std::optional<SessionEnd> decode_end(std::span<const uint8_t> payload) {
   end.system_cpu_ns = in.uleb();
   end.note = in.string();
   if (!in.at_end()) end.instructions = in.maybe_u64();
+  if (!in.at_end()) end.sampling_clocks = in.uleb32();
   if (!in.ok()) return std::nullopt;
   return end;
 }

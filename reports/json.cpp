@@ -56,6 +56,7 @@ void write_session(Json& json, const profile::Profile& profile, const profile::S
   json.member("cpus", profile.session.cpus);
   json.member("rate_hz", profile.session.rate_hz);
   json.member("achieved_rate_hz", unit.is_time() ? summary.achieved_rate_hz() : 0);
+  json.member("sampling_clocks", profile::sampling_clocks(profile));
   json.objects("rates", profile.rates.changes, [&](const profile::RateChange& change) {
     json.member("from_s", in_seconds(change.time_ns));
     json.member("rate_hz", change.rate_hz);

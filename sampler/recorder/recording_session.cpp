@@ -305,6 +305,7 @@ size_t RecordingSession::detach() {
     rates_.write_cost();
   });
   note_ = source_->note();
+  sampling_clocks_ = source_->sampling_clocks();
   source_.reset();
   const MonotonicNs now_ns = monotonic_ns();
   const size_t living = processes_.size();
@@ -325,8 +326,9 @@ size_t RecordingSession::detach() {
   return living;
 }
 
-void RecordingSession::finish(const recording::SessionEnd& end) {
+void RecordingSession::finish(recording::SessionEnd end) {
   if (!failure_.empty()) throw Error("{}", failure_);
+  end.sampling_clocks = sampling_clocks_;
   writer_.finish(end);
   if (segments_ != nullptr) segments_->finish(writer_, end.time_ns);
   last_.reset();

@@ -68,8 +68,8 @@ class RecordingSession {
   // Ends the sampling, and writes all but the recording's end. Once. Returns how many processes
   // live on.
   size_t detach();
-  // After detach(). Throws Error when the recording is incomplete.
-  void finish(const recording::SessionEnd& end);
+  // After detach(). Adds the sampling clocks to `end`. Throws Error when the recording is incomplete.
+  void finish(recording::SessionEnd end);
 
   size_t processes() const { return processes_.size(); }  // that are being recorded
   size_t joined() const { return joined_; }               // that ever were
@@ -164,6 +164,7 @@ class RecordingSession {
   MonotonicNs next_look_ns_ = 0, next_refresh_ns_ = 0;
   std::vector<HiddenFile> hidden_;  // of processes that have ended
   std::string note_;                // of the source that was
+  uint32_t sampling_clocks_ = 0;    // of it, too
   std::string failure_;
   const std::string engine_;
 };

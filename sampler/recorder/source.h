@@ -48,6 +48,8 @@ class Source {
   virtual void process_ended(const RecordedProcess&) {}
   // What the user should know: "ptrace: samples come at the kernel's tick, 250 Hz at most".
   virtual std::string note() const { return ""; }
+  // SessionEnd::sampling_clocks so far.
+  virtual uint32_t sampling_clocks() const { return 0; }
 };
 
 // A source that samples from outside.

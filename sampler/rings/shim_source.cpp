@@ -131,6 +131,8 @@ void ShimSource::take_in(Peer peer, const wire::Hello& hello) {
   auto process = std::make_unique<ShimProcess>(session_.writer(), origin, std::move(memory));
   if (processes_.empty()) next_read_ns_ = origin.start_ns + period_ns_;
   processes_[peer.pid] = process.get();
+  using Clock = recording::SessionEnd;
+  clocks_ |= drummed ? Clock::kDrumClock : perf_ ? Clock::kPerfClock : Clock::kTimerClock;
   if (drummed) {
     if (!drummer_) drummer_ = std::make_unique<Drummer>(session_.rate_hz(), tick_hz());
     drummer_->add(peer.pid, process->memory());
@@ -244,6 +246,7 @@ void ShimSource::adapt_period(const ShimProcess::Drained& drained) {
 
 // What a signal costs, of those that are sent at this rate.
 void ShimSource::measure_signals(uint32_t rate_hz) {
+  above_tick_ |= rate_hz > tick_hz();
   const bool interrupts = rate_hz > tick_hz() && options_.clock != SamplingClock::kTimer;
   if (signal_cost_ && (!interrupts || signal_cost_->perf_ns != 0 || signal_cost_->beat_ns != 0)) {
     return;

@@ -44,6 +44,7 @@ class ShimSource : public Source {
   uint64_t cost_ns() const override;
   void process_ended(const RecordedProcess& process) override;
   std::string note() const override;
+  uint32_t sampling_clocks() const override { return above_tick_ ? clocks_ : 0; }
 
  private:
   void listen();
@@ -63,7 +64,9 @@ class ShimSource : public Source {
   bool listening_ = false;
   std::map<int, Peer> guests_;               // connected, silent so far; by descriptor
   std::map<pid_t, ShimProcess*> processes_;  // the session's
-  const bool perf_;  // the kernel permits the events of perf's clock, and they are wanted
+  const bool perf_;          // the kernel permits the events of perf's clock, and they are wanted
+  bool above_tick_ = false;  // the rate is or was
+  uint32_t clocks_ = 0;      // of all processes, bits of SessionEnd::Clock
   std::unique_ptr<Drummer> drummer_;       // once a process is drummed
   std::unique_ptr<Engine> engine_;         // once it is needed
   size_t outside_ = 0;                     // processes that it was attached to

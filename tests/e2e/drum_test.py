@@ -34,6 +34,7 @@ class Drum(sampan.Case):
     def test_a_kilohertz_without_perf_events(self):
         run = refused(["/usr/bin/python3", "-c", SPIN], 1000)
         self.assertEqual((run.returncode, run.stderr, run.report["lost"]), (0, "", {}))
+        self.assertEqual(run.report["sampling_clocks"], ["drum"])
         self.check_rate(run.report)
 
     def test_calls_are_not_cut_short(self):

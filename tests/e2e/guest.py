@@ -69,5 +69,5 @@ class Guest:
              "-append", "console=ttyAMA0 panic=-1 quiet", "-fsdev", shared, "-device", "virtio-9p-pci,fsdev=root,mount_tag=root"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout, check=False).stdout
         text = output.read_text(errors="replace") if output.exists() else ""
-        assert text.endswith("status 0\n"), f"{console[-2000:]}\n{text[-8000:]}"
+        assert text.endswith("status 0\n"), f"{console[-2000:]}\n{text[-100_000:]}"
         return text

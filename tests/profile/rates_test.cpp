@@ -30,6 +30,14 @@ TEST(Rates, WhatHeldIsSaid) {
             "4000 Hz asked, 100 Hz held (--max-overhead)");
 }
 
+TEST(Rates, ClocksAboveTheTickAreNamed) {
+  Profile profile = profile_of(1000, {});
+  profile.end.emplace().sampling_clocks = profile::SessionEnd::kDrumClock;
+  EXPECT_EQ(rate_text(profile), "1000 Hz asked, sampling clock drum");
+  profile.end->sampling_clocks |= profile::SessionEnd::kPerfClock;
+  EXPECT_EQ(rate_text(profile), "1000 Hz asked, sampling clock perf and drum");
+}
+
 TEST(Rates, TheCostIsWhatGrew) {
   const profile::Cost before{0, 2 * kNsPerSecond, kNsPerSecond / 10, kNsPerSecond / 10};
   const profile::Cost after{kNsPerSecond, 4 * kNsPerSecond + kNsPerSecond / 10, kNsPerSecond / 5,

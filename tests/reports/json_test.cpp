@@ -55,13 +55,28 @@ class JsonReport : public testing::Test {
 
 TEST_F(JsonReport, HasTheKeysThatAreDocumented) {
   const rapidjson::Document report = parsed(json(select(profile_)));
-  EXPECT_EQ(keys(report),
-            (std::vector<std::string>{"program",  "command", "start_time",      "duration_s",
-                                      "clock",    "cpus",    "rate_hz",         "achieved_rate_hz",
-                                      "rates",    "cost",    "cpu_s",           "sampled_cpu_s",
-                                      "coverage", "samples", "complete_stacks", "lost",
-                                      "notes",    "damage",  "processes",       "threads",
-                                      "functions"}));
+  EXPECT_EQ(keys(report), (std::vector<std::string>{"program",
+                                                    "command",
+                                                    "start_time",
+                                                    "duration_s",
+                                                    "clock",
+                                                    "cpus",
+                                                    "rate_hz",
+                                                    "achieved_rate_hz",
+                                                    "sampling_clocks",
+                                                    "rates",
+                                                    "cost",
+                                                    "cpu_s",
+                                                    "sampled_cpu_s",
+                                                    "coverage",
+                                                    "samples",
+                                                    "complete_stacks",
+                                                    "lost",
+                                                    "notes",
+                                                    "damage",
+                                                    "processes",
+                                                    "threads",
+                                                    "functions"}));
   EXPECT_EQ(keys(report["processes"][0]),
             (std::vector<std::string>{"pid", "parent", "name", "cpu_s", "samples", "exit_status"}));
   EXPECT_EQ(keys(report["processes"][1]),

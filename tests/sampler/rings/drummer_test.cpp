@@ -108,7 +108,7 @@ TEST_F(Drummers, AreSilentWhereNobodyWantsThem) {
     beats[0] = 0;
     std::thread running([&] {
       sit(0);
-      burn(kBurnNs / 8);
+      burn(kBurnNs / 2);
       wire::leave_drummer(drum(0));
     });
     running.join();

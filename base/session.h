@@ -37,6 +37,7 @@ struct Session {
   // Weights count these, in thousandths: "cycles", "bytes" (profile/unit.h). "": they are time.
   std::string unit = {};
 
+  std::string counted() const { return unit.empty() ? "time" : unit; }
   // Recorded by another program: engine is "import of a pprof file".
   bool is_imported() const { return engine.starts_with("import "); }
   UnixNs unix_time(SessionNs time_ns) const { return start_unix_ns + uint64_t{time_ns}; }

@@ -25,6 +25,7 @@ import outside
 import page
 import pairs
 import python_frames
+import ranks
 import same_names
 import serve
 import spans
@@ -231,7 +232,7 @@ class Bench:
 ROWS = ("sample", "walk", "start", "size", "finish", "memory", "overhead", "kilohertz", "recursion",
         *outside.ROWS, *exports.ROWS, *page.ROWS, *markers.ROWS, *spans.ROWS,
         *symbols.ROWS, *same_names.ROWS, *serve.ROWS, *top.ROWS, *continuous.ROWS, *governor.ROWS,
-        *python_frames.ROWS, *stacks.ROWS, *imports.ROWS, *drum.ROWS, *many.ROWS)
+        *python_frames.ROWS, *stacks.ROWS, *imports.ROWS, *drum.ROWS, *many.ROWS, *ranks.ROWS)
 
 
 def main():
@@ -242,7 +243,7 @@ def main():
             elsewhere = {**outside.ROWS, **exports.ROWS, **page.ROWS, **markers.ROWS, **spans.ROWS,
                          **symbols.ROWS, **same_names.ROWS, **serve.ROWS, **top.ROWS,
                          **continuous.ROWS, **governor.ROWS, **python_frames.ROWS,
-                         **stacks.ROWS, **imports.ROWS, **drum.ROWS, **many.ROWS}
+                         **stacks.ROWS, **imports.ROWS, **drum.ROWS, **many.ROWS, **ranks.ROWS}
             elsewhere[row](bench) if row in elsewhere else getattr(bench, row)()
         bench.table.finish()
     return 1 if bench.missed else 0

@@ -17,7 +17,7 @@
 #include "profile/load.h"
 #include "profile/unit.h"
 #include "profile/weights.h"
-#include "recording/writer.h"
+#include "recording/complete_file.h"
 
 namespace sampan::cli {
 namespace {

@@ -1,11 +1,14 @@
 // sampan merge: merges several recordings into one.
-#include "recording/merge.h"
-
 #include <fmt/core.h>
 #include <poll.h>
 
+#include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -14,7 +17,7 @@
 #include "cli/recorded_profile.h"
 #include "cli/recording_options.h"
 #include "cli/signals.h"
-#include "recording/writer.h"
+#include "recording/merge_files.h"
 
 namespace sampan::cli {
 namespace {
@@ -24,15 +27,32 @@ namespace fs = std::filesystem;
 struct MergeOptions {
   std::vector<std::string> recordings;
   std::string output;
-  size_t subsample = 0;  // 0: all
-  std::string align;     // "": the usual alignment
+  std::string sample;            // "16", "10%"; "": all
+  std::optional<uint32_t> seed;  // of the choice
+  std::string align;             // "": the usual alignment
 };
 
-// Selects `count` recordings, evenly distributed.
-std::vector<LabelledPath> evenly(const std::vector<LabelledPath>& paths, size_t count) {
-  if (count == 0 || count >= paths.size()) return paths;
+// How many of `all`: "16" or "10%", of which one at least.
+size_t sample_size(const std::string& text, size_t all) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  const bool is_share = std::string_view(rest, end) == "%";
+  const bool is_count = rest == end && value == std::floor(value);
+  if (error != std::errc() || !(value > 0) || (is_share ? value > 100 : !is_count)) {
+    throw UsageError(
+        "merge: --sample takes a number of recordings or a share of them, as 16 or 10%: {}", text);
+  }
+  const double count = is_share ? std::ceil(value / 100 * static_cast<double>(all)) : value;
+  return static_cast<size_t>(std::min(count, static_cast<double>(all)));
+}
+
+// At random, in their order.
+std::vector<LabelledPath> sampled(const std::vector<LabelledPath>& paths, size_t count,
+                                  uint32_t seed) {
   std::vector<LabelledPath> chosen;
-  for (size_t i = 0; i < count; ++i) chosen.push_back(paths[i * paths.size() / count]);
+  std::ranges::sample(paths, std::back_inserter(chosen), static_cast<ptrdiff_t>(count),
+                      std::mt19937(seed));
   return chosen;
 }
 
@@ -47,35 +67,37 @@ std::string output_path(const std::string& output) {
   return path / "recording.sampan";
 }
 
-recording::Align alignment(const MergeOptions& options,
-                           const std::vector<recording::MergeInput>& inputs) {
-  if (options.align.empty()) return recording::usual_alignment(inputs);
-  return options.align == "clock" ? recording::Align::kClock : recording::Align::kStart;
+std::optional<recording::Align> alignment(const std::string& name) {
+  if (name.empty()) return {};
+  return name == "clock" ? recording::Align::kClock : recording::Align::kStart;
 }
 
 int merge_recordings(const MergeOptions& options) {
-  const std::vector<LabelledPath> all = labelled_paths(options.recordings);
-  std::vector<recording::MergeInput> inputs;
-  for (const LabelledPath& path : evenly(all, options.subsample)) {
-    inputs.push_back({path.label, read_recording(path.path)});
+  std::vector<LabelledPath> chosen = labelled_paths(options.recordings);
+  const size_t all = chosen.size();
+  if (!options.sample.empty()) {
+    const uint32_t seed = options.seed.value_or(std::random_device()());
+    chosen = sampled(chosen, sample_size(options.sample, all), seed);
+    say("sampan: {} of {} recordings at random; --seed {} takes the same again\n", chosen.size(),
+        all, seed);
   }
-  const size_t count = inputs.size();
-  const recording::Align align = alignment(options, inputs);
-  const recording::Recording merged = recording::merge(std::move(inputs), align);
+  std::vector<recording::MergeFile> files;
+  for (const LabelledPath& path : chosen) files.push_back({path.label, path.path});
   const std::string path = output_path(options.output);
-  {
-    StopSignals stop;
-    recording::write(merged, path, [&] {
-      pollfd stop_event = {stop.fd(), POLLIN, 0};
-      if (::poll(&stop_event, 1, 0) <= 0) return false;
-      stop.take();
-      return true;
-    });
-  }
+  StopSignals stop;
+  const recording::MergedFiles merged =
+      recording::merge_files(files, path, alignment(options.align), [&] {
+        pollfd stop_event = {stop.fd(), POLLIN, 0};
+        if (::poll(&stop_event, 1, 0) <= 0) return false;
+        stop.take();
+        return true;
+      });
   fmt::print("{}\n", path);
-  say("sampan: merged {} of {} recordings, {}\n", count, all.size(),
-      align == recording::Align::kClock ? "at the times of their clocks"
-                                        : "as if all had begun together");
+  for (const recording::LeftOut& each : merged.left_out)
+    say("sampan: {}: left out: {}\n", each.label, each.why);
+  say("sampan: merged {} of {} recordings, {}\n", merged.merged, all,
+      merged.align == recording::Align::kClock ? "at the times of their clocks"
+                                               : "as if all had begun together");
   return 0;
 }
 
@@ -95,10 +117,13 @@ void add_merge(CLI::App& app, Commands& commands) {
       ->type_name("DIR|FILE")
       ->required();
   command
-      ->add_option("--subsample", options->subsample,
-                   "Merge only N of the recordings, evenly spread over the list")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""));
+      ->add_option("--sample", options->sample,
+                   "Merge only so many of the recordings, chosen at random")
+      ->type_name("N|PERCENT");
+  command
+      ->add_option("--seed", options->seed,
+                   "Choose those that an earlier merge with this seed chose")
+      ->type_name("N");
   command
       ->add_option(
           "--align", options->align,
@@ -107,7 +132,7 @@ void add_merge(CLI::App& app, Commands& commands) {
       ->type_name("start|clock")
       ->check(CLI::IsMember({"start", "clock"}).description(""));
   set_examples(*command, {"sampan merge -2 -1 -o both", "sampan merge web=DIR db=DIR -o both",
-                          "sampan merge --subsample 16 profiles/* -o some"});
+                          "sampan merge --sample 16 profiles/* -o some"});
   commands.actions[command] = [options] { return merge_recordings(*options); };
 }
 

@@ -1,16 +1,30 @@
 #include "recording/combiner.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace sampan::recording {
+namespace {
+
+// The keys since the first `taken` ones, which it is then the number of.
+template <typename Key>
+std::vector<Key> new_keys(const Interner<Key>& interner, uint64_t* taken) {
+  const std::vector<Key>& keys = interner.keys();
+  std::vector<Key> rows(keys.begin() + static_cast<ptrdiff_t>(*taken), keys.end());
+  *taken = keys.size();
+  return rows;
+}
+
+}  // namespace
+
 uint32_t Combiner::add(Process row) {
   combined_.processes.push_back(std::move(row));
-  return static_cast<uint32_t>(combined_.processes.size() - 1);
+  return static_cast<uint32_t>(taken_.processes + combined_.processes.size() - 1);
 }
 
 uint32_t Combiner::add(Thread row) {
   combined_.threads.push_back(std::move(row));
-  return static_cast<uint32_t>(combined_.threads.size() - 1);
+  return static_cast<uint32_t>(taken_.threads + combined_.threads.size() - 1);
 }
 
 void Combiner::add_rows(const Recording& from, const Places& places, uint64_t later_ns) {
@@ -26,6 +40,20 @@ Recording Combiner::take() {
   combined_.waits = waits_.take();
   combined_.markers.texts = texts_.take();
   return std::move(combined_);
+}
+
+Recording Combiner::take_new() {
+  Names names = std::move(combined_.names);
+  Recording part = std::exchange(combined_, {});
+  combined_.names = std::move(names);
+  taken_.processes += part.processes.size();
+  taken_.threads += part.threads.size();
+  part.modules = new_keys(modules_, &taken_.modules);
+  part.frames = new_keys(frames_, &taken_.frames);
+  part.stacks = new_keys(stacks_, &taken_.stacks);
+  part.waits = new_keys(waits_, &taken_.waits);
+  part.markers.texts = std::exchange(texts_, {}).take();
+  return part;
 }
 
 void Combiner::add_lives(const Recording& from, const Places& places, uint64_t later_ns) {
@@ -71,6 +99,7 @@ void Combiner::add_samples(const Recording& from, const Places& places, uint64_t
 
 void Combiner::add_jit_names(const Recording& from, const std::vector<uint32_t>& frames,
                              const Places& places, uint64_t later_ns) {
+  if (from.names.jit.empty()) return;
   Names names;
   names.texts = from.names.texts;
   for (JitName row : from.names.jit) {
@@ -92,8 +121,13 @@ void Combiner::add_names(const Recording& from, std::vector<uint32_t> frames,
     const bool is_generated = row.module == kNone && !wire::is_python_frame(row.address);
     if (is_generated || named_[frame]) frame = kNone;
   }
+  if (std::ranges::none_of(from.names.frames, [&](const FrameNames& row) {
+        return row.frame < frames.size() && frames[row.frame] != kNone;
+      })) {
+    return;  // ranks of a job mostly have the same
+  }
   const size_t first = combined_.names.frames.size();
-  join(renumbered(from.names, frames, modules), &combined_.names);
+  join(needed(renumbered(from.names, frames, modules)), &combined_.names);
   for (size_t i = first; i < combined_.names.frames.size(); ++i) {
     named_[combined_.names.frames[i].frame] = true;
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/interner.h"
+#include "recording/codec.h"
 #include "recording/reader.h"
 
 namespace sampan::recording {
@@ -30,6 +31,10 @@ class Combiner {
   Recording& combined() { return combined_; }
   // To be completed by the caller with what add_rows() leaves out.
   Recording take();
+  // The rows since the last call, without names; frames, stacks, modules and waits stay known. The caller does not
+  // use take(), but names() at the end.
+  Recording take_new();
+  const Names& names() const { return combined_.names; }
 
  private:
   void add_lives(const Recording& from, const Places& places, uint64_t later_ns);
@@ -41,6 +46,7 @@ class Combiner {
   void add_markers(const Markers& from, const Places& places, uint64_t later_ns);
 
   Recording combined_;
+  RowCounts taken_;  // by take_new()
   Interner<Module> modules_;
   Interner<Frame> frames_;
   Interner<Stack> stacks_;

@@ -1,106 +1,70 @@
 #include "recording/merge.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "base/error.h"
-#include "recording/combiner.h"
 
 namespace sampan::recording {
 namespace {
 
-SessionNs end_of(const Recording& recording) {
-  if (recording.end) return recording.end->time_ns;
-  SessionNs last_ns = 0;
-  for (const Sample& sample : recording.samples) last_ns = std::max(last_ns, sample.time_ns);
-  return last_ns;
+void add_note(const std::string& label, const std::string& text, std::string* note) {
+  *note += (note->empty() ? "" : "; ") + label + ": " + text;
 }
 
-class Merger {
- public:
-  void add(const MergeInput& input, uint64_t later_ns) {
-    const Recording& from = input.recording;
-    add_origins(input);
-    Combiner::Places places;
-    for (Process row : from.processes) {
-      row.start_ns += later_ns;
-      places.processes.push_back(combiner_.add(std::move(row)));
-    }
-    for (Thread row : from.threads) {
-      row.process = places.processes[row.process];
-      row.start_ns += later_ns;
-      places.threads.push_back(combiner_.add(std::move(row)));
-    }
-    add_losses(from, places);
-    add_cost(from, later_ns);
-    combiner_.add_rows(from, places, later_ns);
+void add_end(const MergeHead& from, uint64_t later_ns, SessionEnd* end) {
+  end->time_ns = std::max(end->time_ns, from.end_ns + later_ns);
+  for (const std::string& damage : from.damage) {
+    add_note(from.label, "damaged recording: " + damage, &end->note);
   }
-
-  Recording finish() {
-    if (losses_of_nobody_) combiner_.add(*losses_of_nobody_);
-    return combiner_.take();
+  if (!from.end) {
+    add_note(from.label, "the recording ends early", &end->note);
+    return;
   }
-
- private:
-  void add_origins(const MergeInput& input) {
-    const Recording& from = input.recording;
-    if (from.origins.empty()) {
-      combiner_.combined().origins.push_back({input.label, from.session.host, from.session.program,
-                                              from.session.start_unix_ns, from.processes.size()});
-      return;
-    }
-    size_t left = from.processes.size();  // a damaged recording may have fewer than it says
-    for (Origin origin : from.origins) {
-      origin.label = input.label + "/" + origin.label;
-      origin.processes = std::min<uint64_t>(origin.processes, left);
-      left -= origin.processes;
-      combiner_.combined().origins.push_back(std::move(origin));
-    }
-    combiner_.combined().origins.back().processes += left;
+  if (end->exit_status.value_or(0) == 0 && !end->exit_signal) {
+    end->exit_status = from.end->exit_status;
+    end->exit_signal = from.end->exit_signal;
   }
+  end->user_cpu_ns += from.end->user_cpu_ns;
+  end->system_cpu_ns += from.end->system_cpu_ns;
+  end->sampling_clocks |= from.end->sampling_clocks;
+  if (!from.end->note.empty()) add_note(from.label, from.end->note, &end->note);
+}
 
-  // Counters only grow, so the last row of each process counts, and the last one without a process.
-  void add_losses(const Recording& from, const Combiner::Places& places) {
-    const Losses* of_nobody = nullptr;
-    for (Losses row : from.losses) {
-      if (row.process == kNone) continue;
-      row.process = places.processes[row.process];
-      combiner_.add(row);
-    }
-    for (const Losses& row : from.losses) of_nobody = row.process == kNone ? &row : of_nobody;
-    if (of_nobody == nullptr) return;
-    if (!losses_of_nobody_) losses_of_nobody_.emplace();
-    for (size_t i = 0; i < wire::kLossCount; ++i) {
-      losses_of_nobody_->count[i] += of_nobody->count[i];
+}  // namespace
+
+MergeHead head_of(const std::string& label, const Recording& recording) {
+  MergeHead head{label,
+                 recording.session,
+                 recording.end,
+                 0,
+                 recording.origins,
+                 recording.processes.size(),
+                 recording.damage};
+  if (recording.end) {
+    head.end_ns = recording.end->time_ns;
+  } else {
+    for (const Sample& sample : recording.samples) {
+      head.end_ns = std::max(head.end_ns, sample.time_ns);
     }
   }
+  return head;
+}
 
-  // Rates cannot be merged, each recording has its own; costs are summed.
-  void add_cost(const Recording& from, uint64_t later_ns) {
-    if (from.rates.costs.empty()) return;
-    const Cost &first = from.rates.costs.front(), &last = from.rates.costs.back();
-    std::vector<Cost>& costs = combiner_.combined().rates.costs;
-    if (costs.empty()) costs.resize(2);
-    Cost& sum = costs.back();
-    sum.time_ns = std::max(sum.time_ns, last.time_ns + later_ns);
-    sum.target_ns += last.target_ns - std::min(first.target_ns, last.target_ns);
-    sum.in_target_ns += last.in_target_ns - std::min(first.in_target_ns, last.in_target_ns);
-    sum.recorder_ns += last.recorder_ns - std::min(first.recorder_ns, last.recorder_ns);
+Align usual_alignment(std::span<const MergeHead> heads) {
+  UnixNs last_start_ns = 0, first_end_ns = UINT64_MAX;
+  for (const MergeHead& head : heads) {
+    last_start_ns = std::max(last_start_ns, head.session.start_unix_ns);
+    first_end_ns = std::min(first_end_ns, head.session.unix_time(head.end_ns));
   }
+  return last_start_ns < first_end_ns ? Align::kClock : Align::kStart;
+}
 
-  Combiner combiner_;
-  std::optional<Losses> losses_of_nobody_;
-};
-
-// What the inputs have in common. Where they differ: the first one's, or a value that covers all.
-Session common_session(std::span<const MergeInput> inputs) {
-  Session session = inputs.front().recording.session;
+Session common_session(std::span<const MergeHead> heads) {
+  Session session = heads.front().session;
   const auto keep_common = [&](auto member, auto other) {
-    for (const MergeInput& input : inputs) {
-      if (input.recording.session.*member != inputs.front().recording.session.*member) {
-        session.*member = other;
-      }
+    for (const MergeHead& head : heads) {
+      if (head.session.*member != heads.front().session.*member) session.*member = other;
     }
   };
   keep_common(&Session::program, std::string("merged"));
@@ -110,13 +74,8 @@ Session common_session(std::span<const MergeInput> inputs) {
   keep_common(&Session::engine, std::string("several"));
   keep_common(&Session::cpus, std::optional<uint32_t>());
   if (session.host == "several") session.cpus.reset();  // all of them together are not known
-  for (const MergeInput& input : inputs) {
-    const Session& other = input.recording.session;
-    if (other.unit != session.unit) {
-      const auto counts = [](const Session& of) { return of.unit.empty() ? "time" : of.unit; };
-      throw Error("{} counts {}, and {} counts {}: they cannot be put together",
-                  inputs.front().label, counts(session), input.label, counts(other));
-    }
+  for (const MergeHead& head : heads) {
+    const Session& other = head.session;
     session.start_unix_ns = std::min(session.start_unix_ns, other.start_unix_ns);
     session.rate_hz = std::max(session.rate_hz, other.rate_hz);
     session.kernel_hz = std::max(session.kernel_hz, other.kernel_hz);
@@ -125,58 +84,115 @@ Session common_session(std::span<const MergeInput> inputs) {
   return session;
 }
 
-void add_note(const std::string& label, const std::string& text, std::string* note) {
-  *note += (note->empty() ? "" : "; ") + label + ": " + text;
+std::vector<Origin> merged_origins(std::span<const MergeHead> heads) {
+  std::vector<Origin> origins;
+  for (const MergeHead& head : heads) {
+    const Session& session = head.session;
+    if (head.origins.empty()) {
+      origins.push_back(
+          {head.label, session.host, session.program, session.start_unix_ns, head.processes});
+      continue;
+    }
+    uint64_t left = head.processes;  // a damaged recording may have fewer than it says
+    for (Origin origin : head.origins) {
+      origin.label = head.label + "/" + origin.label;
+      origin.processes = std::min(origin.processes, left);
+      left -= origin.processes;
+      origins.push_back(std::move(origin));
+    }
+    origins.back().processes += left;
+  }
+  return origins;
 }
 
-// The end is the latest one; the status is the first that is not 0.
-void add_end(const MergeInput& input, uint64_t later_ns, SessionEnd* end) {
-  const Recording& from = input.recording;
-  end->time_ns = std::max(end->time_ns, end_of(from) + later_ns);
-  for (const std::string& damage : from.damage) {
-    add_note(input.label, "damaged recording: " + damage, &end->note);
-  }
-  if (!from.end) {
-    add_note(input.label, "the recording ends early", &end->note);
-    return;
-  }
-  if (end->exit_status.value_or(0) == 0 && !end->exit_signal) {
-    end->exit_status = from.end->exit_status;
-    end->exit_signal = from.end->exit_signal;
-  }
-  end->user_cpu_ns += from.end->user_cpu_ns;
-  end->system_cpu_ns += from.end->system_cpu_ns;
-  if (!from.end->note.empty()) add_note(input.label, from.end->note, &end->note);
-  end->sampling_clocks |= from.end->sampling_clocks;
+uint64_t later_ns(const MergeHead& head, const Session& common, Align align) {
+  return align == Align::kClock ? head.session.start_unix_ns - common.start_unix_ns : 0;
 }
 
-}  // namespace
+SessionEnd merged_end(std::span<const MergeHead> heads, Align align) {
+  const Session common = common_session(heads);
+  SessionEnd end;
+  for (const MergeHead& head : heads) add_end(head, later_ns(head, common, align), &end);
+  return end;
+}
 
-Align usual_alignment(std::span<const MergeInput> inputs) {
-  UnixNs last_start_ns = 0, first_end_ns = UINT64_MAX;
-  for (const MergeInput& input : inputs) {
-    const Session& session = input.recording.session;
-    last_start_ns = std::max(last_start_ns, session.start_unix_ns);
-    first_end_ns = std::min(first_end_ns, session.unix_time(end_of(input.recording)));
+void Merger::add(const Recording& from, uint64_t later_ns) {
+  Combiner::Places places;
+  for (Process row : from.processes) {
+    row.start_ns += later_ns;
+    places.processes.push_back(combiner_.add(std::move(row)));
   }
-  return last_start_ns < first_end_ns ? Align::kClock : Align::kStart;
+  for (Thread row : from.threads) {
+    row.process = places.processes[row.process];
+    row.start_ns += later_ns;
+    places.threads.push_back(combiner_.add(std::move(row)));
+  }
+  add_losses(from, places);
+  add_cost(from, later_ns);
+  combiner_.add_rows(from, places, later_ns);
+}
+
+// Counters only grow, so the last row of each process counts, and the last one without a process.
+void Merger::add_losses(const Recording& from, const Combiner::Places& places) {
+  const Losses* of_nobody = nullptr;
+  for (Losses row : from.losses) {
+    if (row.process == kNone) continue;
+    row.process = places.processes[row.process];
+    combiner_.add(row);
+  }
+  for (const Losses& row : from.losses) of_nobody = row.process == kNone ? &row : of_nobody;
+  if (of_nobody == nullptr) return;
+  if (!losses_of_nobody_) losses_of_nobody_.emplace();
+  for (size_t i = 0; i < wire::kLossCount; ++i) {
+    losses_of_nobody_->count[i] += of_nobody->count[i];
+  }
+}
+
+void Merger::add_cost(const Recording& from, uint64_t later_ns) {
+  if (from.rates.costs.empty()) return;
+  const Cost &first = from.rates.costs.front(), &last = from.rates.costs.back();
+  if (costs_.empty()) costs_.resize(2);
+  Cost& sum = costs_.back();
+  sum.time_ns = std::max(sum.time_ns, last.time_ns + later_ns);
+  sum.target_ns += last.target_ns - std::min(first.target_ns, last.target_ns);
+  sum.in_target_ns += last.in_target_ns - std::min(first.in_target_ns, last.in_target_ns);
+  sum.recorder_ns += last.recorder_ns - std::min(first.recorder_ns, last.recorder_ns);
+}
+
+Recording Merger::take_sums() {
+  Recording sums;
+  if (losses_of_nobody_) sums.losses.push_back(*losses_of_nobody_);
+  sums.rates.costs = std::move(costs_);
+  return sums;
+}
+
+Recording Merger::take() {
+  Recording sums = take_sums();
+  for (const Losses& row : sums.losses) combiner_.add(row);
+  Recording merged = combiner_.take();
+  merged.rates = std::move(sums.rates);
+  return merged;
 }
 
 Recording merge(std::vector<MergeInput> inputs, Align align) {
   if (inputs.empty()) throw Error("there is no recording to merge");
-  const Session session = common_session(inputs);
-  SessionEnd end;
-  Merger merger;
-  for (MergeInput& input : inputs) {
-    const uint64_t later_ns =
-        align == Align::kClock ? input.recording.session.start_unix_ns - session.start_unix_ns : 0;
-    merger.add(input, later_ns);
-    add_end(input, later_ns, &end);
-    input.recording = {};  // they may be many
+  std::vector<MergeHead> heads;
+  for (const MergeInput& input : inputs) heads.push_back(head_of(input.label, input.recording));
+  for (const MergeHead& head : heads) {
+    if (head.session.unit == heads.front().session.unit) continue;
+    throw Error("{} counts {}, and {} counts {}: they cannot be put together", heads.front().label,
+                heads.front().session.counted(), head.label, head.session.counted());
   }
-  Recording merged = merger.finish();
+  const Session session = common_session(heads);
+  Merger merger;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    merger.add(inputs[i].recording, later_ns(heads[i], session, align));
+    inputs[i].recording = {};
+  }
+  Recording merged = merger.take();
   merged.session = session;
-  merged.end = std::move(end);
+  merged.origins = merged_origins(heads);
+  merged.end = merged_end(heads, align);
   return merged;
 }
 

@@ -6,10 +6,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "recording/combiner.h"
 #include "recording/reader.h"
 
 namespace sampan::recording {
@@ -25,10 +27,54 @@ struct MergeInput {
   Recording recording;
 };
 
-// By the clock, if there was a moment at which all of them ran.
-Align usual_alignment(std::span<const MergeInput> inputs);
+// What the merged recording's own rows are made from: an input without its tables.
+struct MergeHead {
+  std::string label;
+  Session session;
+  std::optional<SessionEnd> end;
+  SessionNs end_ns = 0;  // without an end, of the last sample
+  std::vector<Origin> origins;
+  uint64_t processes = 0;
+  std::vector<std::string> damage;
+};
+MergeHead head_of(const std::string& label, const Recording& recording);
 
-// At least one input. SessionEnd::note names inputs that are damaged or have no end.
+// By the clock, if there was a moment at which all of them ran.
+Align usual_alignment(std::span<const MergeHead> heads);
+
+// What the inputs have in common; where they differ, the first one's, or a value that covers all. They count the same
+// unit.
+Session common_session(std::span<const MergeHead> heads);
+std::vector<Origin> merged_origins(std::span<const MergeHead> heads);
+// The end is the latest one; the status is the first that is not 0. The note names inputs that are damaged or have no
+// end.
+SessionEnd merged_end(std::span<const MergeHead> heads, Align align);
+// How much later than the merged recording this one begins.
+uint64_t later_ns(const MergeHead& head, const Session& common, Align align);
+
+// The rows of the inputs, one after another.
+class Merger {
+ public:
+  void add(const Recording& from, uint64_t later_ns);
+  // The rows that are new, see Combiner::take_new().
+  Recording take_new() { return combiner_.take_new(); }
+  // What is known after the last input: losses of no process, and costs. Rates cannot be merged, each recording has its
+  // own.
+  Recording take_sums();
+  const Names& names() const { return combiner_.names(); }
+  // All at once, instead of the above.
+  Recording take();
+
+ private:
+  void add_losses(const Recording& from, const Combiner::Places& places);
+  void add_cost(const Recording& from, uint64_t later_ns);
+
+  Combiner combiner_;
+  std::optional<Losses> losses_of_nobody_;
+  std::vector<Cost> costs_;
+};
+
+// At least one input. Throws Error when they count different units.
 Recording merge(std::vector<MergeInput> inputs, Align align);
 
 }  // namespace sampan::recording

@@ -132,6 +132,16 @@ Names renumbered(Names names, std::span<const uint32_t> frames, std::span<const 
   return names;
 }
 
+Names needed(const Names& names) {
+  Part part(names);
+  std::span<const NamedLine> lines = names.lines;
+  for (const FrameNames& frame : names.frames) {
+    part.add(frame, lines.first(frame.line_count));
+    lines = lines.subspan(frame.line_count);
+  }
+  return part.take();
+}
+
 void add_name(uint32_t frame, const FrameName& name, Names* names) {
   const auto text = [names](const std::string& its) {
     names->texts.push_back(its);

@@ -13,7 +13,6 @@
 
 #include <sys/types.h>
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -24,8 +23,6 @@
 #include "recording/tables.h"
 
 namespace sampan::recording {
-
-struct Recording;
 
 // The permissions of the files that this process creates from now on. Until then they are 0600: a recording holds
 // command lines and paths.
@@ -111,12 +108,5 @@ class Writer {
   struct State;
   std::unique_ptr<State> state_;
 };
-
-// Creates `path`, which must not exist, from a recording in memory; it is complete or absent.
-// Recording::segment is not written: see rebased() in segments.h. Throws Error, also when `stopped`,
-// which is called now and then, returns true.
-void write(
-    const Recording& recording, const std::string& path,
-    const std::function<bool()>& stopped = [] { return false; });
 
 }  // namespace sampan::recording

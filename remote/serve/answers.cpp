@@ -8,8 +8,8 @@
 #include "exporters/exporter.h"
 #include "exporters/page_data.h"
 #include "profile/load.h"
+#include "recording/complete_file.h"
 #include "recording/merge.h"
-#include "recording/writer.h"
 #include "remote/serve/gperftools.h"
 #include "reports/report.h"
 

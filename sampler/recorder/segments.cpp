@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "recording/complete_file.h"
 #include "recording/segments.h"
-#include "recording/writer.h"
 
 namespace sampan::sampler {
 namespace {

@@ -119,9 +119,14 @@ class Merge(Case):
 
             again = sampan("merge", *(r.directory for r in runs), "-o", output, status=1)
             self.assertIn("exists", again.stderr)
-            sampan("merge", *(r.directory for r in runs), "-o", f"{directory}/two.sampan",
-                   "--subsample", 2)
-            self.assertEqual(len(report(f"{directory}/two.sampan")["origins"]), 2)
+            chosen = []
+            for name, words in (("two", ["--seed", 7]), ("again", ["--seed", 7]), ("any", [])):
+                said = sampan("merge", *(r.directory for r in runs), f"gone={directory}/gone", "-o", f"{directory}/{name}.sampan",
+                              "--sample", "75%", *words).stderr
+                self.assertRegex(said, r"sampan: 3 of 4 recordings at random; --seed \d+ takes the same again\n")
+                chosen.append([o["label"] for o in report(f"{directory}/{name}.sampan")["origins"]])
+                self.assertEqual(len(chosen[-1]) + said.count("sampan: gone: left out: "), 3)
+            self.assertEqual(chosen[0], chosen[1])
             self.assertIn("rank-1", sampan("report", output, "--label", "rank1", status=1).stderr)
 
 

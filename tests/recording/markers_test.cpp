@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "recording/block.h"
+#include "recording/complete_file.h"
 #include "recording/example.h"
 #include "recording/merge.h"
-#include "recording/writer.h"
 
 namespace sampan::recording {
 namespace {

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "base/error.h"
+#include "recording/complete_file.h"
 #include "recording/example.h"
+#include "recording/merge_files.h"
 #include "recording/writer.h"
 
 namespace sampan::recording {
@@ -152,9 +155,10 @@ TEST(Merge, TimesAreThoseOfTheStartOrOfTheClock) {
 }
 
 TEST(Merge, TheClockDecidesWhereAllRanAtOnce) {
-  std::vector<MergeInput> together, apart;
-  for (const uint64_t later_ns : {0, 1'000'000'000}) together.push_back(input("x", later_ns));
-  for (const uint64_t later_ns : {0ul, 9'000'000'000ul}) apart.push_back(input("x", later_ns));
+  std::vector<MergeHead> together, apart;
+  const auto head = [](uint64_t later_ns) { return head_of("x", input("x", later_ns).recording); };
+  for (const uint64_t later_ns : {0, 1'000'000'000}) together.push_back(head(later_ns));
+  for (const uint64_t later_ns : {0ul, 9'000'000'000ul}) apart.push_back(head(later_ns));
   EXPECT_EQ(usual_alignment(together), Align::kClock);
   EXPECT_EQ(usual_alignment(apart), Align::kStart);
 }
@@ -206,6 +210,89 @@ TEST(Merge, IsWrittenAndReadAsAnyRecording) {
   EXPECT_EQ(back.end->time_ns, recording.end->time_ns);
   EXPECT_THROW(write(recording, path), Error) << "what exists stays";
   EXPECT_THROW(write(recording, directory.file("no/such/directory")), Error);
+}
+
+MergeFile example_file(const TemporaryDirectory& directory, const std::string& label,
+                       Session session = example_session()) {
+  Writer writer(directory.file(label), session);
+  write_example(writer, 2);
+  writer.finish(example_end());
+  return {label, directory.file(label)};
+}
+
+TEST(MergeFiles, GivesWhatTheSameGivesInMemory) {
+  const TemporaryDirectory directory;
+  std::vector<MergeFile> files;
+  std::vector<MergeInput> inputs;
+  for (const char* label : {"a", "b", "c"}) {
+    Session session = example_session();
+    session.start_unix_ns += files.size() * 1'000'000;
+    files.push_back(example_file(directory, label, session));
+    inputs.push_back({label, read(files.back().path)});
+  }
+  const MergedFiles result = merge_files(files, directory.file("many"), {}, [] { return false; });
+  EXPECT_EQ(result.merged, 3u);
+  EXPECT_EQ(result.align, Align::kClock);
+  EXPECT_TRUE(result.left_out.empty());
+  write(merge(std::move(inputs), Align::kClock), directory.file("memory"));
+  const Recording many = read(directory.file("many")), memory = read(directory.file("memory"));
+  EXPECT_TRUE(many.damage.empty());
+  EXPECT_EQ(many.origins.size(), 3u);
+  EXPECT_EQ(many.samples.size(), memory.samples.size());
+  EXPECT_EQ(sum_of_weights(many), sum_of_weights(memory));
+  EXPECT_EQ(many.modules, memory.modules);
+  EXPECT_EQ(many.frames, memory.frames);
+  EXPECT_EQ(many.stacks, memory.stacks);
+  EXPECT_EQ(many.waits.size(), memory.waits.size());
+  EXPECT_EQ(many.names.texts, memory.names.texts);
+  EXPECT_EQ(many.markers.texts.size(), memory.markers.texts.size());
+  EXPECT_EQ(many.end->note, memory.end->note);
+  EXPECT_EQ(many.end->time_ns, memory.end->time_ns);
+  ASSERT_EQ(many.rates.costs.size(), memory.rates.costs.size());
+  for (size_t i = 0; i < many.samples.size(); ++i) {
+    EXPECT_EQ(many.samples[i].time_ns, memory.samples[i].time_ns);
+    EXPECT_EQ(many.samples[i].stack, memory.samples[i].stack);
+    EXPECT_EQ(many.samples[i].thread, memory.samples[i].thread);
+    EXPECT_EQ(many.samples[i].wait, memory.samples[i].wait);
+  }
+}
+
+TEST(MergeFiles, LeavesOutWhatCannotBeReadAndSaysSo) {
+  const TemporaryDirectory directory;
+  Session bytes = example_session();
+  bytes.unit = "bytes";
+  std::vector<MergeFile> files = {{"gone", directory.file("gone")},
+                                  example_file(directory, "good"),
+                                  example_file(directory, "torn"),
+                                  example_file(directory, "allocations", bytes),
+                                  example_file(directory, "also good")};
+  std::string torn = bytes_of(files[2].path);
+  torn[torn.size() / 2] ^= 1;
+  std::ofstream(files[2].path, std::ios::binary) << torn;
+  const MergedFiles result = merge_files(files, directory.file("out"), {}, [] { return false; });
+  EXPECT_EQ(result.merged, 2u);
+  ASSERT_EQ(result.left_out.size(), 3u);
+  EXPECT_EQ(result.left_out[0].label, "gone");
+  EXPECT_TRUE(result.left_out[0].why.ends_with("No such file or directory"));
+  EXPECT_EQ(result.left_out[1].label, "torn");
+  EXPECT_EQ(result.left_out[2].why, "it counts bytes, and good counts time");
+  const Recording merged = read(directory.file("out"));
+  EXPECT_EQ(merged.origins.size(), 2u);
+  EXPECT_NE(merged.end->note.find("3 of 5 recordings were left out: gone (opening "),
+            std::string::npos)
+      << merged.end->note;
+  files.erase(files.begin() + 1, files.begin() + 2);
+  files.erase(files.begin() + 2, files.end());
+  EXPECT_THROW(merge_files(files, directory.file("none"), {}, [] { return false; }), Error);
+  EXPECT_FALSE(std::filesystem::exists(directory.file("none.part")));
+}
+
+TEST(MergeFiles, OfWhatWasStoppedNothingIsLeft) {
+  const TemporaryDirectory directory;
+  const std::vector<MergeFile> files = {example_file(directory, "a")};
+  EXPECT_THROW(merge_files(files, directory.file("out"), {}, [] { return true; }), Error);
+  EXPECT_FALSE(std::filesystem::exists(directory.file("out")));
+  EXPECT_FALSE(std::filesystem::exists(directory.file("out.part")));
 }
 
 }  // namespace

@@ -2,10 +2,10 @@
 
 #include "base/units.h"
 #include "recording/codec.h"
+#include "recording/complete_file.h"
 #include "recording/example.h"
 #include "recording/merge.h"
 #include "recording/segments.h"
-#include "recording/writer.h"
 
 namespace sampan::recording {
 namespace {

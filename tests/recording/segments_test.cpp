@@ -5,9 +5,9 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "recording/complete_file.h"
 #include "recording/example.h"
 #include "recording/segments.h"
-#include "recording/writer.h"
 
 namespace sampan::recording {
 namespace {

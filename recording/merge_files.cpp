@@ -1,0 +1,144 @@
+#include "recording/merge_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <future>
+#include <thread>
+#include <utility>
+
+#include "base/error.h"
+#include "recording/complete_file.h"
+#include "recording/segments.h"
+
+namespace sampan::recording {
+namespace {
+
+constexpr size_t kNotedLabels = 8;
+
+unsigned cpus() {
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+struct Look {
+  std::optional<MergeHead> head;
+  std::string why;  // there is none
+};
+
+Look look_at(const MergeFile& file) {
+  try {
+    const Recording recording = read_whole(file.path);
+    if (!recording.damage.empty()) return {{}, recording.damage.front()};
+    return {head_of(file.label, recording), ""};
+  } catch (const Error& error) {
+    return {{}, error.what()};
+  }
+}
+
+// In the order of the files.
+std::vector<Look> look_at_all(std::span<const MergeFile> files,
+                              const std::function<bool()>& stopped) {
+  std::vector<Look> looks(files.size());
+  std::atomic<size_t> next = 0;
+  std::atomic<bool> is_over = false;
+  const auto work = [&] {
+    for (size_t i; !is_over && (i = next++) < files.size();) looks[i] = look_at(files[i]);
+  };
+  std::vector<std::jthread> others;
+  for (unsigned i = 1; i < cpus(); ++i) others.emplace_back(work);
+  for (size_t i; !is_over && (i = next++) < files.size();) {
+    looks[i] = look_at(files[i]);
+    is_over = stopped();
+  }
+  others.clear();
+  if (is_over) throw Error("merging was interrupted: nothing is written");
+  return looks;
+}
+
+// Reads ahead, one recording for each CPU.
+class Readings {
+ public:
+  explicit Readings(std::vector<std::string> paths) : paths_(std::move(paths)) {
+    for (unsigned i = 0; i < cpus(); ++i) begin_next();
+  }
+
+  Recording next() {
+    Recording recording = running_.front().get();
+    running_.pop_front();
+    begin_next();
+    return recording;
+  }
+
+ private:
+  void begin_next() {
+    if (begun_ == paths_.size()) return;
+    running_.push_back(std::async(std::launch::async, read_whole, paths_[begun_++]));
+  }
+
+  const std::vector<std::string> paths_;
+  size_t begun_ = 0;
+  std::deque<std::future<Recording>> running_;
+};
+
+std::string note_about(const std::vector<LeftOut>& left_out, size_t all) {
+  std::string note = fmt::format("{} of {} recordings were left out: ", left_out.size(), all);
+  for (size_t i = 0; i < std::min(left_out.size(), kNotedLabels); ++i) {
+    note += fmt::format("{}{} ({})", i == 0 ? "" : ", ", left_out[i].label, left_out[i].why);
+  }
+  return left_out.size() > kNotedLabels ? note + ", …" : note;
+}
+
+}  // namespace
+
+MergedFiles merge_files(std::span<const MergeFile> files, const std::string& path,
+                        std::optional<Align> align, const std::function<bool()>& stopped) {
+  MergedFiles result;
+  std::vector<MergeHead> heads;
+  std::vector<std::string> paths;
+  std::vector<Look> looks = look_at_all(files, stopped);
+  for (size_t i = 0; i < files.size(); ++i) {
+    Look& look = looks[i];
+    if (look.head && !heads.empty() && look.head->session.unit != heads.front().session.unit) {
+      look.why = fmt::format("it counts {}, and {} counts {}", look.head->session.counted(),
+                             heads.front().label, heads.front().session.counted());
+      look.head.reset();
+    }
+    if (!look.head) {
+      result.left_out.push_back({files[i].label, look.why});
+      continue;
+    }
+    heads.push_back(std::move(*look.head));
+    paths.push_back(files[i].path);
+  }
+  if (heads.empty()) {
+    throw Error("there is no recording to merge{}",
+                files.empty() ? "" : ": " + note_about(result.left_out, files.size()));
+  }
+  result.merged = heads.size();
+  result.align = align.value_or(usual_alignment(heads));
+
+  const Session session = common_session(heads);
+  CompleteFile file(path, session, merged_origins(heads), stopped);
+  Merger merger;
+  Readings readings(std::move(paths));
+  for (const MergeHead& head : heads) {
+    const Recording recording = readings.next();
+    if (recording.processes.size() != head.processes) {
+      throw Error("{} changed while it was read: merge it when its recording has ended",
+                  head.label);
+    }
+    merger.add(recording, later_ns(head, session, result.align));
+    file.add(merger.take_new());
+  }
+  file.add(merger.take_sums());
+  SessionEnd end = merged_end(heads, result.align);
+  if (!result.left_out.empty()) {
+    end.note += (end.note.empty() ? "" : "; ") + note_about(result.left_out, files.size());
+  }
+  file.finish(end, merger.names());
+  return result;
+}
+
+}  // namespace sampan::recording

@@ -49,7 +49,7 @@ void Segments::rotate(recording::Writer& writer, SessionNs now_ns) {
 }
 
 std::string Segments::write_box(SessionNs now_ns) {
-  const std::string path = free_name();
+  std::string path = free_name();
   write_box(path, now_ns);
   return path;
 }

@@ -213,7 +213,7 @@ TEST(Merge, IsWrittenAndReadAsAnyRecording) {
 }
 
 MergeFile example_file(const TemporaryDirectory& directory, const std::string& label,
-                       Session session = example_session()) {
+                       const Session& session = example_session()) {
   Writer writer(directory.file(label), session);
   write_example(writer, 2);
   writer.finish(example_end());

@@ -53,8 +53,8 @@ struct SessionEnd {
   std::string note;  // why nothing was sampled, and what to do; empty otherwise
   // The command and its descendants executed so many outside the kernel. Absent: not counted.
   std::optional<uint64_t> instructions = {};
-  // What sent the sampling signals above the kernel's tick, which may differ by process: bits. 0: the rate never was
-  // above it, or an engine took the samples, which sends none.
+  // The clocks that sent sampling signals while the rate was above the kernel's tick, as bits: processes may differ.
+  // 0: the rate was never above the tick, or an engine took the samples, which sends no signals.
   enum Clock : uint8_t { kPerfClock = 1, kDrumClock = 2, kTimerClock = 4 };
   uint32_t sampling_clocks = 0;
 };

@@ -1,5 +1,5 @@
 // The collector in a long session with stacks like clang's, 47 frames of which the 12 nearest the leaf are new each
-// time: long_session SAMPLES HZ FILE. Prints a line for each tenth of the samples: the resident memory in KB, and for
+// time: long_session SAMPLES HZ FILE. Prints a line for each tenth of the samples: the most memory that was resident so far in KB, and for
 // each sample nanoseconds of CPU and bytes of the recording.
 #include <fmt/core.h>
 
@@ -23,10 +23,10 @@ constexpr size_t kDepth = 47;
 constexpr size_t kNew = 12;
 constexpr uint64_t kCodeSize = 40 << 20;
 
-uint64_t resident_kb() {
+uint64_t most_resident_kb() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmRSS:")) return std::strtoull(line.c_str() + 6, nullptr, 10);
+    if (line.starts_with("VmHWM:")) return std::strtoull(line.c_str() + 6, nullptr, 10);
   }
   return 0;
 }
@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
     if ((i + 1) % tenth != 0) continue;
     const uint64_t cpu_now_ns = sampan::read_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     const uint64_t bytes_now = std::filesystem::file_size(argv[3]);
-    fmt::print("{} {:.1f} {:.1f}\n", resident_kb(),
+    fmt::print("{} {:.1f} {:.1f}\n", most_resident_kb(),
                static_cast<double>(cpu_now_ns - cpu_ns) / static_cast<double>(tenth),
                static_cast<double>(bytes_now - bytes) / static_cast<double>(tenth));
     cpu_ns = cpu_now_ns;

@@ -116,14 +116,16 @@ void add_merge(CLI::App& app, Commands& commands) {
                    "Directory or file (.sampan) of the new recording")
       ->type_name("DIR|FILE")
       ->required();
-  command
-      ->add_option("--sample", options->sample,
-                   "Merge only so many of the recordings, chosen at random")
-      ->type_name("N|PERCENT");
+  CLI::Option* const sample =
+      command
+          ->add_option("--sample", options->sample,
+                       "Merge only so many of the recordings, chosen at random")
+          ->type_name("N|PERCENT");
   command
       ->add_option("--seed", options->seed,
                    "Choose those that an earlier merge with this seed chose")
-      ->type_name("N");
+      ->type_name("N")
+      ->needs(sample);
   command
       ->add_option(
           "--align", options->align,

@@ -25,7 +25,7 @@ double cost_share(const Cost& cost, uint64_t part_ns);
 
 // "4000 Hz asked, 100 to 420 Hz held ..., sampling clock drum"
 std::string rate_text(const Profile& profile);
-// What sent sampling signals above the kernel's tick, as --sampling-clock names it.
+// The names of the clocks that sent sampling signals above the kernel's tick, as --sampling-clock has them.
 std::vector<std::string> sampling_clocks(const Profile& profile);
 // "0.031 s of CPU, 0.9 % of the program's: ..."; "" if it is not known.
 std::string cost_text(const Profile& profile);

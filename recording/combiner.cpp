@@ -34,12 +34,9 @@ void Combiner::add_rows(const Recording& from, const Places& places, uint64_t la
 }
 
 Recording Combiner::take() {
-  combined_.modules = modules_.take();
-  combined_.frames = frames_.take();
-  combined_.stacks = stacks_.take();
-  combined_.waits = waits_.take();
-  combined_.markers.texts = texts_.take();
-  return std::move(combined_);
+  Recording all = take_new();
+  all.names = std::move(combined_.names);
+  return all;
 }
 
 Recording Combiner::take_new() {

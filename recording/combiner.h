@@ -31,8 +31,7 @@ class Combiner {
   Recording& combined() { return combined_; }
   // To be completed by the caller with what add_rows() leaves out.
   Recording take();
-  // The rows since the last call, without names; frames, stacks, modules and waits stay known. The caller does not
-  // use take(), but names() at the end.
+  // The same for the rows since the last call only, without names: names() has those of all rows.
   Recording take_new();
   const Names& names() const { return combined_.names; }
 

@@ -20,7 +20,12 @@ CompleteFile::CompleteFile(const std::string& path, const Session& session,
                            std::span<const Origin> origins, const std::function<bool()>& stopped)
     : path_(path), temporary_(path + ".part"), stopped_(stopped) {
   if (::access(path.c_str(), F_OK) == 0) throw Error("creating {}: it exists", path);
-  writer_.emplace(temporary_, session, origins);
+  try {
+    writer_.emplace(temporary_, session, origins);
+  } catch (...) {
+    ::unlink(temporary_.c_str());
+    throw;
+  }
 }
 
 CompleteFile::~CompleteFile() {

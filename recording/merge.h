@@ -27,7 +27,7 @@ struct MergeInput {
   Recording recording;
 };
 
-// What the merged recording's own rows are made from: an input without its tables.
+// What merging needs to know of an input beside its tables.
 struct MergeHead {
   std::string label;
   Session session;
@@ -42,8 +42,8 @@ MergeHead head_of(const std::string& label, const Recording& recording);
 // By the clock, if there was a moment at which all of them ran.
 Align usual_alignment(std::span<const MergeHead> heads);
 
-// What the inputs have in common; where they differ, the first one's, or a value that covers all. They count the same
-// unit.
+// The session of the merged recording. Where the inputs differ, it has the first one's value or one that covers all. All
+// inputs count the same unit.
 Session common_session(std::span<const MergeHead> heads);
 std::vector<Origin> merged_origins(std::span<const MergeHead> heads);
 // The end is the latest one; the status is the first that is not 0. The note names inputs that are damaged or have no
@@ -58,8 +58,8 @@ class Merger {
   void add(const Recording& from, uint64_t later_ns);
   // The rows that are new, see Combiner::take_new().
   Recording take_new() { return combiner_.take_new(); }
-  // What is known after the last input: losses of no process, and costs. Rates cannot be merged, each recording has its
-  // own.
+  // The sums, complete after the last input: losses of no process, and costs. There are no rates, because each recording
+  // has its own.
   Recording take_sums();
   const Names& names() const { return combiner_.names(); }
   // All at once, instead of the above.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
+#include <exception>
 #include <future>
 #include <thread>
 #include <utility>
@@ -32,7 +33,7 @@ Look look_at(const MergeFile& file) {
     const Recording recording = read_whole(file.path);
     if (!recording.damage.empty()) return {{}, recording.damage.front()};
     return {head_of(file.label, recording), ""};
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {  // too little memory, too
     return {{}, error.what()};
   }
 }

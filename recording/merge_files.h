@@ -1,5 +1,5 @@
-// Merges the recordings in many files, a thousand ranks of a job, with a few of them in memory at a time. Each is read
-// twice: for what all have in common, and for its rows.
+// Merges the recordings in many files, such as a thousand ranks of a job, with a few of them in memory at a time. Each is
+// read twice: first for what all have in common, then for its rows.
 #pragma once
 
 #include <functional>
@@ -25,8 +25,8 @@ struct LeftOut {
 struct MergedFiles {
   size_t merged = 0;
   Align align = Align::kStart;
-  std::vector<LeftOut>
-      left_out;  // cannot be read, are damaged, or count another unit than the first one
+  // Those that cannot be read, are damaged, or count another unit than the first one.
+  std::vector<LeftOut> left_out;
 };
 
 // Writes `path`, see CompleteFile. Without `align`, the usual one. SessionEnd::note names what was left out. Throws Error

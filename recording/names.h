@@ -51,7 +51,7 @@ struct Names {
 // Frames whose new index is kNone are left out; all functions stay.
 Names renumbered(Names names, std::span<const uint32_t> frames, std::span<const uint32_t> modules);
 
-// Without functions and texts that no frame needs, and without Names::jit.
+// The same names without the functions and texts that no frame needs, and without Names::jit.
 Names needed(const Names& names);
 
 // Appends `more` to `names`. For frames that both name, `more` counts.

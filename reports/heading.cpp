@@ -130,10 +130,10 @@ std::string why_slower(const Context& context) {
   const auto refused = profile.losses[static_cast<size_t>(wire::Loss::kPerfRefused)];
   const std::string tick_hz = fmt::format("{} Hz", profile.session.kernel_hz);
   if (refused != 0) {
-    const bool none =
+    const bool only_timers =
         profile.end && profile.end->sampling_clocks == profile::SessionEnd::kTimerClock;
-    return (none ? "only CPU timers send signals here, and the kernel's tick is "
-                 : "perf_event is refused here, and the kernel's tick is ") +
+    return (only_timers ? "only CPU timers send signals here, and the kernel's tick is "
+                        : "perf_event is refused here, and the kernel's tick is ") +
            tick_hz;
   }
   if (profile.losses[static_cast<size_t>(wire::Loss::kRingFull)] != 0) return "samples were lost";

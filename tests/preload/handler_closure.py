@@ -174,8 +174,11 @@ class Image:
             elif named:
                 self.refers[here].add(int(named[1], 16))
             if branch and operands.startswith("*"):
-                # A jump by a table of distances is a switch and stays in its function.
-                is_switch = operation == "jmp" and any("movslq" in earlier for earlier in before)
+                # A jump by a table of distances is a switch and stays in its function: the distance is loaded into the
+                # register, and the table's address is added to it.
+                register = operands[1:]
+                loads = [earlier for earlier in before if re.search(rf"\b(movslq|add) .*,{register}$", earlier)]
+                is_switch = operation == "jmp" and len(loads) > 1 and "movslq" in loads[-2] and "add " in loads[-1]
                 slot = self.pointers.get(int(named[1], 16)) if named else None
                 if not is_switch and not isinstance(slot, str):
                     self.calls_pointers.add(here)

@@ -97,6 +97,12 @@ TEST(Page, SaysWhyARateAboveTheTickIsNotAchieved) {
   EXPECT_NE(
       page(select(profile), {.width = 200}).find("250 Hz achieved: the kernel's tick is 250 Hz\n"),
       std::string::npos);
+  profile.losses[static_cast<size_t>(wire::Loss::kPerfRefused)] = 1;
+  profile.end.emplace().sampling_clocks = profile::SessionEnd::kTimerClock;
+  EXPECT_NE(page(select(profile), {.width = 200})
+                .find("250 Hz achieved: only CPU timers send signals here, and the kernel's tick "
+                      "is 250 Hz\n"),
+            std::string::npos);
 }
 
 TEST(Page, FoldsProcessesThatUsedHardlyAnything) {

@@ -33,8 +33,9 @@ TEST(SplitFunctions, BelongToTheirFunctionWithDebugInformationAndWithout) {
   const std::string without = directory / "split.so";
   run("objcopy --strip-debug " + split_path() + " " + without);
   const auto symbols = local_symbols();
-  if (symbols[0].second.find('.') == std::string::npos)
-    GTEST_SKIP() << "this compiler splits and copies no functions";
+  if (run("readelf -p .comment " + split_path()).find("clang") != std::string::npos) {
+    GTEST_SKIP() << "clang splits and copies no functions";
+  }
   ASSERT_GE(symbols.size(), 2u);  // at least one part and one clone
   for (const auto& [svma, symbol] : symbols) {
     const std::string function = symbol.substr(0, symbol.find('.'));

@@ -1,6 +1,5 @@
-"""Many threads and long runs: what the collector and the target need does not grow. Each figure is that of the last tenth of
-a session, to that of the first tenth that has no start in it."""
-import os
+"""Many threads and long runs: what the collector and the target need does not grow from the begin of a session to its end."""
+import json
 import pathlib
 import statistics
 import subprocess
@@ -9,12 +8,13 @@ import time
 import pairs
 
 GROWTH = 1.05
-TICKS = os.sysconf("SC_CLK_TCK")
+COVERAGE = 0.95
 
 
 def cpu_s(pid):
-    words = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(words[11]) + int(words[12])) / TICKS
+    """Of all threads, to the nanosecond: a collector that runs for moments is not met by the kernel's tick."""
+    tasks = pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
 
 
 def resident_kb(pid):
@@ -36,7 +36,7 @@ def day(bench):
 
 
 def live(bench, threads, busy, seconds):
-    """`threads`, of which `busy` compute. The first tenth has their start, and the recorder's buffers: from the second on."""
+    """`threads`, of which `busy` compute, the last ones to start. What is summed leaves out the first tenth, which has the start."""
     command = [str(bench.build / "bench" / "idlers"), str(threads), str(busy), str(seconds)]
     recording = bench.folder / f"many-{threads}"
     words = [bench.sampan, "run", "--quiet", "--format", "none", "--output", str(recording), "--rate", "100", "--"]
@@ -50,14 +50,17 @@ def live(bench, threads, busy, seconds):
         looks.append((cpu_s(collector.pid), resident_kb(collector.pid), resident_kb(target), file.stat().st_size))
     collector.wait()
     name = f"{threads:,} threads, {busy} run"
+    report = json.loads(subprocess.run([bench.sampan, "report", "--json", file], check=True, stdout=subprocess.PIPE).stdout)
+    bench.judge(f"{name}: coverage", report["coverage"], COVERAGE, f"{report['coverage']:.3f} {report['lost'] or ''}", ">=")
     steps = [[b - a for a, b in zip(before, after)] for before, after in zip(looks, looks[1:])]
     cpu = [step[0] for step in steps]
     bytes_each = [step[3] for step in steps]
     half = len(steps) // 2
-    # A tenth has too few ticks of CPU time to compare alone.
-    for what, values in (("collector's CPU", cpu), ("recording's growth", bytes_each)):
-        ratio = statistics.mean(values[-half:]) / statistics.mean(values[:half])
-        bench.judge(f"{name}: {what}, last half to first", ratio, GROWTH, f"{ratio:.3f}")
+    # A tenth has too few samples to compare alone.
+    for what, values, unit in (("collector's CPU", [1000 * used for used in cpu], "ms a tenth"),
+                               ("recording's growth", bytes_each, "bytes a tenth")):
+        last, first = statistics.mean(values[-half:]), statistics.mean(values[:half])
+        bench.judge(f"{name}: {what}, last half to first", last / first, GROWTH, f"{last / first:.3f} ({last:.0f}/{first:.0f} {unit})")
     for what, column in (("collector's memory", 1), ("target's memory", 2)):
         ratio = looks[-1][column] / looks[0][column]
         bench.judge(f"{name}: {what}, last tenth to first", ratio, GROWTH, f"{ratio:.3f} ({looks[-1][column] / 1024:.0f} MB)")

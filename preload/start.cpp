@@ -29,19 +29,21 @@
 namespace sampan::preload {
 namespace {
 
-bool has_address_space() {
+// Without slots where the program's address space is too limited.
+wire::MemoryShape permitted_shape() {
   rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
   raw_syscall(SYS_prlimit64, 0, RLIMIT_AS, nullptr, &limit);
-  return limit.rlim_cur / wire::kShareOfAddressSpace >= wire::kSharedSize;
+  return {wire::slots_permitted(limit.rlim_cur), true};
 }
 
 bool join() {
-  if (!has_address_space()) return false;
+  const wire::MemoryShape shape = permitted_shape();
+  if (shape.slots == 0) return false;
   if (session_name() == nullptr && !start_collector()) return false;
-  const Session session = join_session(session_name(), nullptr);
+  const Session session = join_session(session_name(), {shape, nullptr, false});
   if (session.shared == nullptr) return false;
   this_process.shared = session.shared;
-  this_process.slots = session.slots;
+  this_process.shape = session.shape;
   this_process.follow = session.follow;
   this_process.sections_only = session.sections_only;
   this_process.python = session.python;
@@ -63,7 +65,7 @@ __attribute__((constructor)) void start() {
   start_confinement();
   if (!join()) return;
   start_process_ring();
-  start_markers(markers_allowed() && this_process.slots == wire::kSlotCount);
+  start_markers(markers_allowed() && this_process.shape.markers);
   find_markers_by([] {
     ThreadState* thread = current_thread();
     return thread != nullptr ? &thread->markers : nullptr;

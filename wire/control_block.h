@@ -3,12 +3,12 @@
 //
 //   offset 0               ControlBlock
 //   kProcessRingOffset     the process ring's buffer
-//   kSlotsOffset           slot_count x { ThreadSlot, the thread ring's buffer }
-//   kMarkerNamesOffset     MarkerNames
-//   kLanesOffset           lane_count x { LanePositions, the lane's cells }
+//   kSlotsOffset           slots x { ThreadSlot, the thread ring's buffer }
+//   after the last slot    MarkerNames, then kLaneCount x { LanePositions, the lane's cells }
 //
-// A smaller memory (a limit on file sizes, ulimit -f) ends after some of the slots. Then so many threads
-// have one at a time, and no markers are recorded.
+// The process says how many slots it can have (Hello::slots); so many threads are sampled at a time. Where a limit
+// on file sizes (ulimit -f) leaves less room, the memory ends after some of the slots, and no markers are
+// recorded.
 //
 // A slot belongs to one thread at a time and is used again once that thread has ended: the ring
 // tells where one thread ends and the next begins. Unused slots cost no memory.
@@ -28,14 +28,18 @@
 namespace sampan::wire {
 
 // Both sides of a session must have the same version: the shim does not join another one.
-inline constexpr uint32_t kWireVersion = 10;
+inline constexpr uint32_t kWireVersion = 11;
 
 // Samples per second of a thread's CPU time.
 inline constexpr uint32_t kHighestRateHz = 10'000;
 
 inline constexpr size_t kProcessRingSize = size_t{1} << 17;
 inline constexpr size_t kThreadRingSize = size_t{1} << 15;
-inline constexpr uint32_t kSlotCount = 8192;
+// A thread in a slot costs two of the process's mappings, for its alternate stack, and its own stack is two more. The kernel
+// permits 65,530 (vm.max_map_count): more slots would take what the program needs.
+inline constexpr uint32_t kMostSlots = 16'384;
+// Where there is room for less, the process is not sampled.
+inline constexpr uint32_t kFewestSlots = 64;
 
 // What the shim asks for where it cannot go on itself: in a root without it, or a network namespace from which the
 // collector cannot be reached. The process waits for the answer.
@@ -81,26 +85,39 @@ inline constexpr size_t kPage = 4096;
 inline constexpr size_t kProcessRingOffset = kPage;
 inline constexpr size_t kSlotsOffset = kProcessRingOffset + kProcessRingSize;
 inline constexpr size_t kSlotStride = kPage + kThreadRingSize;
-inline constexpr size_t kMarkerNamesOffset = kSlotsOffset + kSlotCount * kSlotStride;
 inline constexpr size_t kMarkerNamesSize = (sizeof(MarkerNames) + kPage - 1) / kPage * kPage;
-inline constexpr size_t kLanesOffset = kMarkerNamesOffset + kMarkerNamesSize;
 inline constexpr size_t kLaneStride = kPage + kLaneCells * sizeof(MarkerCell);
-inline constexpr size_t kSharedSize = kLanesOffset + kLaneCount * kLaneStride;
+inline constexpr size_t kMarkersSize = kMarkerNamesSize + kLaneCount * kLaneStride;
 static_assert(sizeof(ControlBlock) <= kPage && sizeof(ThreadSlot) <= kPage);
 
-// The memory is large, though hardly any of its pages is ever used. A program with a limited address
-// space may need all of it, so the shim begins only where the memory is at most this part of it.
-inline constexpr uint64_t kShareOfAddressSpace = 8;
+struct MemoryShape {
+  uint32_t slots = 0;
+  bool markers = false;
 
-// How many slots a memory of this size has: kSlotCount if it is whole.
-constexpr uint32_t slots_within(uint64_t size) {
-  if (size >= kSharedSize) return kSlotCount;
-  if (size < kSlotsOffset) return 0;
-  const uint64_t slots = (size - kSlotsOffset) / kSlotStride;
-  return slots < kSlotCount ? static_cast<uint32_t>(slots) : kSlotCount - 1;
+  bool operator==(const MemoryShape&) const = default;
+  constexpr size_t markers_offset() const { return kSlotsOffset + slots * kSlotStride; }
+  constexpr size_t size() const { return markers_offset() + (markers ? kMarkersSize : 0); }
+  // Both sides map so much. Where the memory has no markers, what they map is private and stays empty.
+  constexpr size_t mapped_size() const { return markers_offset() + kMarkersSize; }
+};
+
+// The memory that a file of at most `size` bytes can have, for a process that has asked for `slots`.
+constexpr MemoryShape shape_within(uint64_t size, uint32_t slots) {
+  const MemoryShape whole{slots, true};
+  if (size >= whole.size()) return whole;
+  if (size < kSlotsOffset) return {};
+  const uint64_t room = (size - kSlotsOffset) / kSlotStride;
+  return {room < slots ? static_cast<uint32_t>(room) : slots, false};
 }
-constexpr size_t size_with(uint32_t slots) {
-  return slots == kSlotCount ? kSharedSize : kSlotsOffset + slots * kSlotStride;
+
+// How many slots a process can have whose address space is limited to `limit` bytes; 0: too few. Hardly any page of the
+// memory is ever used, but the limit counts them all, so the memory takes at most this part of it.
+inline constexpr uint64_t kShareOfAddressSpace = 8;
+constexpr uint32_t slots_permitted(uint64_t limit) {
+  const uint64_t room = limit / kShareOfAddressSpace;
+  if (room < MemoryShape{kFewestSlots, true}.size()) return 0;
+  const uint64_t slots = (room - kMarkersSize - kSlotsOffset) / kSlotStride;
+  return slots < kMostSlots ? static_cast<uint32_t>(slots) : kMostSlots;
 }
 
 inline ControlBlock* control_block(void* base) {
@@ -117,16 +134,18 @@ inline std::span<uint8_t> thread_ring_buffer(void* base, uint32_t index) {
   return {static_cast<uint8_t*>(base) + kSlotsOffset + index * kSlotStride + kPage,
           kThreadRingSize};
 }
-inline MarkerNames* marker_names(void* base) {
-  return reinterpret_cast<MarkerNames*>(static_cast<uint8_t*>(base) + kMarkerNamesOffset);
+// `slots`: that the memory has.
+inline MarkerNames* marker_names(void* base, uint32_t slots) {
+  return reinterpret_cast<MarkerNames*>(static_cast<uint8_t*>(base) +
+                                        MemoryShape{slots}.markers_offset());
 }
-inline LanePositions* lane_positions(void* base, uint32_t lane) {
-  return reinterpret_cast<LanePositions*>(static_cast<uint8_t*>(base) + kLanesOffset +
-                                          lane * kLaneStride);
+inline LanePositions* lane_positions(void* base, uint32_t slots, uint32_t lane) {
+  return reinterpret_cast<LanePositions*>(reinterpret_cast<uint8_t*>(marker_names(base, slots)) +
+                                          kMarkerNamesSize + lane * kLaneStride);
 }
-inline std::span<MarkerCell> lane_cells(void* base, uint32_t lane) {
-  return {reinterpret_cast<MarkerCell*>(static_cast<uint8_t*>(base) + kLanesOffset +
-                                        lane * kLaneStride + kPage),
+inline std::span<MarkerCell> lane_cells(void* base, uint32_t slots, uint32_t lane) {
+  return {reinterpret_cast<MarkerCell*>(
+              reinterpret_cast<uint8_t*>(lane_positions(base, slots, lane)) + kPage),
           kLaneCells};
 }
 

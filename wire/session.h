@@ -23,7 +23,7 @@ inline constexpr const char* kEnvironmentFollow = "SAMPAN_FOLLOW";    // "0": no
 
 struct Hello {
   uint32_t version;    // kWireVersion
-  uint32_t wire_size;  // kSharedSize
+  uint32_t slots;      // that the memory is to have, or fewer
   int32_t parent_pid;  // getppid()
   uint32_t forked;     // 1 after fork, 0 for a new image
   uint32_t paused;     // 1: sampling was off in the process that forked

@@ -90,7 +90,8 @@ bool has_missed(const ClockState& clock) {
 }
 
 void taken(uint32_t slot) {
-  if (slot < this_process.slots) wire::thread_slot(this_process.shared, slot)->drum.due.store(0);
+  if (slot < this_process.shape.slots)
+    wire::thread_slot(this_process.shared, slot)->drum.due.store(0);
 }
 
 bool in_use() {

@@ -32,16 +32,16 @@ namespace {
 void leave() {
   this_process.started.store(false);
   if (!this_process.seccomp_filtered.load()) {
-    raw_syscall(SYS_munmap, this_process.shared, wire::kSharedSize);
+    raw_syscall(SYS_munmap, this_process.shared, this_process.shape.mapped_size());
   }
 }
 
 // The child's shared memory is mapped over its parent's, so that all pointers into it stay valid.
 bool join_in_child() {
   if (!this_process.follow) return false;
-  const JoiningChild child{this_process.shared, this_process.slots, sampling_paused()};
   if (!this_process.seccomp_filtered.load()) {
-    const Session session = join_session(session_name(), &child);
+    const Session session =
+        join_session(session_name(), {this_process.shape, this_process.shared, sampling_paused()});
     this_process.waits_at_end = session.waits_at_end;
     if (session.shared != nullptr) return true;
     // Asked by the memory of the parent.

@@ -58,8 +58,9 @@ uint16_t generation = 1;
 bool is(uint32_t index, std::string_view name) {
   const Place place = places[index];
   return place.size == name.size() &&
-         memcmp(wire::marker_names(this_process.shared)->text + place.offset, name.data(),
-                name.size()) == 0;
+         memcmp(
+             wire::marker_names(this_process.shared, this_process.shape.slots)->text + place.offset,
+             name.data(), name.size()) == 0;
 }
 
 // The bucket of the name, or the empty one where it belongs. The buckets are never all taken.
@@ -85,7 +86,7 @@ uint32_t add(std::string_view name, uint64_t hash, NameUse use) {
   std::atomic<Bucket>& bucket = find(name, hash, &found);
   if (found.generation == generation) return found.index;  // another thread has added it
   if (!has_room(name, use)) return wire::kInlineName;
-  wire::MarkerNames* names = wire::marker_names(this_process.shared);
+  wire::MarkerNames* names = wire::marker_names(this_process.shared, this_process.shape.slots);
   const auto size = static_cast<uint32_t>(name.size());
   memcpy(names->text + used, name.data(), size);
   names->entries[count] = {used, size};

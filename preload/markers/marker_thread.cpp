@@ -38,8 +38,8 @@ __attribute__((noinline)) MarkerState* find_marker_thread() {
 
 void use_memory_of_slot(MarkerState& markers, uint32_t slot) {
   const uint32_t lane = slot % wire::kLaneCount;
-  markers.lane = {wire::lane_positions(this_process.shared, lane),
-                  wire::lane_cells(this_process.shared, lane)};
+  markers.lane = {wire::lane_positions(this_process.shared, this_process.shape.slots, lane),
+                  wire::lane_cells(this_process.shared, this_process.shape.slots, lane)};
   markers.open = &wire::thread_slot(this_process.shared, slot)->open;
   markers.depth.store(0, std::memory_order_relaxed);
   markers.open->depth.store(0, std::memory_order_relaxed);

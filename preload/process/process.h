@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 
+#include "wire/control_block.h"
 #include "wire/loss.h"
 #include "wire/record.h"
 
@@ -21,7 +22,7 @@ struct Process {
   int pid;
   int session_pid;              // of the process whose image joined, before any fork
   void* shared;                 // wire/control_block.h
-  uint32_t slots;               // that it has
+  wire::MemoryShape shape;      // of it
   std::atomic<bool> executing;  // an exec is under way: no clock may change its kind
   bool loader_may_be_locked;    // for ever, by a thread that does not exist after a fork
   bool follow;                  // children are to be profiled too

@@ -70,7 +70,6 @@ bool trusts_peer(int fd) {
 wire::Hello hello_of_process() {
   wire::Hello hello{};
   hello.version = wire::kWireVersion;
-  hello.wire_size = static_cast<uint32_t>(wire::kSharedSize);
   hello.parent_pid = static_cast<int32_t>(raw_syscall(SYS_getppid));
   return hello;
 }
@@ -112,23 +111,22 @@ void* map(void* at, size_t size, int flags, int fd) {
   return mapped < 0 && mapped > -4096 ? nullptr : reinterpret_cast<void*>(mapped);
 }
 
-// How many slots the memory has; 0: none, or it is not one.
-uint32_t slots_of(int memfd) {
+// Without slots: it is not such a memory.
+wire::MemoryShape shape_of(int memfd, uint32_t slots_asked) {
   struct stat status {};
-  if (raw_syscall(SYS_fstat, memfd, &status) != 0 || status.st_size < 0) return 0;
-  return wire::slots_within(static_cast<uint64_t>(status.st_size));
+  if (raw_syscall(SYS_fstat, memfd, &status) != 0 || status.st_size < 0) return {};
+  return wire::shape_within(static_cast<uint64_t>(status.st_size), slots_asked);
 }
 
 // `at`: a mapping of the same size, or null.
-void* map_shared(int memfd, uint32_t slots, void* at) {
-  if (at == nullptr && slots < wire::kSlotCount) {
-    // What a small memory does not have is mapped all the same, for nobody else to see.
-    at = map(nullptr, wire::kSharedSize, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+void* map_shared(int memfd, const wire::MemoryShape& shape, void* at) {
+  if (at == nullptr && !shape.markers) {
+    at = map(nullptr, shape.mapped_size(), MAP_PRIVATE | MAP_ANONYMOUS, -1);
     if (at == nullptr) return nullptr;
   }
-  void* shared = map(at, wire::size_with(slots), MAP_SHARED, memfd);
+  void* shared = map(at, shape.size(), MAP_SHARED, memfd);
   if (shared == nullptr) return nullptr;
-  raw_syscall(SYS_madvise, shared, wire::kSharedSize, MADV_DONTDUMP);
+  raw_syscall(SYS_madvise, shared, shape.mapped_size(), MADV_DONTDUMP);
   return shared;
 }
 
@@ -221,21 +219,22 @@ bool launch(const char* program, const char* name) {
 
 }  // namespace
 
-Session join_session(const char* name, const JoiningChild* child) {
+Session join_session(const char* name, const JoiningProcess& process) {
   Session session{};
   const int fd = connect_to(name);
   if (fd < 0) return session;
   wire::Hello hello = hello_of_process();
-  hello.forked = child != nullptr ? 1u : 0u;
-  hello.paused = child != nullptr && child->paused ? 1u : 0u;
+  hello.slots = process.shape.slots;
+  hello.forked = process.at != nullptr ? 1u : 0u;
+  hello.paused = process.paused ? 1u : 0u;
   wire::Welcome welcome{};
   int memfd = -1;
   if (trusts_peer(fd) && send_hello(fd, hello)) memfd = receive_welcome(fd, welcome);
   close_fd(fd);
   if (memfd < 0) return session;
-  session.slots = slots_of(memfd);
-  if (session.slots != 0 && (child == nullptr || child->slots == session.slots)) {
-    session.shared = map_shared(memfd, session.slots, child != nullptr ? child->at : nullptr);
+  session.shape = shape_of(memfd, process.shape.slots);
+  if (process.at != nullptr ? session.shape == process.shape : session.shape.slots != 0) {
+    session.shared = map_shared(memfd, session.shape, process.at);
   }
   session.follow = welcome.follow != 0;
   session.sections_only = welcome.sections_only != 0;

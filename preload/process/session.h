@@ -3,13 +3,13 @@
 // Ordinary context; no descriptor stays open. Freestanding: linked into the target.
 #pragma once
 
-#include <cstdint>
+#include "wire/control_block.h"
 
 namespace sampan::preload {
 
 struct Session {
-  void* shared;    // the mapping of wire/control_block.h; null: not joined
-  uint32_t slots;  // that it has
+  void* shared;  // the mapping of wire/control_block.h; null: not joined
+  wire::MemoryShape shape;
   bool follow;
   bool sections_only;
   bool python;
@@ -17,15 +17,14 @@ struct Session {
   bool waits_at_end;
 };
 
-// A child of fork.
-struct JoiningChild {
-  void* at;        // its shared memory is mapped over this, its parent's
-  uint32_t slots;  // which has so many
-  bool paused;     // sampling was off there
+struct JoiningProcess {
+  wire::MemoryShape shape;  // that it asks for; a new image may get less
+  void* at;     // a child of fork: its memory is mapped over this, its parent's; null: a new image
+  bool paused;  // a child of fork: sampling was off in its parent
 };
 
-// Joins the session with the socket `name`. `child`: null for a new image.
-Session join_session(const char* name, const JoiningChild* child);
+// Joins the session with the socket `name`.
+Session join_session(const char* name, const JoiningProcess& process);
 
 // Whether the collector can be reached.
 bool reaches_collector(const char* name);

@@ -30,7 +30,7 @@ constexpr int32_t kFree = 0;
 constexpr int32_t kClaimed = -1;
 
 // Apart from the states, so that a search touches little memory.
-constinit std::atomic<int32_t> tids[wire::kSlotCount];
+constinit std::atomic<int32_t> tids[wire::kMostSlots];
 constinit std::atomic<uint32_t> used;
 // By slot. Zeroes: the pages of unused states are never touched. Not among the shim's own data: LeakSanitizer looks there for
 // pointers, and the program's memory that a state knows (an alternate stack, a thread's argument) would never be lost.
@@ -140,8 +140,8 @@ ThreadState* current_thread() {
 
 bool start_threads() {
   const long mapped =
-      raw_syscall(SYS_mmap, nullptr, wire::kSlotCount * sizeof(ThreadState), PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      raw_syscall(SYS_mmap, nullptr, this_process.shape.slots * sizeof(ThreadState),
+                  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped < 0 && mapped > -4096) return false;
   states = reinterpret_cast<ThreadState*>(mapped);
   return true;
@@ -157,7 +157,7 @@ uint32_t slots_used() {
 }
 
 ThreadState* claim_slot() {
-  for (uint32_t slot = 0; slot < this_process.slots; ++slot) {
+  for (uint32_t slot = 0; slot < this_process.shape.slots; ++slot) {
     int32_t expected = kFree;
     if (tids[slot].load(std::memory_order_relaxed) == kFree &&
         tids[slot].compare_exchange_strong(expected, kClaimed, std::memory_order_acquire)) {

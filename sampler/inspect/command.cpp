@@ -53,30 +53,35 @@ Finding filter_finding() {
 Finding file_size_finding() {
   const std::string subject = "RLIMIT_FSIZE";
   const uint64_t limit = limit_of(RLIMIT_FSIZE);
-  const uint32_t slots = wire::slots_within(limit);
-  if (slots == wire::kSlotCount) return {true, subject, "large enough", ""};
+  const auto [slots, markers] = wire::shape_within(limit, wire::kMostSlots);
+  if (markers) return {true, subject, "large enough", ""};
   return {slots > 0, subject,
           slots > 0
-              ? fmt::format("{} MB: {} threads can be sampled at a time", limit >> 20, slots)
+              ? fmt::format("{} MB: {} threads can be sampled at a time, and no markers",
+                            limit >> 20, slots)
               : fmt::format("{} MB: no room for the memory shared with the program", limit >> 20),
           slots > 0 ? "" : "raise it (ulimit -f): the program runs, and nothing is sampled"};
 }
 
 Finding address_space_finding() {
   const std::string why = why_no_address_space();
-  if (why.empty()) return {true, "RLIMIT_AS", "large enough", ""};
-  return {false, "RLIMIT_AS", why, "raise it (ulimit -v)"};
+  if (!why.empty()) return {false, "RLIMIT_AS", why, "raise it (ulimit -v)"};
+  const uint64_t limit = limit_of(RLIMIT_AS);
+  const uint32_t slots = wire::slots_permitted(limit);
+  if (slots == wire::kMostSlots) return {true, "RLIMIT_AS", "large enough", ""};
+  return {true, "RLIMIT_AS",
+          fmt::format("{} MB: {} threads can be sampled at a time", limit >> 20, slots), ""};
 }
 
 }  // namespace
 
 std::string why_no_address_space() {
   const uint64_t limit = limit_of(RLIMIT_AS);
-  if (limit / wire::kShareOfAddressSpace >= wire::kSharedSize) return "";
+  if (wire::slots_permitted(limit) > 0) return "";
   return fmt::format(
       "The limit on the program's address space (ulimit -v) is {} MB. The shim needs {} MB, and "
       "begins only where that is at most an eighth",
-      limit >> 20, wire::kSharedSize >> 20);
+      limit >> 20, wire::MemoryShape{wire::kFewestSlots, true}.size() >> 20);
 }
 
 std::vector<Finding> examine_command(const std::string& word) {

@@ -141,7 +141,7 @@ bool Drummer::beat(Process& process, MonotonicNs now_ns) {
 void Drummer::find_awake(Process& process) {
   const wire::ControlBlock* control = wire::control_block(process.memory->base());
   const uint32_t used =
-      std::min(control->slots_used.load(std::memory_order_acquire), process.memory->slots());
+      std::min(control->slots_used.load(std::memory_order_acquire), process.memory->shape().slots);
   if (process.seats.size() < used) process.seats.resize(used);
   for (uint32_t i = 0; i < std::min(used, kSlotsPerBeat); ++i) {
     const uint32_t slot = process.next_slot++ % used;

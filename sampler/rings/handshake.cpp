@@ -21,41 +21,40 @@ namespace {
 constexpr int kBacklog = 4096;  // a storm of forks connects faster than we accept
 
 // The limit counts for memory files, too.
-uint32_t permitted_slots() {
+wire::MemoryShape permitted_shape(uint32_t slots) {
   rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
   getrlimit(RLIMIT_FSIZE, &limit);
-  return wire::slots_within(limit.rlim_cur);
+  return wire::shape_within(limit.rlim_cur, slots);
 }
 
 }  // namespace
 
-SharedMemory::SharedMemory()
-    : fd_(memfd_create("sampan", MFD_CLOEXEC | MFD_ALLOW_SEALING)), slots_(permitted_slots()) {
-  if (slots_ == 0) {
+SharedMemory::SharedMemory(uint32_t slots)
+    : fd_(memfd_create("sampan", MFD_CLOEXEC | MFD_ALLOW_SEALING)), shape_(permitted_shape(slots)) {
+  if (shape_.slots == 0) {
     throw Error(
         "the limit on file sizes (ulimit -f) has no room for the memory shared with the program");
   }
-  const size_t size = wire::size_with(slots_);
   const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-  if (!fd_ || ftruncate(fd_.get(), static_cast<off_t>(size)) != 0 ||
+  if (!fd_ || ftruncate(fd_.get(), static_cast<off_t>(shape_.size())) != 0 ||
       fcntl(fd_.get(), F_ADD_SEALS, seals) != 0) {
     throw Error("creating the memory shared with the program: {}", std::strerror(errno));
   }
   constexpr int kAccess = PROT_READ | PROT_WRITE;
-  // What the file does not have is ours alone, and stays empty.
-  base_ =
-      mmap(nullptr, wire::kSharedSize, kAccess, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (base_ == MAP_FAILED || mmap(base_, size, kAccess, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
-                                  fd_.get(), 0) == MAP_FAILED) {
+  base_ = mmap(nullptr, shape_.mapped_size(), kAccess, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+               -1, 0);
+  if (base_ == MAP_FAILED ||
+      mmap(base_, shape_.size(), kAccess, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd_.get(), 0) ==
+          MAP_FAILED) {
     throw Error("mapping the memory shared with the program: {}", std::strerror(errno));
   }
 }
 
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept
-    : fd_(std::move(other.fd_)), slots_(other.slots_), base_(std::exchange(other.base_, nullptr)) {}
+    : fd_(std::move(other.fd_)), shape_(other.shape_), base_(std::exchange(other.base_, nullptr)) {}
 
 SharedMemory::~SharedMemory() {
-  if (base_ != nullptr) munmap(base_, wire::kSharedSize);
+  if (base_ != nullptr) munmap(base_, shape_.mapped_size());
 }
 
 std::string SessionSocket::random_name() {
@@ -102,7 +101,7 @@ std::optional<wire::Hello> receive_hello(const Peer& peer) {
   wire::Hello hello{};
   const ssize_t size = recv(peer.connection.get(), &hello, sizeof hello, MSG_TRUNC);
   if (size != sizeof hello || hello.version != wire::kWireVersion ||
-      hello.wire_size != static_cast<uint32_t>(wire::kSharedSize)) {
+      hello.slots > wire::kMostSlots) {
     return std::nullopt;
   }
   return hello;

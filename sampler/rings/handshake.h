@@ -13,24 +13,24 @@
 namespace sampan::sampler {
 
 // The memory that the recorder shares with one process (wire/control_block.h): sealed so that
-// neither side can change its size, and mapped by both. Smaller where the limit on file sizes leaves
-// less; throws Error where it leaves nothing.
+// neither side can change its size, and mapped by both. Smaller than asked where the limit on file sizes
+// leaves less; throws Error where it leaves nothing.
 class SharedMemory {
  public:
-  SharedMemory();  // throws Error when the kernel refuses
+  explicit SharedMemory(uint32_t slots);  // throws Error when the kernel refuses
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory&&) = delete;
   ~SharedMemory();
 
   void* base() const { return base_; }
-  uint32_t slots() const { return slots_; }  // for so many threads at once
+  const wire::MemoryShape& shape() const { return shape_; }
   int fd() const { return fd_.get(); }
   // Once the other side has the descriptor, too. The mapping stays.
   void close_fd() { fd_.reset(); }
 
  private:
   FileDescriptor fd_;
-  uint32_t slots_;
+  wire::MemoryShape shape_;
   void* base_ = nullptr;
 };
 

@@ -27,10 +27,11 @@ std::string_view view(std::span<const uint8_t> bytes) {
 
 }  // namespace
 
-MarkerRecorder::MarkerRecorder(recording::Writer& writer, void* base, const Process& process,
-                               const ThreadRows& threads)
+MarkerRecorder::MarkerRecorder(recording::Writer& writer, void* base, uint32_t slots,
+                               const Process& process, const ThreadRows& threads)
     : writer_(writer),
       base_(base),
+      slots_(slots),
       process_(process),
       threads_(threads),
       intervals_(writer, process.row, process.switches, session_time(process.start_ns)) {}
@@ -41,7 +42,8 @@ void MarkerRecorder::find_lanes() {
       wire::control_block(base_)->slots_used.load(std::memory_order_acquire), wire::kLaneCount);
   while (lanes_.size() < used) {
     const auto i = static_cast<uint32_t>(lanes_.size());
-    lanes_.emplace_back().reader = {wire::lane_positions(base_, i), wire::lane_cells(base_, i)};
+    lanes_.emplace_back().reader = {wire::lane_positions(base_, slots_, i),
+                                    wire::lane_cells(base_, slots_, i)};
   }
 }
 
@@ -281,7 +283,7 @@ void MarkerRecorder::write_open(const OpenSpan& open, SessionNs end_ns) {
 }
 
 void MarkerRecorder::read_names() {
-  wire::MarkerNames* names = wire::marker_names(base_);
+  wire::MarkerNames* names = wire::marker_names(base_, slots_);
   const uint32_t count =
       std::min(names->count.load(std::memory_order_acquire), wire::kMaxMarkerNames);
   while (names_.size() < count) {

@@ -35,8 +35,8 @@ class MarkerRecorder {
     OpenIntervals::Switches switches;
   };
   using ThreadRows = std::unordered_map<int32_t, uint32_t>;  // by tid
-  // `base` is memory of wire/control_block.h; it and `threads` outlive this.
-  MarkerRecorder(recording::Writer& writer, void* base, const Process& process,
+  // `base` is memory of wire/control_block.h with so many slots; it and `threads` outlive this.
+  MarkerRecorder(recording::Writer& writer, void* base, uint32_t slots, const Process& process,
                  const ThreadRows& threads);
 
   // Returns the share of the fullest lane that is in use.
@@ -98,6 +98,7 @@ class MarkerRecorder {
 
   recording::Writer& writer_;
   void* base_;
+  uint32_t slots_;
   Process process_;
   const ThreadRows& threads_;
   std::vector<Lane> lanes_;

@@ -24,7 +24,7 @@ ShimProcess::ShimProcess(recording::Writer& writer, const Origin& origin, Shared
       memory_(std::make_shared<SharedMemory>(std::move(memory))),
       process_ring_(&wire::control_block(memory_->base())->process_ring,
                     wire::process_ring_buffer(memory_->base())),
-      markers_(writer, memory_->base(),
+      markers_(writer, memory_->base(), memory_->shape().slots,
                {begin_image(origin.executable, origin.start_ns, origin.start_clock_ns),
                 origin.clock, origin.start_ns, origin.switches},
                thread_rows_),
@@ -78,7 +78,7 @@ ShimProcess::Drained ShimProcess::read_rings() {
 void ShimProcess::note_heads(Drained& drained) {
   const uint32_t used =
       std::min(wire::control_block(memory_->base())->slots_used.load(std::memory_order_acquire),
-               memory_->slots());
+               memory_->shape().slots);
   while (slots_.size() < used) {
     const auto index = static_cast<uint32_t>(slots_.size());
     slots_.emplace_back().ring = {&wire::thread_slot(memory_->base(), index)->ring,

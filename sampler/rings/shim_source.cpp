@@ -102,12 +102,12 @@ void ShimSource::take_in(Peer peer, const wire::Hello& hello) {
   origin.start_clock_ns = is_exec ? process_cpu_ns(peer.pid).value_or(CpuNs()) : CpuNs();
   origin.switches = {hello.forked != 0 ? hello.paused != 0 : session_.paused(),
                      options_.sections_only};
-  SharedMemory memory;
-  if (memory.slots() < wire::kSlotCount) {
+  SharedMemory memory(hello.slots);
+  if (!memory.shape().markers) {
     note_ = fmt::format(
         "The limit on file sizes (ulimit -f) left room for {} threads of a process at once, and "
         "none for markers.",
-        memory.slots());
+        memory.shape().slots);
   }
   wire::ControlBlock* control = wire::control_block(memory.base());
   control->enabled.store(1, std::memory_order_relaxed);

@@ -122,10 +122,12 @@ class Limits(Bare):
         self.assertGreater(self.report(runs)["samples"], 10)
 
     def test_address_space(self):
-        for limit in (600 * MIB, 150 * MIB):
+        for limit, enough in ((700 * MIB, True), (500 * MIB, False), (150 * MIB, False)):
             with self.subTest(limit=limit):
                 text, runs = self.compare(preexec_fn=limited(AS=(limit, limit)))
-                if runs:
+                if enough:
+                    self.assertEqual(self.report(runs)["lost"], {})
+                elif runs:
                     self.assertIn("The limit on the program's address space (ulimit -v)", " ".join(text.split()))
                 else:
                     self.assertIn("nothing is recorded", text)

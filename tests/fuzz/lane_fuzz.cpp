@@ -24,6 +24,7 @@ namespace {
 using namespace sampan;
 
 constexpr size_t kLongestInput = 16384;
+constexpr uint32_t kSlots = wire::kFewestSlots;
 constexpr uint32_t kLanes = 3;
 constexpr uint32_t kNames = 4;
 
@@ -49,14 +50,15 @@ void write_record(ByteCursor& input, void* base) {
   const auto text = input.take(std::min<size_t>(input.u8(), input.remaining()));
   for (uint64_t& value : record.value) value = input.u64();
   const std::string_view view(reinterpret_cast<const char*>(text.data()), text.size());
-  wire::LaneWriter writer(wire::lane_positions(base, lane), wire::lane_cells(base, lane));
+  wire::LaneWriter writer(wire::lane_positions(base, kSlots, lane),
+                          wire::lane_cells(base, kSlots, lane));
   writer.write(record, view.substr(0, view.size() / 2), view);
 }
 
 void write_cell(ByteCursor& input, void* base, bool published) {
   const uint32_t lane = input.u8() % kLanes;
-  const uint64_t position = wire::lane_positions(base, lane)->head.load() - input.u8() % 32;
-  wire::MarkerCell& cell = wire::lane_cells(base, lane)[position % wire::kLaneCells];
+  const uint64_t position = wire::lane_positions(base, kSlots, lane)->head.load() - input.u8() % 32;
+  wire::MarkerCell& cell = wire::lane_cells(base, kSlots, lane)[position % wire::kLaneCells];
   const auto bytes = input.take(sizeof cell.bytes);
   if (!bytes.empty()) std::memcpy(cell.bytes, bytes.data(), bytes.size());
   cell.sequence = published ? position + 1 : input.u64();
@@ -68,13 +70,13 @@ void perform(ByteCursor& input, void* base, sampler::ShimProcess& process) {
     case kCell: write_cell(input, base, false); break;
     case kPublished: write_cell(input, base, true); break;
     case kHead: {
-      auto& head = wire::lane_positions(base, input.u8() % kLanes)->head;
+      auto& head = wire::lane_positions(base, kSlots, input.u8() % kLanes)->head;
       const uint16_t distance = input.u16();
       head = (distance & 0x8000) != 0 ? input.u64() : head + distance;
       break;
     }
     case kName: {
-      wire::MarkerNames* names = wire::marker_names(base);
+      wire::MarkerNames* names = wire::marker_names(base, kSlots);
       const uint8_t index = input.u8() % kNames;
       names->entries[index] = {input.u32(), input.u32()};
       names->count = input.u8() % (kNames + 1);
@@ -110,7 +112,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   unlink(path.c_str());
   {
     recording::Writer writer(path, {});
-    sampler::SharedMemory memory;
+    sampler::SharedMemory memory(kSlots);
     void* base = memory.base();
     sampler::ShimProcess::Origin origin{1, 0, "fuzz", {0}, 0, 0};
     origin.switches.sections_only = size % 2 == 1;

@@ -53,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   unlink(path.c_str());
   {
     recording::Writer writer(path, {});
-    sampler::SharedMemory memory;
+    sampler::SharedMemory memory(wire::kFewestSlots);
     void* base = memory.base();
     sampler::ShimProcess process(writer, {1, 0, "fuzz", {0}, 0, 0, {true, false}},
                                  std::move(memory));

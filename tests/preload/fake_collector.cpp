@@ -27,19 +27,20 @@ using wire::RecordType;
 // Drains the rings of one process.
 class Joined {
  public:
-  Joined(int memfd, const ucred& peer, const wire::Hello& hello) {
-    base_ = mmap(nullptr, wire::kSharedSize, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
+  Joined(int memfd, const ucred& peer, const wire::Hello& hello) : shape_{hello.slots, true} {
+    base_ = mmap(nullptr, shape_.size(), PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
     if (base_ == MAP_FAILED) abort();
     wire::control_block(base_)->enabled.store(1);
     process_ = {&wire::control_block(base_)->process_ring, wire::process_ring_buffer(base_)};
     for (uint32_t i = 0; i < wire::kLaneCount; ++i) {
-      lanes_.emplace_back().reader = {wire::lane_positions(base_, i), wire::lane_cells(base_, i)};
+      lanes_.emplace_back().reader = {wire::lane_positions(base_, shape_.slots, i),
+                                      wire::lane_cells(base_, shape_.slots, i)};
     }
     records.pid = peer.pid;
     records.parent_pid = hello.parent_pid;
     records.forked = hello.forked != 0;
   }
-  ~Joined() { munmap(base_, wire::kSharedSize); }
+  ~Joined() { munmap(base_, shape_.size()); }
   Joined(const Joined&) = delete;
 
   void drain() {
@@ -93,7 +94,7 @@ class Joined {
         if (span.id.load() != 0) records.open_spans.push_back(span.id.load());
       }
     }
-    records.interned_names = wire::marker_names(base_)->count.load();
+    records.interned_names = wire::marker_names(base_, shape_.slots)->count.load();
     const wire::ControlBlock* control = wire::control_block(base_);
     for (unsigned i = 0; i < wire::kLossCount; ++i) records.losses[i] = control->losses[i].load();
     records.corrupt = process_.corrupt();
@@ -139,7 +140,7 @@ class Joined {
                       {}};
       std::copy_n(record.value, 5, seen.value);
       if (record.name != wire::kInlineName) {
-        const wire::MarkerNames* names = wire::marker_names(base_);
+        const wire::MarkerNames* names = wire::marker_names(base_, shape_.slots);
         if (record.name >= names->count.load()) abort();
         const auto entry = names->entries[record.name];
         seen.name.assign(reinterpret_cast<const char*>(names->text) + entry.offset, entry.size);
@@ -238,6 +239,7 @@ class Joined {
     thread.samples.push_back(std::move(sample));
   }
 
+  wire::MemoryShape shape_;
   void* base_;
   wire::RingReader process_;
   std::vector<Ring> rings_;
@@ -296,7 +298,8 @@ std::unique_ptr<Joined> accept_one(int listener, const RunOptions& options,
     return nullptr;
   }
   const int memfd = memfd_create("rings", MFD_CLOEXEC);
-  if (ftruncate(memfd, wire::kSharedSize) != 0) abort();
+  if (ftruncate(memfd, static_cast<off_t>(wire::MemoryShape{hello.slots, true}.size())) != 0)
+    abort();
   auto joined = std::make_unique<Joined>(memfd, peer, hello);
   joined->set_rate(options.rate_hz);
   wire::Welcome welcome{.version = wire::kWireVersion,

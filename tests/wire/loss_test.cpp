@@ -35,48 +35,63 @@ TEST(Names, EveryStopReasonHasItsOwnText) {
 
 // Both sides of a session compute these; another layout needs another kWireVersion.
 TEST(ControlBlock, LayoutIsThatOfItsVersion) {
-  ASSERT_EQ(kWireVersion, 10u);
+  ASSERT_EQ(kWireVersion, 11u);
   EXPECT_EQ(sizeof(RingPositions), 128u);
   EXPECT_EQ(sizeof(ControlBlock), 384u);
   EXPECT_EQ(sizeof(ThreadSlot), 3840u);
   EXPECT_EQ(kSlotsOffset % kPage, 0u);
   EXPECT_EQ(kSlotStride % kPage, 0u);
-  EXPECT_LE(kSharedSize, UINT32_MAX);  // Hello::wire_size
   EXPECT_EQ(sizeof(Hello), 24u);
   EXPECT_EQ(sizeof(Welcome), 28u);
 }
 
-TEST(ControlBlock, SlotsAndTheirBuffersDoNotOverlap) {
-  // Addresses only: nothing of it is touched.
-  void* const reserved =
-      mmap(nullptr, kSharedSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  ASSERT_NE(reserved, MAP_FAILED);
-  auto* const base = static_cast<uint8_t*>(reserved);
-  const auto address = [&](const void* p) {
-    return static_cast<uintptr_t>(static_cast<const uint8_t*>(p) - base);
-  };
-  const uintptr_t first_slot = address(thread_slot(base, 0));
-  EXPECT_GE(first_slot, address(process_ring_buffer(base).data()) + kProcessRingSize);
-  EXPECT_GE(address(thread_ring_buffer(base, 0).data()), first_slot + sizeof(ThreadSlot));
-  EXPECT_GE(address(thread_slot(base, 1)),
-            address(thread_ring_buffer(base, 0).data()) + kThreadRingSize);
-  EXPECT_EQ(address(thread_ring_buffer(base, kSlotCount - 1).data()) + kThreadRingSize,
-            kMarkerNamesOffset);
-  EXPECT_EQ(address(lane_positions(base, 0)), kMarkerNamesOffset + kMarkerNamesSize);
-  EXPECT_EQ(address(lane_cells(base, 0).data() + kLaneCells), address(lane_positions(base, 1)));
-  EXPECT_EQ(address(lane_cells(base, kLaneCount - 1).data() + kLaneCells), kSharedSize);
-  munmap(reserved, kSharedSize);
+TEST(ControlBlock, PartsDoNotOverlap) {
+  for (const uint32_t slots : {kFewestSlots, kMostSlots}) {
+    const MemoryShape shape{slots, true};
+    // Addresses only: nothing of it is touched.
+    void* const base =
+        mmap(nullptr, shape.size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    ASSERT_NE(base, MAP_FAILED);
+    const auto address = [&](const void* p) {
+      return static_cast<size_t>(static_cast<const uint8_t*>(p) - static_cast<uint8_t*>(base));
+    };
+    const size_t first_slot = address(thread_slot(base, 0));
+    EXPECT_GE(first_slot, address(process_ring_buffer(base).data()) + kProcessRingSize);
+    EXPECT_GE(address(thread_ring_buffer(base, 0).data()), first_slot + sizeof(ThreadSlot));
+    EXPECT_GE(address(thread_slot(base, 1)),
+              address(thread_ring_buffer(base, 0).data()) + kThreadRingSize);
+    const size_t names = address(marker_names(base, slots));
+    EXPECT_EQ(address(thread_ring_buffer(base, slots - 1).data()) + kThreadRingSize, names);
+    EXPECT_EQ(names, shape.markers_offset());
+    EXPECT_GE(address(lane_positions(base, slots, 0)), names + sizeof(MarkerNames));
+    EXPECT_EQ(address(lane_cells(base, slots, 0).data() + kLaneCells),
+              address(lane_positions(base, slots, 1)));
+    EXPECT_EQ(address(lane_cells(base, slots, kLaneCount - 1).data() + kLaneCells), shape.size());
+    munmap(base, shape.size());
+  }
 }
 
-TEST(ControlBlock, SmallerMemoryHasTheFirstSlots) {
-  EXPECT_EQ(slots_within(UINT64_MAX), kSlotCount);
-  EXPECT_EQ(slots_within(kSharedSize), kSlotCount);
-  EXPECT_EQ(slots_within(kSharedSize - 1), kSlotCount - 1);  // no room for markers: not whole
-  EXPECT_EQ(slots_within(size_with(1)), 1u);
-  EXPECT_EQ(slots_within(size_with(1) - 1), 0u);
-  EXPECT_EQ(slots_within(0), 0u);
-  for (const uint32_t slots : {1u, 17u, kSlotCount - 1, kSlotCount}) {
-    EXPECT_EQ(slots_within(size_with(slots)), slots);
+TEST(ControlBlock, SmallerMemoryHasTheFirstSlotsAndNoMarkers) {
+  for (const uint32_t slots : {1u, kFewestSlots, kMostSlots}) {
+    const MemoryShape whole{slots, true};
+    const MemoryShape unmarked{slots, false};
+    EXPECT_EQ(shape_within(UINT64_MAX, slots), whole);
+    EXPECT_EQ(shape_within(whole.size(), slots), whole);
+    EXPECT_EQ(shape_within(whole.size() - 1, slots), unmarked);
+    EXPECT_EQ(shape_within(unmarked.size(), slots), unmarked);
+    EXPECT_EQ(shape_within(unmarked.size() - 1, slots), (MemoryShape{slots - 1, false}));
+    EXPECT_EQ(shape_within(0, slots), MemoryShape());
+    EXPECT_EQ(unmarked.mapped_size(), whole.size());
+  }
+}
+
+TEST(ControlBlock, LimitedAddressSpaceHasFewerSlots) {
+  EXPECT_EQ(slots_permitted(UINT64_MAX), kMostSlots);
+  EXPECT_EQ(slots_permitted(0), 0u);
+  for (const uint32_t slots : {kFewestSlots, kMostSlots}) {
+    const uint64_t least = kShareOfAddressSpace * MemoryShape{slots, true}.size();
+    EXPECT_EQ(slots_permitted(least), slots);
+    EXPECT_EQ(slots_permitted(least - 1), slots == kFewestSlots ? 0 : slots - 1);
   }
 }
 

@@ -30,7 +30,7 @@ void take_beat(int, siginfo_t* info, void*) {
 
 class Drummers : public testing::Test {
  protected:
-  Drummers() : memory_(std::make_shared<SharedMemory>()) {
+  Drummers() : memory_(std::make_shared<SharedMemory>(wire::kFewestSlots)) {
     shared_base = memory_->base();
     control()->drummed = 1;
     control()->enabled = 1;

@@ -23,6 +23,7 @@ using wire::MarkerRecord;
 using wire::MarkerType;
 
 constexpr uint64_t kSessionStart = 1'000;  // of the session
+constexpr uint32_t kSlots = wire::kFewestSlots;
 constexpr int32_t kMain = 100, kOther = 101;
 
 MarkerRecord marker(MarkerType type, int32_t tid, std::vector<uint64_t> values,
@@ -42,7 +43,7 @@ class MarkerRecorderTest : public testing::Test {
   explicit MarkerRecorderTest(OpenIntervals::Switches switches = {}) {
     std::filesystem::remove(path_);
     writer_.emplace(path_, recording::Session{});
-    SharedMemory memory;
+    SharedMemory memory(kSlots);
     shim_.emplace(memory.base());
     base_ = memory.base();
     ShimProcess::Origin origin{100, 99, "/bin/prog", {kSessionStart}, kSessionStart + 5, 0};
@@ -57,11 +58,12 @@ class MarkerRecorderTest : public testing::Test {
 
   void say(uint32_t lane, const MarkerRecord& record, std::string_view name = {},
            std::string_view text = {}) {
-    wire::LaneWriter writer(wire::lane_positions(base_, lane), wire::lane_cells(base_, lane));
+    wire::LaneWriter writer(wire::lane_positions(base_, kSlots, lane),
+                            wire::lane_cells(base_, kSlots, lane));
     EXPECT_TRUE(writer.write(record, name, text));
   }
   void intern(const std::string& name) {
-    wire::MarkerNames* names = wire::marker_names(base_);
+    wire::MarkerNames* names = wire::marker_names(base_, kSlots);
     const uint32_t used = names->used.load();
     std::memcpy(names->text + used, name.data(), name.size());
     names->entries[names->count] = {used, static_cast<uint32_t>(name.size())};
@@ -209,7 +211,7 @@ TEST_F(MarkerRecorderTest, CountsWhatHasNoBeginning) {
   MarkerRecord unknown = marker(MarkerType::kEvent, kMain, {kSessionStart + 62});
   unknown.name = 77;
   say(0, unknown);
-  wire::lane_positions(base_, 1)->head += 2;
+  wire::lane_positions(base_, kSlots, 1)->head += 2;
   const Recording recording = finish();
   EXPECT_TRUE(recording.markers.empty());
   EXPECT_EQ(lost(recording, wire::Loss::kMarkerUnmatched), 2u);

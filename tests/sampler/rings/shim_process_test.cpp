@@ -27,7 +27,7 @@ class ShimProcessTest : public testing::Test {
   ShimProcessTest() {
     std::filesystem::remove(path_);
     writer_.emplace(path_, recording::Session{});
-    SharedMemory memory;
+    SharedMemory memory(wire::kFewestSlots);
     shim_.emplace(memory.base());
     base_ = memory.base();
     process_.emplace(*writer_, ShimProcess::Origin{kPid, 99, "/bin/prog", {kStart}, kStart + 5, 0},

@@ -21,6 +21,7 @@ using recording::Recording;
 using wire::RecordType;
 
 constexpr uint64_t kTimeout = 20'000'000'000;
+constexpr wire::MemoryShape kShape{wire::kFewestSlots, true};
 
 // A connection; -1: there is nobody.
 int say(const std::string& name, const wire::Hello& hello) {
@@ -37,7 +38,7 @@ int say(const std::string& name, const wire::Hello& hello) {
 // The shim's side of wire/session.h; null when it is not taken in.
 void* join(const std::string& name, bool forked, uint32_t version = wire::kWireVersion,
            wire::Welcome* answer = nullptr) {
-  const int fd = say(name, {version, wire::kSharedSize, getppid(), forked ? 1u : 0u, 0, 0});
+  const int fd = say(name, {version, kShape.slots, getppid(), forked ? 1u : 0u, 0, 0});
   if (fd < 0) return nullptr;
   wire::Welcome welcome{};
   iovec data{&welcome, sizeof welcome};
@@ -54,14 +55,14 @@ void* join(const std::string& name, bool forked, uint32_t version = wire::kWireV
   int memory = -1;
   std::memcpy(&memory, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof memory);
   if (ftruncate(memory, 4096) == 0) return nullptr;  // the size must be sealed
-  void* base = mmap(nullptr, wire::kSharedSize, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+  void* base = mmap(nullptr, kShape.size(), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
   close(memory);
   return base;
 }
 
 // Says that it ends, and returns when the connection is closed.
 void say_goodbye(const std::string& name) {
-  const int fd = say(name, {wire::kWireVersion, wire::kSharedSize, getppid(), 0, 0, 1});
+  const int fd = say(name, {wire::kWireVersion, 0, getppid(), 0, 0, 1});
   char byte;
   (void)!recv(fd, &byte, 1, 0);
   close(fd);

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <utility>
 
@@ -150,6 +151,20 @@ MHD_Response* create(const std::shared_ptr<const Body>& body) {
   return mhd().create_response_from_owner(body->text.size(), bytes, release_body, owner);
 }
 
+// libmicrohttpd 1.0.1 may move memory by a wild distance when a request has no header fields and its last parameter no "=": it takes
+// the end of a value that is not there. So such parameters are cut off before they are parsed. `target` is the library's buffer,
+// which it writes to itself, next.
+void* cut_bare_parameters(void*, const char* target, MHD_Connection*) {
+  char* const query = std::strchr(const_cast<char*>(target), '?');
+  while (query != nullptr && query[1] != '\0') {
+    char* const ampersand = std::strrchr(query, '&');
+    char* const last = (ampersand != nullptr ? ampersand : query) + 1;
+    if (std::strchr(last, '=') != nullptr) break;
+    *(ampersand != nullptr ? ampersand : last) = '\0';
+  }
+  return nullptr;  // the context of the request, which begins later
+}
+
 }  // namespace
 
 // One request, from its head to its answer.
@@ -279,6 +294,7 @@ Server::Server(const Listener& listener, const Certificate& certificate, Guard g
       {MHD_OPTION_PER_IP_CONNECTION_LIMIT, connections / 2, nullptr},
       {MHD_OPTION_CONNECTION_MEMORY_LIMIT, kMaxHead, nullptr},
       {MHD_OPTION_CONNECTION_TIMEOUT, kIdleTimeoutS, nullptr},
+      {MHD_OPTION_URI_LOG_CALLBACK, reinterpret_cast<intptr_t>(&cut_bare_parameters), nullptr},
       {MHD_OPTION_NOTIFY_COMPLETED, reinterpret_cast<intptr_t>(&State::on_completed), state_.get()},
       {MHD_OPTION_NOTIFY_CONNECTION, reinterpret_cast<intptr_t>(&State::on_connection),
        state_.get()},

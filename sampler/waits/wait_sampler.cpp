@@ -37,6 +37,11 @@ bool sleeps(std::optional<char> state) {
   return state && (*state == 'S' || *state == 'D');
 }
 
+// Outside of a call. Not a thread that our own engine has stopped while it ran.
+bool waits_for_page(const BlockedCall& call, pid_t pid, pid_t tid) {
+  return call.number < 0 && thread_state(pid, tid) != 't';
+}
+
 // A zombie: the leader of threads that live on.
 bool has_ended(std::optional<char> state) {
   return !state || state == 'Z' || state == 'X';
@@ -161,8 +166,8 @@ bool WaitSampler::State::look_at(pid_t tid, WaitingThread& thread, const RunTime
     return true;
   }
   std::optional<BlockedCall> call = blocked_call(target.pid, tid);
-  bool waits = call.has_value();
-  if (!waits) {
+  bool waits = call && (call->number >= 0 || waits_for_page(*call, target.pid, tid));
+  if (!call) {
     const std::optional<char> state = thread_state(target.pid, tid);
     if (has_ended(state)) return false;
     waits = sleeps(state);

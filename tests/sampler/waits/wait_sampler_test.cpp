@@ -2,7 +2,12 @@
 #include "sampler/waits/wait_sampler.h"
 
 #include <gtest/gtest.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cstring>
 
 #include "base/units.h"
 #include "recording/reader.h"
@@ -16,11 +21,13 @@ constexpr uint64_t kStart = 50 * kNsPerSecond;  // of the session
 
 class WaitSamplerTest : public testing::Test {
  protected:
-  WaitSamplerTest() : writer_(directory_.file("a.sampan"), {}), modules_(child_.pid()) {
-    child_.wait_until_blocked(SYS_pause);
+  explicit WaitSamplerTest(void (*child)() = [] { pause(); })
+      : child_(child), writer_(directory_.file("a.sampan"), {}), modules_(child_.pid()) {
     row_ = writer_.add(recording::Thread{writer_.add(recording::Process{}), child_.pid(), 0, ""});
     for (const auto& record : modules_.refresh(kStart).loaded) stacks_.load(record);
   }
+
+  void SetUp() override { child_.wait_until_blocked(SYS_pause); }
 
   // The samples of a child that was looked at from the session's start on.
   std::vector<recording::Sample> samples_of(uint64_t length_ns, uint64_t known_ns) {
@@ -47,7 +54,7 @@ class WaitSamplerTest : public testing::Test {
   }
 
   test::ScratchDirectory directory_;
-  Child child_{[] { pause(); }};
+  Child child_;
   recording::Writer writer_;
   ProcessModules modules_;
   RemoteWalker walker_{modules_};
@@ -77,6 +84,28 @@ TEST_F(WaitSamplerTest, AThreadThatIsAnnouncedLateLosesNothing) {
 
 TEST_F(WaitSamplerTest, AThreadThatIsNotAnnouncedIsNotSampled) {
   EXPECT_TRUE(samples_of(kNsPerSecond, 2 * kNsPerSecond).empty());
+}
+
+class StoppedThreadTest : public WaitSamplerTest {
+ protected:
+  StoppedThreadTest()
+      : WaitSamplerTest([] {
+          for (volatile int turns = 0;;) turns = turns + 1;
+        }) {}
+  void SetUp() override {
+    while (run_times(child_.pid(), child_.pid())->cpu_ns < 10 * kNsPerMs) usleep(1000);
+  }
+};
+
+// The kernel shows it outside of a call, like one that waits for a page.
+TEST_F(StoppedThreadTest, AThreadThatAnEngineHasStoppedDoesNotWaitForAPage) {
+  ASSERT_EQ(ptrace(PTRACE_SEIZE, child_.pid(), nullptr, nullptr), 0) << std::strerror(errno);
+  ASSERT_EQ(ptrace(PTRACE_INTERRUPT, child_.pid(), nullptr, nullptr), 0);
+  ASSERT_EQ(waitpid(child_.pid(), nullptr, __WALL), child_.pid());
+  for (const recording::Sample& sample : samples_of(kNsPerSecond, 0)) {
+    EXPECT_NE(recording_.waits[sample.wait].call, "page fault");
+  }
+  EXPECT_EQ(waited_ns(), kNsPerSecond);
 }
 
 }  // namespace

@@ -5,9 +5,11 @@ clock starts: that time depends on the program, not on its samples.
 """
 import pathlib
 import shutil
+import statistics
 import subprocess
 import time
 
+import pairs
 import workloads
 
 SAMPLES = 1_000_000
@@ -37,6 +39,7 @@ def exports(bench):
     made.mkdir()
     tools = bench.build / "bench"
     subprocess.run([tools / "large_recording", real_recording(bench), large, str(SAMPLES)], check=True)
+    report(bench, large)
     bench.table.note(f"{tools / 'export_clock'} {large} {made}")
     rows = subprocess.run([tools / "export_clock", large, made], check=True, text=True,
                           stdout=subprocess.PIPE).stdout
@@ -48,6 +51,22 @@ def exports(bench):
                     f"{float(seconds):.2f} ({float(cpu_seconds):.2f} of CPU{size})")
         bench.judge(f"1 M samples, {name}, MB of memory", float(memory), MEMORY_MB, memory)
     others(bench, made)
+
+
+def report(bench, large):
+    """From the start of `sampan report` to its first line, with the names in the recording."""
+    subprocess.run([bench.sampan, "symbolize", large], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = [bench.sampan, "report", str(large)]
+    bench.table.note(pairs.shown(command))
+    def first_line():
+        begin = time.monotonic()
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            process.stdout.readline()
+            seconds = time.monotonic() - begin
+            process.stdout.read()
+        return seconds
+    ms = 1000 * statistics.median(first_line() for _ in range(bench.pairs))
+    bench.judge("1 M samples, report's first line, ms", ms, 50, f"{ms:.0f}")
 
 
 def others(bench, made):

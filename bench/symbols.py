@@ -125,6 +125,16 @@ def symbols(bench):
                             f"{len(some) / cpu:,.0f} ({megabytes:.0f} MB)")
 
 
+def symbol_tables(bench):
+    """A library without debug information."""
+    path = next(iter(sorted(pathlib.Path("/usr/lib/x86_64-linux-gnu").glob("libLLVM-*.so*"))), None)
+    if path is None or not shutil.which("llvm-symbolizer"):
+        return bench.table.row("symbol tables: libLLVM is not installed", "skipped")
+    addresses = addresses_of(path, ADDRESSES)
+    ratio = times_as_fast(bench, [bench.sampan, "addr2line", "-fi", "-e", path, "--no-cache"], addresses, path)
+    bench.judge(f"symbol tables of {path.name}, to llvm-symbolizer", ratio, 6, f"{ratio:.2f}", ">=")
+
+
 def recording(bench):
     """All names of a recording, with an empty cache."""
     if "clang" not in bench.workloads:
@@ -153,4 +163,4 @@ def recording(bench):
                 f"{wall:.2f} s, {cpu:.2f} of CPU)")
 
 
-ROWS = {"symbols": symbols, "symbols of a recording": recording}
+ROWS = {"symbols": symbols, "symbol tables": symbol_tables, "symbols of a recording": recording}

@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <string>
+#include <thread>
 
 #include "base/byte_cursor.h"
 #include "base/error.h"
@@ -25,6 +27,7 @@ using dwarf::Bytes;
 constexpr uint64_t kMaxExpansion = 1032;
 constexpr uint64_t kMaxInflated = uint64_t{1} << 32;
 constexpr uint64_t kLargePage = uint64_t{1} << 21;
+constexpr uint64_t kWorthAThread = uint64_t{4} << 20;
 constexpr uint32_t kZlib = 1, kZstd = 2;  // ELFCOMPRESS_*
 
 struct Stored {
@@ -112,6 +115,41 @@ bool inflate_zstd(Bytes from, uint8_t* to, uint64_t size) {
   return ZSTD_decompress(to, size, from.data(), from.size()) == size;
 }
 
+// A compressed section, and the bytes that it becomes.
+struct Inflation {
+  std::string_view name;
+  Stored stored;
+  uint8_t* to;
+  bool from_mapped_file;
+  bool done = false;
+
+  void run() {
+    done = stored.compression == kZlib
+               ? inflate_zlib(stored.bytes, to, stored.size)
+               : stored.compression == kZstd && inflate_zstd(stored.bytes, to, stored.size);
+    if (from_mapped_file) release_pages(stored.bytes);
+  }
+};
+
+// The largest section, usually .debug_info, is what one waits for. Another thread inflates the others meanwhile, if they are worth
+// one.
+void inflate(std::span<Inflation> inflations) {
+  if (inflations.empty()) return;
+  std::ranges::sort(inflations, std::greater(), [](const Inflation& i) { return i.stored.size; });
+  uint64_t others_size = 0;
+  for (const Inflation& other : inflations.subspan(1)) others_size += other.stored.size;
+  const auto run_others = [&] {
+    for (Inflation& other : inflations.subspan(1)) other.run();
+  };
+  std::jthread others;
+  if (others_size >= kWorthAThread) {
+    others = std::jthread(run_others);
+  } else {
+    run_others();
+  }
+  inflations.front().run();
+}
+
 }  // namespace
 
 // In huge pages if possible: half of the cost of a page is the kernel's.
@@ -126,6 +164,7 @@ DebugSections::Buffer DebugSections::allocate(uint64_t size) {
 }
 
 DebugSections::DebugSections(const ElfFile& file) {
+  std::vector<Inflation> inflations;
   for_each_section(
       file.handle(), [&](std::string_view name, Elf_Scn* section, const GElf_Shdr& header) {
         Bytes dwarf::Sections::*member = section_of(name);
@@ -143,15 +182,14 @@ DebugSections::DebugSections(const ElfFile& file) {
           throw Error("its section {} says that it is larger than it can be", name);
         }
         auto inflated = allocate(stored.size);
-        const bool done = stored.compression == kZlib
-                              ? inflate_zlib(stored.bytes, inflated.get(), stored.size)
-                              : stored.compression == kZstd &&
-                                    inflate_zstd(stored.bytes, inflated.get(), stored.size);
-        if (!done) throw Error("its section {} cannot be decompressed", name);
-        if (file.is_mapped()) release_pages(stored.bytes);
+        inflations.push_back({name, stored, inflated.get(), file.is_mapped()});
         target = {inflated.get(), stored.size};
         inflated_.push_back(std::move(inflated));
       });
+  inflate(inflations);
+  for (const Inflation& inflation : inflations) {
+    if (!inflation.done) throw Error("its section {} cannot be decompressed", inflation.name);
+  }
 }
 
 uint64_t inflated_bytes(const ElfFile& file) {

@@ -71,8 +71,9 @@ class Dist(unittest.TestCase):
             root = pathlib.Path(folder)
             for file in ("/bin/sh", "/usr/bin/env"):
                 chroots.add_program(root, file, file)
-            libm = subprocess.run(["gcc", "-print-file-name=libm.so.6"], check=True, capture_output=True, text=True).stdout.strip()
-            chroots.add_program(root, libm, "/lib/x86_64-linux-gnu/libm.so.6")
+            for part in sorted(LIBRARIES):
+                file = subprocess.run(["gcc", f"-print-file-name={part}"], check=True, capture_output=True, text=True).stdout.strip()
+                chroots.add_program(root, file, f"/lib/x86_64-linux-gnu/{part}")
             (root / "opt/sampan").mkdir(parents=True)
             (root / "profiles").mkdir()
             subprocess.run(["tar", "-xf", self.tarball, "-C", root / "opt/sampan", "--strip-components=1"], check=True)

@@ -59,7 +59,8 @@ def added(bench, name, command):
 
 def drummer(bench, threads, seconds=8):
     """What the drummer itself needs for each thread that runs, and when all sleep."""
-    command = [str(bench.build / "bench" / "idlers"), "8", str(threads), str(seconds)]
+    idlers = [str(bench.build / "bench" / "idlers"), "8", str(threads), str(seconds)]
+    command = idlers if threads else ["sleep", str(seconds)]
     words = [*capture(bench), *command]
     bench.table.note(pairs.shown(words))
     collector = subprocess.Popen(words, stdout=subprocess.DEVNULL)
@@ -72,7 +73,7 @@ def drummer(bench, threads, seconds=8):
     collector.wait()
     (begin, before), (end, after) = looks
     share = 100 * (after - before) / (end - begin) / max(threads, 1)
-    what = f"drummer's CPU, {threads} of 8 threads run, % of a core for each" if threads else "drummer's CPU, all threads sleep, % of a core"
+    what = f"drummer, {threads} of 8 threads run, % of a core for each" if threads else "drummer, nothing runs, % of a core"
     bench.judge(what, share, 1.5 if threads else 0.2, f"{share:.2f}")
 
 

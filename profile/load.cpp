@@ -70,52 +70,55 @@ void load_threads(const recording::Recording& from, Profile* profile) {
   }
 }
 
-// Samples come thread by thread. There are as many parts of the time as samples: few are left to sort in each.
-void sort_by_time(std::vector<Sample>* samples) {
-  const auto time_of = [](const Sample& row) { return uint64_t{row.time_ns}; };
-  if (std::ranges::is_sorted(*samples, {}, time_of)) return;
-  const uint64_t last_ns = time_of(*std::ranges::max_element(*samples, {}, time_of));
-  const double parts_per_ns =
-      static_cast<double>(samples->size() - 1) / static_cast<double>(last_ns);
-  const auto part_of = [&](const Sample& row) {
-    return static_cast<size_t>(static_cast<double>(time_of(row)) * parts_per_ns);
-  };
-  std::vector<uint32_t> ends(samples->size() + 1);
-  for (const Sample& row : *samples) ++ends[part_of(row) + 1];
-  std::partial_sum(ends.begin(), ends.end(), ends.begin());
-  std::vector<Sample> sorted(samples->size());
-  for (const Sample& row : *samples) sorted[ends[part_of(row)]++] = row;
-  for (auto begin = sorted.begin(); begin != sorted.end();) {
-    const auto end = std::find_if(
-        begin, sorted.end(),
-        [part = part_of(*begin), &part_of](const Sample& row) { return part_of(row) != part; });
-    std::stable_sort(begin, end,
-                     [&](const Sample& a, const Sample& b) { return time_of(a) < time_of(b); });
-    begin = end;
-  }
-  *samples = std::move(sorted);
+bool is_runnable(const recording::Recording& from, const recording::Sample& row) {
+  return row.wait != kNone && from.waits[row.wait].call == kRunnable;
 }
 
+void count_sample(const recording::Sample& row, bool runnable, bool complete, Profile* profile) {
+  ++profile->stops[static_cast<size_t>(row.stop)];
+  Thread& thread = profile->threads[row.thread];
+  uint64_t& sum = row.wait == kNone ? thread.sampled_cpu_ns
+                  : runnable        ? thread.runnable_ns
+                                    : thread.waiting_ns;
+  sum += row.weight_ns;
+  ++thread.samples;
+  thread.waiting_samples += row.wait != kNone;
+  thread.complete_stacks += complete;
+}
+
+// Samples come thread by thread, and are wanted by time. Each goes at once to its part of the time. There are as many parts as
+// samples: few are left to sort in each.
 void load_samples(const recording::Recording& from, Profile* profile) {
+  const std::vector<recording::Sample>& rows = from.samples;
   profile->stops.assign(wire::kStopReasonCount, 0);
-  profile->samples.reserve(from.samples.size());
-  for (const recording::Sample& row : from.samples) {
+  profile->samples.resize(rows.size());
+  if (rows.empty()) return;
+  const auto time_of = [](const auto& row) { return uint64_t{row.time_ns}; };
+  const uint64_t last_ns =
+      std::max<uint64_t>(time_of(*std::ranges::max_element(rows, {}, time_of)), 1);
+  const double parts_per_ns = static_cast<double>(rows.size() - 1) / static_cast<double>(last_ns);
+  const auto part_of = [&](const auto& row) {
+    return static_cast<size_t>(static_cast<double>(time_of(row)) * parts_per_ns);
+  };
+  std::vector<uint32_t> ends(rows.size() + 1);
+  for (const recording::Sample& row : rows) ++ends[part_of(row) + 1];
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  for (const recording::Sample& row : rows) {
     // Threads that wait for a CPU are not walked: their stack is the wait alone.
-    const bool runnable = row.wait != kNone && from.waits[row.wait].call == kRunnable;
+    const bool runnable = is_runnable(from, row);
     const bool complete = row.stop == wire::StopReason::kRoot && (row.stack != kNone || runnable);
-    profile->samples.push_back(
-        {row.time_ns, row.weight_ns, row.thread, row.stack, row.wait, complete});
-    ++profile->stops[static_cast<size_t>(row.stop)];
-    Thread& thread = profile->threads[row.thread];
-    uint64_t& sum = row.wait == kNone ? thread.sampled_cpu_ns
-                    : runnable        ? thread.runnable_ns
-                                      : thread.waiting_ns;
-    sum += row.weight_ns;
-    ++thread.samples;
-    thread.waiting_samples += row.wait != kNone;
-    thread.complete_stacks += complete;
+    profile->samples[ends[part_of(row)]++] = {row.time_ns, row.weight_ns, row.thread,
+                                              row.stack,   row.wait,      complete};
+    count_sample(row, runnable, complete, profile);
   }
-  sort_by_time(&profile->samples);
+  const auto end = profile->samples.end();
+  for (auto part = profile->samples.begin(); part != end;) {
+    const auto next = std::find_if(part, end, [&, number = part_of(*part)](const Sample& row) {
+      return part_of(row) != number;
+    });
+    std::ranges::stable_sort(part, next, {}, time_of);
+    part = next;
+  }
 }
 
 void load_stacks(const recording::Recording& from, PythonFrames python, Profile* profile) {

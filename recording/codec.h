@@ -2,6 +2,7 @@
 // found an invalid payload, and has changed nothing.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -36,8 +37,9 @@ void encode_rows(const Recording& rows, const RowCounts& before, ColumnWriter* o
 // when the payload is invalid. When blocks before this one were lost, placeholder rows are inserted
 // so that indexes stay right: at most `lost_rows` in all tables, which is counted down. References
 // in placeholders are kNone until close_gaps(), after the last block, gives them a process and a
-// frame.
-bool decode_rows(std::span<const uint8_t> payload, uint64_t* lost_rows, Recording* recording);
+// frame. `growth`: see resize_growing().
+bool decode_rows(std::span<const uint8_t> payload, double growth, uint64_t* lost_rows,
+                 Recording* recording);
 // Inserts placeholders for the rows that were lost before a block, so that there are `before`.
 // False, possibly with some of them inserted, when there are more rows already or too many are
 // missing.
@@ -53,10 +55,21 @@ void encode_markers(const Markers& markers, uint64_t processes, uint64_t threads
 
 // Appends the rows of `payload` to recording->markers, and their texts to `texts`. Returns false,
 // and leaves `recording` as it was, when the payload makes no sense. Lost processes and threads are
-// replaced as by decode_rows(). `growth`: how many times the rows of this block there will be in
-// all; reserving them at once needs half the memory of growing step by step.
+// replaced as by decode_rows(). `growth`: see resize_growing().
 bool decode_markers(std::span<const uint8_t> payload, double growth, uint64_t* lost_rows,
                     TextTable<>* texts, Recording* recording);
+
+// Resizes a table that is expected to become `growth` times as long: to reserve that at once needs half the memory of growing step
+// by step, and pages that are never touched cost nothing.
+template <typename Row>
+void resize_growing(size_t size, double growth, std::vector<Row>* rows) {
+  constexpr double kMost = double{uint64_t{1} << 30} / sizeof(Row);  // the file may lie
+  if (size > rows->capacity()) {
+    const double expected = static_cast<double>(size) * growth;
+    rows->reserve(std::max(size, static_cast<size_t>(std::min(expected, kMost))));
+  }
+  rows->resize(size);
+}
 
 // The sizes of tables, to restore them.
 template <typename Tables, typename Owner>

@@ -180,10 +180,7 @@ class Decoder {
   std::span<Row> append(std::vector<Row>* rows) {
     const size_t first = rows->size();
     const size_t end = first + in_.count();
-    if (end > rows->capacity()) {
-      rows->reserve(static_cast<size_t>(static_cast<double>(end) * std::max(growth_, 1.0)));
-    }
-    rows->resize(end);
+    resize_growing(end, growth_, rows);
     return std::span(*rows).subspan(first);
   }
 

@@ -17,7 +17,7 @@ namespace {
 
 // The most rows that a lost byte may have held. Real bytes hold less than one.
 constexpr uint64_t kMaxRowsPerByte = 4;
-// Reserves more than the expected markers: pages that are never touched cost nothing.
+// Reserves more rows than are expected.
 constexpr double kSpare = 1.25;
 // A file is read in steps: what is zeroed for one is still in the caches when it is read into.
 constexpr size_t kLeastStep = 1 << 12, kMostStep = 1 << 20;
@@ -38,8 +38,7 @@ void check_header(std::string_view bytes, const std::string& name) {
 class Parser {
  public:
   explicit Parser(std::string_view bytes)
-      : bytes_(bytes),
-        marker_bytes_(stored_bytes(bytes, sizeof(FileHeader), BlockType::kMarkers)) {}
+      : bytes_(bytes), rows_(bytes, BlockType::kRows), markers_(bytes, BlockType::kMarkers) {}
 
   Recording parse() {
     uint64_t lost_bytes = 0;
@@ -60,6 +59,21 @@ class Parser {
   }
 
  private:
+  // How many times the rows of the blocks so far there will be in all, by the bytes of the blocks of a type.
+  class Expectation {
+   public:
+    Expectation(std::string_view file, BlockType type)
+        : bytes_(stored_bytes(file, sizeof(FileHeader), type)) {}
+    double after(const BlockReader::Block& block) {
+      bytes_read_ += block.stored_size;  // bytes_ does not count blocks after damage
+      const auto read = static_cast<double>(std::max<uint64_t>(bytes_read_, 1));
+      return std::max(kSpare * static_cast<double>(bytes_) / read, 1.0);
+    }
+
+   private:
+    uint64_t bytes_, bytes_read_ = 0;
+  };
+
   // Enters one block into the tables; false when its content is invalid.
   bool take(const BlockReader::Block& block) {
     switch (block.type) {
@@ -68,7 +82,8 @@ class Parser {
         has_session_ |= session.has_value();
         return take(std::move(session), &to_.session);
       }
-      case BlockType::kRows: return decode_rows(block.payload, &lost_rows_, &to_);
+      case BlockType::kRows:
+        return decode_rows(block.payload, rows_.after(block), &lost_rows_, &to_);
       case BlockType::kOrigins: return take(decode_origins(block.payload), &to_.origins);
       case BlockType::kSegment: {
         auto segment = decode_segment(block.payload);
@@ -78,7 +93,8 @@ class Parser {
       case BlockType::kIdentities: return decode_identities(block.payload, &to_);
       case BlockType::kRates: return decode_rates(block.payload, &to_.rates);
       case BlockType::kEnd: return take(decode_end(block.payload), &to_.end);
-      case BlockType::kMarkers: return take_markers(block);
+      case BlockType::kMarkers:
+        return decode_markers(block.payload, markers_.after(block), &lost_rows_, &texts_, &to_);
       case BlockType::kNames: return decode_names(block.payload, to_.modules.size(), &to_.names);
       case BlockType::kJitNames: return decode_jit_names(block.payload, &to_.names);
     }
@@ -98,17 +114,8 @@ class Parser {
     return true;
   }
 
-  bool take_markers(const BlockReader::Block& block) {
-    // marker_bytes_ does not count blocks after damage.
-    marker_bytes_read_ += block.stored_size;
-    const double growth = kSpare * static_cast<double>(marker_bytes_) /
-                          static_cast<double>(std::max<uint64_t>(marker_bytes_read_, 1));
-    return decode_markers(block.payload, growth, &lost_rows_, &texts_, &to_);
-  }
-
   std::string_view bytes_;
-  uint64_t marker_bytes_;
-  uint64_t marker_bytes_read_ = 0;
+  Expectation rows_, markers_;
   Recording to_;
   TextTable<> texts_;  // of to_.markers
   bool has_session_ = false;

@@ -114,11 +114,11 @@ void decode_stops(ColumnReader* in, std::span<Sample> rows) {
   }
 }
 
-void decode_samples(ColumnReader* in, Recording* to) {
+void decode_samples(ColumnReader* in, double growth, Recording* to) {
   const size_t first = to->samples.size();
   const size_t count = in->count();
   if (count == 0) return;
-  to->samples.resize(first + count);
+  resize_growing(first + count, growth, &to->samples);
   const std::span<Sample> rows = std::span(to->samples).subspan(first);
 
   size_t at = 0;
@@ -205,15 +205,18 @@ bool fill_gaps(const RowCounts& before, uint64_t* lost_rows, Recording* to) {
          fill_gap(before.waits, lost_rows, wait, &to->waits);
 }
 
-bool decode_rows(std::span<const uint8_t> payload, uint64_t* lost_rows, Recording* recording) {
+bool decode_rows(std::span<const uint8_t> payload, double growth, uint64_t* lost_rows,
+                 Recording* recording) {
   const Sizes sizes(kRowTables, *recording);
   ColumnReader in(payload);
   const RowCounts before = decode_counts(&in);
   if (!in.ok() || !fill_gaps(before, lost_rows, recording)) in.fail();
   for (const auto decode : {decode_processes, decode_threads, decode_modules, decode_frames,
-                            decode_stacks, decode_waits, decode_samples, decode_losses}) {
+                            decode_stacks, decode_waits}) {
     if (in.ok()) decode(&in, recording);
   }
+  if (in.ok()) decode_samples(&in, growth, recording);
+  if (in.ok()) decode_losses(&in, recording);
   if (!in.ok() || !in.at_end()) {
     sizes.restore(recording);
     return false;

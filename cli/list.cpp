@@ -33,8 +33,10 @@ int list(const std::string& output) {
   }
   size_t place = 0;
   for (const std::string& directory : directories) {
-    fmt::print("{:>4}  {:>9.1f} MB  {}\n", fmt::format("-{}", ++place),
-               static_cast<double>(size_of(directory)) / 1e6, directory);
+    const auto kilobytes = static_cast<double>(size_of(directory)) / 1e3;
+    const std::string size = kilobytes < 1000 ? fmt::format("{:.0f} KB", kilobytes)
+                                              : fmt::format("{:.1f} MB", kilobytes / 1000);
+    fmt::print("{:>4}  {:>12}  {}\n", fmt::format("-{}", ++place), size, directory);
   }
   return 0;
 }

@@ -18,7 +18,10 @@ constexpr size_t kRowsPerBlock = 1 << 17;
 
 CompleteFile::CompleteFile(const std::string& path, const Session& session,
                            std::span<const Origin> origins, const std::function<bool()>& stopped)
-    : path_(path), temporary_(path + ".part"), stopped_(stopped) {
+    : path_(path),
+      temporary_(path + "." + std::to_string(::getpid()) +
+                 ".part"),  // others may write the same file
+      stopped_(stopped) {
   if (::access(path.c_str(), F_OK) == 0) throw Error("creating {}: it exists", path);
   try {
     writer_.emplace(temporary_, session, origins);

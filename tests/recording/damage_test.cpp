@@ -14,7 +14,7 @@ namespace sampan::recording {
 namespace {
 
 std::string example(int flushes) {
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   Writer writer(directory.file("a.sampan"), example_session());
   write_example(writer, flushes);
   writer.finish(example_end());

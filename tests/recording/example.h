@@ -1,31 +1,17 @@
-// A small recording with a row in every table, and a directory to write it in.
+// A small recording with a row in every table.
 #pragma once
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 
 #include "recording/reader.h"
 #include "recording/writer.h"
+#include "support/scratch_directory.h"
 
 namespace sampan::recording {
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "sampan-test-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp " + name);
-    path_ = name;
-  }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 inline std::string bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

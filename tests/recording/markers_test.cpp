@@ -38,7 +38,7 @@ void write_markers(Writer& writer, uint64_t blocks = 1) {
 }
 
 Recording written(uint64_t blocks = 1) {
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   {
     Writer writer(directory.file("a"), example_session());
     write_markers(writer, blocks);
@@ -113,7 +113,7 @@ TEST(Markers, AreMerged) {
     }
   }
   inputs[1].recording.session.start_unix_ns += 1000;
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   write(merge(std::move(inputs), Align::kStart), directory.file("m"));
   const Recording both = read(directory.file("m"));
   expect_markers(both.markers);
@@ -123,7 +123,7 @@ TEST(Markers, AreMerged) {
 }
 
 TEST(Markers, ALostBlockCostsItsOwnRowsOnly) {
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   {
     Writer writer(directory.file("a"), example_session());
     write_markers(writer, 3);
@@ -148,7 +148,7 @@ TEST(Markers, ALostBlockCostsItsOwnRowsOnly) {
 }
 
 TEST(Markers, OlderVersionsHaveNone) {
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   {
     Writer writer(directory.file("a"), example_session());
     write_example(writer, 2);

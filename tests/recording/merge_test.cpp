@@ -18,7 +18,7 @@ using namespace std::string_literals;
 
 // The example, as a file and back, of another host that began `later_ns` later.
 MergeInput input(const std::string& label, uint64_t later_ns = 0, int blocks = 2) {
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   Session session = example_session();
   session.host = "host of " + label;
   session.start_unix_ns += later_ns;
@@ -69,7 +69,7 @@ TEST(Merge, KeepsWhatEqualsOnceAndAllWeights) {
 }
 
 TEST(Merge, KeepsTheNamesOfFramesOnce) {
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   std::vector<MergeInput> inputs;
   for (const char* label : {"a", "b"}) {
     inputs.push_back(input(label));
@@ -187,15 +187,14 @@ TEST(Merge, SaysWhatEndsEarly) {
 }
 
 TEST(Merge, OfWhatWasStoppedNothingIsLeft) {
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   const std::string path = directory.file("merged.sampan");
   EXPECT_THROW(write(merged(Align::kStart), path, [] { return true; }), Error);
-  EXPECT_FALSE(std::filesystem::exists(path));
-  EXPECT_FALSE(std::filesystem::exists(path + ".part"));
+  EXPECT_EQ(directory.names(), std::vector<std::string>());
 }
 
 TEST(Merge, IsWrittenAndReadAsAnyRecording) {
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   const std::string path = directory.file("merged.sampan");
   const Recording recording = merged(Align::kClock);
   write(recording, path);
@@ -212,7 +211,7 @@ TEST(Merge, IsWrittenAndReadAsAnyRecording) {
   EXPECT_THROW(write(recording, directory.file("no/such/directory")), Error);
 }
 
-MergeFile example_file(const TemporaryDirectory& directory, const std::string& label,
+MergeFile example_file(const test::ScratchDirectory& directory, const std::string& label,
                        const Session& session = example_session()) {
   Writer writer(directory.file(label), session);
   write_example(writer, 2);
@@ -221,7 +220,7 @@ MergeFile example_file(const TemporaryDirectory& directory, const std::string& l
 }
 
 TEST(MergeFiles, GivesWhatTheSameGivesInMemory) {
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   std::vector<MergeFile> files;
   std::vector<MergeInput> inputs;
   for (const char* label : {"a", "b", "c"}) {
@@ -258,7 +257,7 @@ TEST(MergeFiles, GivesWhatTheSameGivesInMemory) {
 }
 
 TEST(MergeFiles, LeavesOutWhatCannotBeReadAndSaysSo) {
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   Session bytes = example_session();
   bytes.unit = "bytes";
   std::vector<MergeFile> files = {{"gone", directory.file("gone")},
@@ -283,16 +282,16 @@ TEST(MergeFiles, LeavesOutWhatCannotBeReadAndSaysSo) {
       << merged.end->note;
   files.erase(files.begin() + 1, files.begin() + 2);
   files.erase(files.begin() + 2, files.end());
+  const std::vector<std::string> before = directory.names();
   EXPECT_THROW(merge_files(files, directory.file("none"), {}, [] { return false; }), Error);
-  EXPECT_FALSE(std::filesystem::exists(directory.file("none.part")));
+  EXPECT_EQ(directory.names(), before);
 }
 
 TEST(MergeFiles, OfWhatWasStoppedNothingIsLeft) {
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   const std::vector<MergeFile> files = {example_file(directory, "a")};
   EXPECT_THROW(merge_files(files, directory.file("out"), {}, [] { return true; }), Error);
-  EXPECT_FALSE(std::filesystem::exists(directory.file("out")));
-  EXPECT_FALSE(std::filesystem::exists(directory.file("out.part")));
+  EXPECT_EQ(directory.names(), std::vector<std::string>{"a"});
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ class RecordedNames : public testing::Test {
     file.put(static_cast<char>(version));
   }
 
-  TemporaryDirectory directory_;
+  test::ScratchDirectory directory_;
   std::string path_;
 };
 

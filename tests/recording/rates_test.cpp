@@ -39,7 +39,7 @@ class RatesTest : public testing::Test {
   }
   Recording joined() const { return read_segments({path(0), path(1), path(2)}); }
 
-  TemporaryDirectory directory_;
+  test::ScratchDirectory directory_;
   Writer writer_;
   uint32_t process_ = kNone, thread_ = kNone;
 };
@@ -110,7 +110,7 @@ TEST(Rates, APayloadThatMakesNoSenseIsRefusedWhole) {
 }
 
 TEST(Rates, ARecordingOfTheVersionBeforeIsRead) {
-  TemporaryDirectory directory;
+  test::ScratchDirectory directory;
   const std::string path = directory.file("old.sampan");
   {
     Writer writer(path, example_session());

@@ -81,7 +81,7 @@ class Segments : public testing::Test {
     writer_.rotate(path(static_cast<uint32_t>(second)), at(second));
   }
 
-  TemporaryDirectory directory_;
+  test::ScratchDirectory directory_;
   Writer writer_;
   uint32_t process_, worker_, idle_, late_ = kNone, module_;
 };
@@ -230,7 +230,7 @@ TEST_F(Segments, AreWrittenAsARecordingOfTheirOwn) {
 }
 
 TEST(SegmentsOfALongSession, ForgetThreadsThatHaveEnded) {
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   Writer writer(directory.file("0"), example_session());
   const uint32_t process = writer.add(Process{1, 0, 0, "app"});
   const uint32_t first = writer.add(Thread{process, 1, 0, "first"});
@@ -248,7 +248,7 @@ TEST(SegmentsOfALongSession, ForgetThreadsThatHaveEnded) {
 }
 
 TEST(SegmentsOfALongSession, GoOnWhenTheNextCannotBeMade) {
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   Writer writer(directory.file("0"), example_session());
   EXPECT_THROW(writer.rotate(directory.file("0"), kNsPerSecond), Error);
   writer.add(Process{1, 0, 0, "app"});

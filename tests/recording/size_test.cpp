@@ -51,7 +51,7 @@ class FewStacks {
 
 template <typename Stacks>
 double bytes_per_sample(Stacks stacks, int samples, int threads) {
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   const std::string path = directory.file("a.sampan");
   Writer writer(path, example_session());
   const uint32_t process = writer.add(Process{1, 0, 0, "/usr/bin/program"});
@@ -93,7 +93,7 @@ uint64_t peak_memory() {
 
 // An hour of deep stacks has eleven million rows of stacks; a quarter of it fills the tables.
 TEST(Size, OfTheWriterIsBounded) {
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   Writer writer(directory.file("a.sampan"), {});
   const uint32_t thread = writer.add(Thread{writer.add(Process{}), 1, 0, ""});
   writer.add(Module{});

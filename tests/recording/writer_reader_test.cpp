@@ -29,7 +29,7 @@ TEST(WriterReader, ASessionMayNotKnowItsCpus) {
 }
 
 TEST(WriterReader, EveryRowComesBack) {
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   const std::string path = directory.file("a.sampan");
   Writer writer(path, example_session());
   write_example(writer, 4);
@@ -112,7 +112,7 @@ TEST(WriterReader, EveryRowComesBack) {
 }
 
 TEST(WriterReader, InternsModulesFramesAndStacks) {
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   Writer writer(directory.file("a.sampan"), {});
   EXPECT_EQ(writer.add(Module{"/a", {1}, 0, 0}), 0u);
   EXPECT_EQ(writer.add(Module{"/a", {2}, 0, 0}), 1u);
@@ -129,7 +129,7 @@ TEST(WriterReader, InternsModulesFramesAndStacks) {
 }
 
 TEST(WriterReader, WeightsAddUpToTheMicrosecond) {
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   const std::string path = directory.file("a.sampan");
   {
     Writer writer(path, {});
@@ -156,7 +156,7 @@ TEST(WriterReader, WeightsAddUpToTheMicrosecond) {
 }
 
 TEST(WriterReader, WaitsAreRowsOnceAndLoseTheirObjectsWhenTheyAreTooMany) {
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   const std::string path = directory.file("a.sampan");
   {
     Writer writer(path, {});
@@ -175,7 +175,7 @@ TEST(WriterReader, WaitsAreRowsOnceAndLoseTheirObjectsWhenTheyAreTooMany) {
 
 // Random stacks of random threads, many blocks: what is read is what was written.
 TEST(WriterReader, RandomSamplesComeBack) {
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   const std::string path = directory.file("a.sampan");
   std::mt19937_64 random(1);
   std::vector<std::vector<Sample>> samples(5);
@@ -218,7 +218,7 @@ TEST(WriterReader, RandomSamplesComeBack) {
 }
 
 TEST(Writer, WritesWhatIsOlderThanASecond) {
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   const std::string path = directory.file("a.sampan");
   Writer writer(path, {});
   writer.tick(5'000'000'000);
@@ -230,7 +230,7 @@ TEST(Writer, WritesWhatIsOlderThanASecond) {
 }
 
 TEST(Writer, WritesNothingWhenThereIsNothingNew) {
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   const std::string path = directory.file("a.sampan");
   Writer writer(path, {});
   const size_t size = bytes_of(path).size();
@@ -240,7 +240,7 @@ TEST(Writer, WritesNothingWhenThereIsNothingNew) {
 }
 
 TEST(Writer, DoesNotOverwrite) {
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   const std::string path = directory.file("a.sampan");
   Writer first(path, {});
   try {
@@ -253,7 +253,7 @@ TEST(Writer, DoesNotOverwrite) {
 
 // A full disk, by way of the limit on a file's size.
 TEST(Writer, SaysOnceThatTheDiskIsFull) {
-  const TemporaryDirectory directory;
+  const test::ScratchDirectory directory;
   const std::string path = directory.file("a.sampan");
   Writer writer(path, example_session());
   write_example(writer, 4);

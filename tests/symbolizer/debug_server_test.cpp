@@ -39,7 +39,7 @@ class Server {
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address;
-    bind(listening_, reinterpret_cast<sockaddr*>(&address), size);
+    EXPECT_EQ(bind(listening_, reinterpret_cast<sockaddr*>(&address), size), 0);
     listen(listening_, 8);
     getsockname(listening_, reinterpret_cast<sockaddr*>(&address), &size);
     url_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
@@ -113,8 +113,9 @@ class Debuginfod : public testing::Test {
     options.debug_directories = {};
     options.debug_server = DebugServer::of_environment();
     profile_ = profile_of(stripped_, {svma_});
-    for (uint8_t i = 1; i < modules; ++i) {
-      profile_.modules.push_back({"/nowhere/lib.so", {i, 2, 3, 4, 5, 6, 7, 8}, 0, 0});
+    for (uint32_t i = 1; i < modules; ++i) {
+      profile_.modules.push_back(
+          {"/nowhere/lib.so", {static_cast<uint8_t>(i), 2, 3, 4, 5, 6, 7, 8}, 0, 0});
       profile_.locations.push_back({i, 0x10, 0, 0});
     }
     return symbolize(profile_, options);

@@ -1,4 +1,4 @@
-"""Many threads and long runs: what the collector and the target need does not grow from the begin of a session to its end."""
+"""Many threads and long runs: what the collector and the target need does not grow from the beginning of a session to its end."""
 import json
 import pathlib
 import statistics

@@ -27,7 +27,7 @@ struct MergeInput {
   Recording recording;
 };
 
-// What merging needs to know of an input beside its tables.
+// The facts about an input that merging needs beside its tables.
 struct MergeHead {
   std::string label;
   Session session;

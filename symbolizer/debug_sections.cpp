@@ -11,6 +11,7 @@
 #include <functional>
 #include <new>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "base/byte_cursor.h"
@@ -131,8 +132,8 @@ struct Inflation {
   }
 };
 
-// The largest section, usually .debug_info, is what one waits for. Another thread inflates the others meanwhile, if they are worth
-// one.
+// The largest section, usually .debug_info, takes longest. Another thread inflates the others meanwhile, if they are worth one and
+// the system permits it.
 void inflate(std::span<Inflation> inflations) {
   if (inflations.empty()) return;
   std::ranges::sort(inflations, std::greater(), [](const Inflation& i) { return i.stored.size; });
@@ -142,11 +143,11 @@ void inflate(std::span<Inflation> inflations) {
     for (Inflation& other : inflations.subspan(1)) other.run();
   };
   std::jthread others;
-  if (others_size >= kWorthAThread) {
-    others = std::jthread(run_others);
-  } else {
-    run_others();
+  try {
+    if (others_size >= kWorthAThread) others = std::jthread(run_others);
+  } catch (const std::system_error&) {
   }
+  if (!others.joinable()) run_others();
   inflations.front().run();
 }
 

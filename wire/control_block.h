@@ -38,7 +38,7 @@ inline constexpr size_t kThreadRingSize = size_t{1} << 15;
 // A thread in a slot costs two of the process's mappings, for its alternate stack, and its own stack is two more. The kernel
 // permits 65,530 (vm.max_map_count): more slots would take what the program needs.
 inline constexpr uint32_t kMostSlots = 16'384;
-// Where there is room for less, the process is not sampled.
+// A process whose address space has no room for this many is not sampled.
 inline constexpr uint32_t kFewestSlots = 64;
 
 // What the shim asks for where it cannot go on itself: in a root without it, or a network namespace from which the

@@ -101,7 +101,7 @@ std::optional<wire::Hello> receive_hello(const Peer& peer) {
   wire::Hello hello{};
   const ssize_t size = recv(peer.connection.get(), &hello, sizeof hello, MSG_TRUNC);
   if (size != sizeof hello || hello.version != wire::kWireVersion ||
-      hello.slots > wire::kMostSlots) {
+      hello.slots > wire::kMostSlots || (hello.slots == 0 && hello.ending == 0)) {
     return std::nullopt;
   }
   return hello;

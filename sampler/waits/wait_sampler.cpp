@@ -37,7 +37,7 @@ bool sleeps(std::optional<char> state) {
   return state && (*state == 'S' || *state == 'D');
 }
 
-// Outside of a call. Not a thread that our own engine has stopped while it ran.
+// A thread outside of a call waits for a page, unless our own engine has stopped it while it ran.
 bool waits_for_page(const BlockedCall& call, pid_t pid, pid_t tid) {
   return call.number < 0 && thread_state(pid, tid) != 't';
 }

@@ -228,6 +228,23 @@ TEST_F(ShimSourceTest, TurnsAwayAnotherVersion) {
   EXPECT_EQ(session_->joined(), 0u);
 }
 
+TEST_F(ShimSourceTest, TurnsAwayWhoAsksForNoSlotsOrTooMany) {
+  start(true);
+  const pid_t pid = process([this] {
+    for (const uint32_t slots : {0u, wire::kMostSlots + 1}) {
+      const int fd = say(name_, {wire::kWireVersion, slots, getppid(), 0, 0, 0});
+      wire::Welcome welcome{};
+      if (recv(fd, &welcome, sizeof welcome, 0) > 0) return 4;
+      close(fd);
+    }
+    return join(name_, false) != nullptr ? 3 : 5;
+  });
+  int status = -1;
+  step_until([&] { return waitpid(pid, &status, WNOHANG) == pid; });
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+  EXPECT_EQ(session_->joined(), 1u);
+}
+
 TEST_F(ShimSourceTest, SwitchesSamplingOffInWhatStillRunsAtTheEnd) {
   start(true);
   const pid_t pid = process([this] {

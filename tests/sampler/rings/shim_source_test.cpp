@@ -52,8 +52,10 @@ void* join(const std::string& name, bool forked, uint32_t version = wire::kWireV
   close(fd);
   if (received != sizeof welcome || welcome.accepted == 0) return nullptr;
   if (answer != nullptr) *answer = welcome;
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header == nullptr) return nullptr;
   int memory = -1;
-  std::memcpy(&memory, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof memory);
+  std::memcpy(&memory, CMSG_DATA(header), sizeof memory);
   if (ftruncate(memory, 4096) == 0) return nullptr;  // the size must be sealed
   void* base = mmap(nullptr, kShape.size(), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
   close(memory);

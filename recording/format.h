@@ -1,4 +1,4 @@
-// The file format of a recording, version 7. This comment is its specification; docs/recording.md
+// The file format of a recording, version 8. This comment is its specification; docs/recording.md
 // has the reasons and the measurements.
 //
 // A file is a header followed by blocks, each appended with one write(2). Bytes once written never
@@ -16,8 +16,8 @@
 //
 // A reader cuts a torn tail at the last whole block, and continues after a damaged block at the
 // next one whose checksum is right. It also reads version 2 (no kOrigins), 3 (no kMarkers), 4 (no
-// kSegment, kIdentities, kJitNames, start_monotonic_ns), 5 (no kRates) and 6 (no columns of names);
-// it refuses others.
+// kSegment, kIdentities, kJitNames, start_monotonic_ns), 5 (no kRates), 6 (no columns of names)
+// and 7 (kRows end with the losses); it refuses others.
 //
 // Payloads. `uleb` and `zigzag` are those of base/byte_writer.h, `string` is uleb size and bytes,
 // `ref` is a row's index plus one, 0 for none; `maybe x` is u8 0, or u8 1 and x.
@@ -78,6 +78,17 @@
 //                   that is subtracted from them, in units of ten microseconds; all others in
 //                   nanoseconds.
 //     losses        uleb count, { ref process, uleb counters, uleb value[counters] } each
+//     The others are there only if any of them has rows. Their times are in nanoseconds.
+//     watch changes uleb count, { uleb process, uleb time, u8 Watched, uleb setting } each
+//     allocations   uleb count, uleb thread[count], ref stack[count], zigzag time[count] - the time
+//                   before, zigzag id[count] - the id before, uleb size[count], uleb mean[count],
+//                   u8 AllocationKind * 16 + StopReason [count]
+//     frees         uleb count, uleb thread[count], ref stack[count], zigzag time[count] - the time
+//                   before, zigzag id[count] - the id before, u8 StopReason[count]
+//     locks         uleb count, { uleb process, uleb address, ref frame, ref origin, u8 LockKind } each
+//     lock waits    uleb count, { uleb thread, ref stack, zigzag begin - the begin before, uleb
+//                   duration, uleb limit, uleb lock, u8 LockKind * 16 + StopReason, ref holder,
+//                   ref holder's stack, ref waker, ref waker's stack, zigzag woken - begin } each
 //
 //   kMarkers  what the program reported (base/markers.h). Columns as above; `text` is an index into
 //             the block's own texts plus one, 0 for "", so a lost block loses only its own rows.
@@ -131,7 +142,7 @@
 namespace sampan::recording {
 
 inline constexpr char kFileMagic[6] = {'S', 'A', 'M', 'P', 'A', 'N'};
-inline constexpr uint16_t kVersion = 7;
+inline constexpr uint16_t kVersion = 8;
 inline constexpr uint16_t kOldestVersion = 2;       // that is read
 inline constexpr uint16_t kNamesVersion = 4;        // the oldest that has kNames
 inline constexpr uint16_t kJitNamesVersion = 5;     // and kJitNames

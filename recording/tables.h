@@ -122,6 +122,66 @@ struct Sample {
   uint32_t wait = kNone;  // kNone: on CPU
 };
 
+using wire::AllocationKind;
+using wire::LockKind;
+
+// An allocation that was drawn: at a mean of `mean` bytes between two draws, one of S bytes stands
+// for S / (1 - exp(-S / mean)) bytes.
+struct Allocation {
+  uint32_t thread = kNone;
+  uint32_t stack = kNone;
+  SessionNs time_ns = 0;
+  uint64_t id = 0;  // unique in its process
+  uint64_t size = 0;
+  uint64_t mean = 0;  // never 0 in a recording
+  AllocationKind kind = AllocationKind::kHeap;
+  wire::StopReason stop = wire::StopReason::kRoot;
+};
+// The end of an allocation that was drawn, by any thread of its process.
+struct Free {
+  uint32_t thread = kNone;
+  uint32_t stack = kNone;
+  SessionNs time_ns = 0;
+  uint64_t id = 0;  // of the allocation, in the process of the thread
+  wire::StopReason stop = wire::StopReason::kRoot;
+};
+
+// A lock or an event that threads wait for.
+struct Lock {
+  uint32_t process = kNone;
+  uint64_t address = 0;      // an AVMA
+  uint32_t frame = kNone;    // where it lies, if that is in a module: a variable, not code
+  uint32_t origin = kNone;   // the frame that initialised it, where that is known
+  LockKind kind = LockKind::kMutex;  // a read-write lock is a kWriteLock here
+};
+// A wait that was drawn: one of at least `limit_ns` always, a shorter one with the probability
+// duration / limit. So it stands for max(duration, limit) of waiting.
+struct LockWait {
+  uint32_t thread = kNone;
+  uint32_t stack = kNone;
+  SessionNs begin_ns = 0;
+  uint64_t duration_ns = 0;
+  uint64_t limit_ns = 0;
+  uint32_t lock = kNone;  // never kNone in a recording
+  LockKind kind = LockKind::kMutex;
+  wire::StopReason stop = wire::StopReason::kRoot;
+  // Who held the lock when the wait began, and the stack of its release; kNone: not known.
+  uint32_t holder = kNone, holder_stack = kNone;
+  // Who ended the wait: by its release, its signal, its post.
+  uint32_t waker = kNone, waker_stack = kNone;
+  SessionNs woken_ns = 0;  // when; 0: not known
+};
+
+// What is recorded of a process besides its CPU, from a time on.
+enum class Watched : uint8_t { kHeap = 0, kLocks = 1 };
+inline constexpr unsigned kWatchedCount = 2;
+struct WatchChange {
+  uint32_t process = kNone;
+  SessionNs time_ns = 0;
+  Watched what = Watched::kHeap;
+  uint64_t setting = 0;  // the mean in bytes, or the limit in ns; 0: off
+};
+
 struct Losses {
   uint32_t process = kNone;
   uint64_t count[wire::kLossCount] = {};  // totals so far; the last row of a process counts

@@ -28,7 +28,7 @@
 namespace sampan::wire {
 
 // Both sides of a session must have the same version: the shim does not join another one.
-inline constexpr uint32_t kWireVersion = 11;
+inline constexpr uint32_t kWireVersion = 12;
 
 // Samples per second of a thread's CPU time.
 inline constexpr uint32_t kHighestRateHz = 10'000;
@@ -66,6 +66,11 @@ struct ControlBlock {
   // Not 0: there is a drummer for threads that want one. Written by the collector, before the process joins; cleared when the
   // kernel does not permit it any more.
   std::atomic<uint32_t> drummed;
+  // The mean number of bytes between two sampled allocations, and the wait in ns from which each wait for a lock is
+  // recorded; 0: none are recorded. The collector may write them at any time; they matter only to a process with
+  // libsampan_wrappers.so inside.
+  std::atomic<uint64_t> heap_mean;
+  std::atomic<uint64_t> lock_limit_ns;
   std::atomic<Outside> outside;
   std::atomic<uint64_t> losses[kLossCount];  // by Loss; written by the target
 };

@@ -19,6 +19,18 @@
 //                 of one step of the thread's event loop and for no others; 0: not known. `task` is
 //                 a number of kPythonTask; 0: none.
 //   kThreadEnd    u64 time, u64 cpu (0: not known), u64 left_out, in all
+//   kAllocation   u64 time, u64 id, u64 size, u64 mean, u8 AllocationKind, then a stack: u8 StopReason,
+//                 uleb shared, uleb fresh, frames as of kSample. The stack before is that of the
+//                 thread's latest record with a stack. An allocation that was drawn; `mean` is the
+//                 mean number of bytes between two draws. `id` is unique in the process.
+//   kFree         u64 time, u64 id of a kAllocation, then a stack
+//   kLockWait     u64 begin, u64 end, u64 limit, u64 lock, u8 LockKind, u64 asked, u64 released,
+//                 then a stack. A wait for a lock or an event that was drawn: one of at least `limit`
+//                 ns always, a shorter one with probability (end - begin) / limit. `lock` is an
+//                 address. `asked`: the number of the release by whoever held the lock when the wait
+//                 began; `released`: that of the release which ended the wait. 0: not known.
+//   kRelease      u64 time, u64 number, u64 lock, then a stack: the thread has released a lock, or
+//                 signalled an event, that others waited for. Its number is unique in the process.
 //   kPythonCode   u32 number, i32 first line, then three times u8 width, u16 size, bytes: the
 //                 qualified name, the file, the line table. `width`: bytes of a character; 0: ASCII;
 //                 of the table, its PythonLineTable, or kNoLineTable. python_frame() has the
@@ -36,6 +48,8 @@
 //   kThreadName   u64 time, u32 tid, char name[64]
 //   kThreadCpu    u64 time, u32 tid, u64 cpu: a thread's CPU clock, read by another thread when the
 //                 process ends
+//   kLockOrigin   u64 time, u64 lock, u8 LockKind, u64 caller: a lock was initialised at an address, by
+//                 the code at the AVMA `caller`
 //   kExec         u64 time, path: this image is about to be replaced
 //   kExecFailed   u64 time
 //   kExit         u64 time, i32 status: exit, _exit, quick_exit
@@ -54,6 +68,10 @@ enum class RecordType : uint8_t {
   kThreadEnd = 3,
   kPythonCode = 4,
   kPythonTask = 5,
+  kAllocation = 6,
+  kFree = 7,
+  kLockWait = 8,
+  kRelease = 9,
   kModuleLoad = 16,
   kModuleUnload = 17,
   kThreadName = 18,
@@ -61,7 +79,27 @@ enum class RecordType : uint8_t {
   kExec = 20,
   kExecFailed = 21,
   kExit = 22,
+  kLockOrigin = 23,
 };
+
+// By what memory was allocated.
+enum class AllocationKind : uint8_t {
+  kHeap = 0,     // malloc and its relatives, operator new
+  kMapping = 1,  // mmap of anonymous memory
+};
+inline constexpr unsigned kAllocationKindCount = 2;
+
+// What a thread waits for by a function of the C library.
+enum class LockKind : uint8_t {
+  kMutex = 0,
+  kReadLock = 1,   // of a read-write lock
+  kWriteLock = 2,  // of the same
+  kCondition = 3,
+  kSemaphore = 4,
+  kBarrier = 5,
+  kSpinLock = 6,
+};
+inline constexpr unsigned kLockKindCount = 7;
 
 // Sample flags.
 inline constexpr uint8_t kSampleFromPerf = 1;  // taken by the perf clock, not the CPU timer

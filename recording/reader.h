@@ -43,14 +43,11 @@ struct Recording {
 };
 
 // The tables that kRows and kMarkers have, as members: for what is done to each of them.
-inline constexpr std::tuple kRowTables(&Recording::processes, &Recording::process_ends,
-                                       &Recording::threads, &Recording::thread_names,
-                                       &Recording::thread_ends, &Recording::modules,
-                                       &Recording::frames, &Recording::stacks, &Recording::waits,
-                                       &Recording::samples, &Recording::losses,
-                                       &Recording::watch_changes, &Recording::allocations,
-                                       &Recording::frees, &Recording::locks,
-                                       &Recording::lock_waits);
+inline constexpr std::tuple kRowTables(
+    &Recording::processes, &Recording::process_ends, &Recording::threads, &Recording::thread_names,
+    &Recording::thread_ends, &Recording::modules, &Recording::frames, &Recording::stacks,
+    &Recording::waits, &Recording::samples, &Recording::losses, &Recording::watch_changes,
+    &Recording::allocations, &Recording::frees, &Recording::locks, &Recording::lock_waits);
 inline constexpr std::tuple kMarkerTables(&Markers::spans, &Markers::events, &Markers::counters,
                                           &Markers::sections, &Markers::pauses, &Markers::labels,
                                           &Markers::steps);

@@ -149,9 +149,9 @@ struct Free {
 // A lock or an event that threads wait for.
 struct Lock {
   uint32_t process = kNone;
-  uint64_t address = 0;      // an AVMA
-  uint32_t frame = kNone;    // where it lies, if that is in a module: a variable, not code
-  uint32_t origin = kNone;   // the frame that initialised it, where that is known
+  uint64_t address = 0;              // an AVMA
+  uint32_t frame = kNone;            // where it lies, if that is in a module: a variable, not code
+  uint32_t origin = kNone;           // the frame that initialised it, where that is known
   LockKind kind = LockKind::kMutex;  // a read-write lock is a kWriteLock here
 };
 // A wait that was drawn: one of at least `limit_ns` always, a shorter one with the probability

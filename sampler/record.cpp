@@ -80,7 +80,7 @@ std::unique_ptr<RecordingSession> record_with_shim(EventLoop& loop, const Record
                                [&its, follow = options.follow](pid_t pid) {
                                  return permitted_engine(its, follow, pid);
                                },
-                               shim.ends_with_namespace, shim.clock}));
+                               shim.ends_with_namespace, shim.clock, shim.watched}));
   return session;
 }
 

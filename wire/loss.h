@@ -36,9 +36,9 @@ enum class Loss : uint8_t {
   kProcessNoShim = 23,      // executed images that cannot open the shim: it is outside their root
   kTableOverruled = 24,     // rules of unwind tables that the code contradicts: the code counted
   kAllocationLost = 25,     // sampled allocations that were not recorded
-  kFreeLost = 26,           // frees of recorded allocations that were not recorded: the blocks seem to live
-  kAllocatorUnseen = 27,    // processes whose allocator cannot be interposed
-  kLockWaitLost = 28,       // waits for locks, or releases that ended them, that were not recorded
+  kFreeLost = 26,  // frees of recorded allocations that were not recorded: the blocks seem to live
+  kAllocatorUnseen = 27,  // processes whose allocator cannot be interposed
+  kLockWaitLost = 28,     // waits for locks, or releases that ended them, that were not recorded
 };
 inline constexpr unsigned kLossCount = 29;
 

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -64,17 +65,15 @@ bool is_trusted(int connection) {
 constexpr std::string_view kDone = "done ";
 constexpr std::string_view kRefused = "refused ";
 
-// The last word of a line; '@' stands for the zero byte of an abstract name.
-std::vector<std::string> recorders() {
-  std::vector<std::string> names;
+// The last word of a line; '@' stands for the zero byte of an abstract name. A recorder's connections have its name,
+// too, and stand anywhere in the file: each recorder is asked once, for some requests do something.
+std::set<std::string> recorders() {
+  std::set<std::string> names;
   std::ifstream file("/proc/net/unix");
   const std::string mark = fmt::format(" @{}", kControlPrefix);
   for (std::string line; std::getline(file, line);) {
     const size_t place = line.find(mark);
-    if (place == std::string::npos) continue;
-    const std::string name = line.substr(place + 2);
-    // A connection has the name of the socket that it came through.
-    if (names.empty() || names.back() != name) names.push_back(name);
+    if (place != std::string::npos) names.insert(line.substr(place + 2));
   }
   return names;
 }

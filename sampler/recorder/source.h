@@ -12,11 +12,13 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/time.h"
+#include "base/units.h"
 #include "sampler/recorder/recorded_process.h"
 
 namespace sampan::sampler {
@@ -27,6 +29,16 @@ enum class SamplingClock {
   kPerf,   // perf events; without them, threads stay at the tick
   kDrum,   // the drummer
   kTimer,  // nothing: threads stay at the tick
+};
+
+// What processes with libsampan_wrappers.so record besides their CPU. Absent: not at all; 0: not now.
+inline constexpr uint64_t kUsualHeapMean = uint64_t{512} * 1024;
+inline constexpr uint64_t kLargestHeapMean = uint64_t{1} << 30;
+inline constexpr uint64_t kUsualLockLimitNs = 10 * kNsPerUs;
+struct WatchOptions {
+  std::optional<uint64_t> heap_mean;      // bytes between two sampled allocations, on average
+  std::optional<uint64_t> lock_limit_ns;  // the wait for a lock from which each is recorded
+  bool any() const { return heap_mean || lock_limit_ns; }
 };
 
 class Source {

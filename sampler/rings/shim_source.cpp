@@ -112,6 +112,9 @@ void ShimSource::take_in(Peer peer, const wire::Hello& hello) {
   wire::ControlBlock* control = wire::control_block(memory.base());
   control->enabled.store(1, std::memory_order_relaxed);
   control->rate_hz.store(session_.rate_hz(), std::memory_order_relaxed);
+  control->heap_mean.store(options_.watched.heap_mean.value_or(0), std::memory_order_relaxed);
+  control->lock_limit_ns.store(options_.watched.lock_limit_ns.value_or(0),
+                               std::memory_order_relaxed);
   control->paused.store(origin.switches.paused, std::memory_order_relaxed);
   // The first process of our namespace, or that which somebody waits for.
   const bool may_end_us = peer.pid == 1 || peer.pid == session_.root();

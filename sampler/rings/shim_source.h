@@ -33,6 +33,7 @@ class ShimSource : public Source {
     std::function<std::unique_ptr<Engine>(pid_t)> engine_for = {};
     bool ends_with_namespace = false;  // the session does, see kernel_limits.h
     SamplingClock clock = SamplingClock::kAuto;
+    WatchOptions watched = {};
   };
   // Listens from now on. Throws Error when the socket cannot be opened.
   ShimSource(RecordingSession& session, const Options& options);

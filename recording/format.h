@@ -79,13 +79,16 @@
 //                   nanoseconds.
 //     losses        uleb count, { ref process, uleb counters, uleb value[counters] } each
 //     The others are there only if any of them has rows. Their times are in nanoseconds.
+//     uleb locks before this block
 //     watch changes uleb count, { uleb process, uleb time, u8 Watched, uleb setting } each
 //     allocations   uleb count, uleb thread[count], ref stack[count], zigzag time[count] - the time
 //                   before, zigzag id[count] - the id before, uleb size[count], uleb mean[count],
-//                   u8 AllocationKind * 16 + StopReason [count]
+//                   u8 AllocationKind * 16 + StopReason [count], and 128 if it is of before the file:
+//                   files after the first one of a session begin with the blocks that live
 //     frees         uleb count, uleb thread[count], ref stack[count], zigzag time[count] - the time
 //                   before, zigzag id[count] - the id before, u8 StopReason[count]
-//     locks         uleb count, { uleb process, uleb address, ref frame, ref origin, u8 LockKind } each
+//     locks         uleb count, { uleb process, uleb address, ref frame, ref origin, u8 LockKind }
+//                   each
 //     lock waits    uleb count, { uleb thread, ref stack, zigzag begin - the begin before, uleb
 //                   duration, uleb limit, uleb lock, u8 LockKind * 16 + StopReason, ref holder,
 //                   ref holder's stack, ref waker, ref waker's stack, zigzag woken - begin } each

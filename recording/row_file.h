@@ -37,9 +37,15 @@ class RowFile {
   void add(const RateChange& row) { pending_.rates.changes.push_back(row); }
   void add(const Cost& row) { pending_.rates.costs.push_back(row); }
   void add(const Sample& row) { pending_.samples.push_back(row); }
-  // Rows of a process that nothing is known about, and of its thread.
+  void add(const WatchChange& row) { pending_.watch_changes.push_back(row); }
+  void add(const Allocation& row) { pending_.allocations.push_back(row); }
+  void add(const Free& row) { pending_.frees.push_back(row); }
+  uint32_t add(const Lock& row);
+  void add(const LockWait& row) { pending_.lock_waits.push_back(row); }
+  // Rows of a process that nothing is known about, of its thread and of its lock.
   uint32_t lost_process();
   uint32_t lost_thread();
+  uint32_t lost_lock();
 
   uint32_t add(const Frame& row);
   uint32_t add(const Stack& row);
@@ -111,7 +117,7 @@ class RowFile {
   size_t markers_ = 0;    // rows of pending_.markers
   RowCounts before_;      // rows that are written
   uint64_t samples_ = 0;  // written
-  uint32_t lost_process_ = kNone, lost_thread_ = kNone;
+  uint32_t lost_process_ = kNone, lost_thread_ = kNone, lost_lock_ = kNone;
   std::unordered_map<std::string, uint32_t> waits_;  // by call and object
   BoundedInterner<FrameKey> frames_{kMaxFrames};
   BoundedInterner<Stack> stacks_{kMaxStacks};

@@ -164,15 +164,6 @@ void decode_losses(ColumnReader* in, Recording* to) {
   }
 }
 
-// Grows a table to the size that the block states; the rows in between were lost.
-template <typename Row>
-bool fill_gap(uint64_t before, uint64_t* lost_rows, const Row& row, std::vector<Row>* table) {
-  if (before < table->size() || before - table->size() > *lost_rows) return false;
-  *lost_rows -= before - table->size();
-  table->resize(before, row);
-  return true;
-}
-
 RowCounts decode_counts(ColumnReader* in) {
   RowCounts before;
   before.processes = in->uleb();
@@ -187,8 +178,8 @@ RowCounts decode_counts(ColumnReader* in) {
 }  // namespace
 
 RowCounts counts_of(const Recording& from) {
-  return {from.processes.size(), from.threads.size(), from.modules.size(),
-          from.frames.size(),    from.stacks.size(),  from.waits.size()};
+  return {from.processes.size(), from.threads.size(), from.modules.size(), from.frames.size(),
+          from.stacks.size(),    from.waits.size(),   from.locks.size()};
 }
 
 bool fill_gaps(const RowCounts& before, uint64_t* lost_rows, Recording* to) {
@@ -217,6 +208,7 @@ bool decode_rows(std::span<const uint8_t> payload, double growth, uint64_t* lost
   }
   if (in.ok()) decode_samples(&in, growth, recording);
   if (in.ok()) decode_losses(&in, recording);
+  if (in.ok() && !in.at_end()) decode_watch_rows(&in, lost_rows, recording);
   if (!in.ok() || !in.at_end()) {
     sizes.restore(recording);
     return false;
@@ -225,10 +217,15 @@ bool decode_rows(std::span<const uint8_t> payload, double growth, uint64_t* lost
 }
 
 void close_gaps(Recording* recording) {
-  const auto of_nobody = [](const Thread& row) { return row.process == kNone; };
-  if (std::any_of(recording->threads.begin(), recording->threads.end(), of_nobody)) {
+  const auto of_nobody = [](const auto& row) { return row.process == kNone; };
+  if (std::ranges::any_of(recording->threads, of_nobody) ||
+      std::ranges::any_of(recording->locks, of_nobody)) {
+    const auto lost = static_cast<uint32_t>(recording->processes.size());
     for (Thread& row : recording->threads) {
-      if (of_nobody(row)) row.process = static_cast<uint32_t>(recording->processes.size());
+      if (of_nobody(row)) row.process = lost;
+    }
+    for (Lock& row : recording->locks) {
+      if (of_nobody(row)) row.process = lost;
     }
     recording->processes.emplace_back().name = kLostName;
   }

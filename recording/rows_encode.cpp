@@ -185,6 +185,7 @@ void encode_rows(const Recording& rows, const RowCounts& before, ColumnWriter* o
   encode_waits(rows, out);
   encode_samples(rows.samples, out);
   encode_losses(rows, out);
+  if (has_watch_rows(rows)) encode_watch_rows(rows, before.locks, out);
 }
 
 }  // namespace sampan::recording

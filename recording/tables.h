@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -136,6 +137,7 @@ struct Allocation {
   uint64_t mean = 0;  // never 0 in a recording
   AllocationKind kind = AllocationKind::kHeap;
   wire::StopReason stop = wire::StopReason::kRoot;
+  bool earlier = false;  // it lived when the file, or the part of it that was cut out, began
 };
 // The end of an allocation that was drawn, by any thread of its process.
 struct Free {
@@ -153,6 +155,8 @@ struct Lock {
   uint32_t frame = kNone;            // where it lies, if that is in a module: a variable, not code
   uint32_t origin = kNone;           // the frame that initialised it, where that is known
   LockKind kind = LockKind::kMutex;  // a read-write lock is a kWriteLock here
+  friend bool operator==(const Lock&, const Lock&) = default;
+  uint64_t hash() const { return hash_of(std::tuple(process, address, frame, origin)); }
 };
 // A wait that was drawn: one of at least `limit_ns` always, a shorter one with the probability
 // duration / limit. So it stands for max(duration, limit) of waiting.

@@ -55,6 +55,18 @@ inline void write_example(Writer& writer, int flushes) {
     Losses losses{.process = process};
     losses.count[0] = static_cast<uint64_t>(i);
     writer.add(losses);
+    writer.add(WatchChange{process, now, Watched::kHeap, 512 << 10});
+    const auto id = static_cast<uint64_t>(i) + 1;
+    const uint32_t stack = writer.stack(frames);
+    writer.add(Allocation{main, stack, now, id, 100, 512 << 10});
+    writer.add(Allocation{main, kNone, now + 5, 1000 + id, 1 << 20, 512 << 10,
+                          AllocationKind::kMapping, wire::StopReason::kNoRule, true});
+    writer.add(Free{worker, stack, now + 7, id, wire::StopReason::kNoRule});
+    const uint32_t lock =
+        writer.add(Lock{process, 0x7000 + 16 * id, writer.frame({program, 0x8000}),
+                        writer.frame({program, 0x1200}), LockKind::kWriteLock});
+    writer.add(LockWait{worker, stack, now + 9, 3000, 10'000, lock, LockKind::kReadLock,
+                        wire::StopReason::kNoRule, main, stack, main, kNone, now + 3000});
     writer.flush();
   }
   writer.add(ThreadEnd{worker, 900, 123'456});

@@ -46,13 +46,18 @@ std::string_view next_word(std::string_view& text) {
   return word;
 }
 
-uint32_t rate_of(std::string_view digits) {
-  uint32_t rate_hz = 0;
-  const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), rate_hz);
+template <typename Number>
+Number number_of(std::string_view digits) {
+  Number number = 0;
+  const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (error != std::errc() || rest != digits.data() + digits.size()) {
-    throw Error("'{}' is no rate", digits);
+    throw Error("'{}' is no number", digits);
   }
-  return rate_hz;
+  return number;
+}
+
+bool has_argument(std::string_view command) {
+  return command == "rate" || command == "heap" || command == "locks";
 }
 
 bool is_trusted(int connection) {
@@ -188,7 +193,7 @@ void ControlSocket::answer(int connection) {
 
 std::string ControlSocket::reply_to(std::string_view request) {
   const std::string_view command = next_word(request);
-  const std::string_view argument = command == "rate" ? next_word(request) : "";
+  const std::string_view argument = has_argument(command) ? next_word(request) : "";
   const std::string_view digits = next_word(request);
   pid_t pid = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), pid);
@@ -210,7 +215,13 @@ std::string ControlSocket::reply_to(std::string_view request) {
 std::string ControlSocket::perform(std::string_view command, std::string_view argument) {
   if (command == "status") return controlled_.status();
   if (command == "rate") {
-    controlled_.set_rate(rate_of(argument));
+    controlled_.set_rate(number_of<uint32_t>(argument));
+    return controlled_.status();
+  }
+  if (command == "heap" || command == "locks") {
+    using recording::Watched;
+    controlled_.set_watched(command == "heap" ? Watched::kHeap : Watched::kLocks,
+                            number_of<uint64_t>(argument));
     return controlled_.status();
   }
   if (command == "flush") {

@@ -239,6 +239,24 @@ void RecordingSession::set_paused(bool paused) {
   });
 }
 
+// What was recorded by the old setting says so itself.
+void RecordingSession::set_watched(recording::Watched what, uint64_t setting) {
+  read(monotonic_ns());
+  source_->set_watched(what, setting);
+}
+
+std::string RecordingSession::status() const {
+  std::string text = rates_.status();
+  const WatchOptions watched = source_->watched();
+  if (const uint64_t mean = watched.heap_mean.value_or(0); mean != 0) {
+    text += fmt::format("; one allocation in {} bytes is recorded", mean);
+  }
+  if (const uint64_t limit_ns = watched.lock_limit_ns.value_or(0); limit_ns != 0) {
+    text += fmt::format("; waits for locks from {} us on are recorded", limit_ns / kNsPerUs);
+  }
+  return text;
+}
+
 void RecordingSession::sync() {
   read_rest();
   attempt([&] {
@@ -278,9 +296,10 @@ Controlled RecordingSession::controlled() {
   return {[this](pid_t pid) { return contains(pid); },
           [this](bool paused) { set_paused(paused); },
           [this](uint32_t rate_hz) { set_rate(rate_hz); },
+          [this](recording::Watched what, uint64_t setting) { set_watched(what, setting); },
           [this] {
             observe_cost();
-            return rates_.status();
+            return status();
           },
           [this] { return flush(); },
           [this] {

@@ -135,6 +135,8 @@ class RecordingSession {
   void tick_processes(MonotonicNs now_ns);
   void follow_rate(uint32_t before_hz);
   void set_paused(bool paused);
+  void set_watched(recording::Watched what, uint64_t setting);
+  std::string status() const;
   void observe_cost();
   void end_segment();
   void sync();

@@ -54,6 +54,9 @@ class Source {
   // Samples per second of CPU, from now on; what was taken at the old rate has been read. Throws
   // Error when the kernel does not permit it: the rate is as before.
   virtual void set_rate(uint32_t rate_hz) = 0;
+  // What else the processes record; the setting is as of recording::WatchChange. Throws Error where no process can.
+  virtual void set_watched(recording::Watched what, uint64_t setting);
+  virtual WatchOptions watched() const { return {}; }
   // CPU that samples have cost the processes so far, in nanoseconds.
   virtual uint64_t cost_ns() const = 0;
   // The process has ended, and its last row is written.
@@ -63,6 +66,13 @@ class Source {
   // SessionEnd::sampling_clocks so far.
   virtual uint32_t sampling_clocks() const { return 0; }
 };
+
+inline void Source::set_watched(recording::Watched, uint64_t) {
+  throw Error(
+      "allocations and locks are recorded only in programs that `sampan run --heap` or `--locks` "
+      "has started; with "
+      "--heap=off it records none until it is asked");
+}
 
 // A source that samples from outside.
 class Engine : public Source {

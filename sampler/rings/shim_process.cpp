@@ -367,6 +367,13 @@ bool ShimProcess::sampling() const {
          markers_.sections_allow_sampling();
 }
 
+void ShimProcess::set_watched(recording::Watched what, uint64_t setting, MonotonicNs time_ns) {
+  wire::ControlBlock& control = *wire::control_block(memory_->base());
+  auto& shared = what == recording::Watched::kHeap ? control.heap_mean : control.lock_limit_ns;
+  if (shared.exchange(setting, std::memory_order_relaxed) == setting) return;
+  writer().add(recording::WatchChange{row(), session_time(time_ns), what, setting});
+}
+
 void ShimProcess::set_paused(bool paused, MonotonicNs time_ns) {
   auto& shared = wire::control_block(memory_->base())->paused;
   if (shared.exchange(paused, std::memory_order_relaxed) == static_cast<uint32_t>(paused)) return;

@@ -64,6 +64,8 @@ class ShimProcess : public RecordedProcess {
   void refresh(MonotonicNs) override { write_losses(); }
   // The program may pause and resume, too.
   void set_paused(bool paused, MonotonicNs time_ns) override;
+  // What it records besides its CPU, if it has the wrappers.
+  void set_watched(recording::Watched what, uint64_t setting, MonotonicNs time_ns);
   // As far as it is known outside: of sections, as of the last read_rings().
   bool sampling() const override;
   // Its threads follow, each at its next sample.

@@ -268,6 +268,14 @@ void ShimSource::set_rate(uint32_t rate_hz) {
   next_read_ns_ = std::min(next_read_ns_, monotonic_ns() + period_ns_);
 }
 
+void ShimSource::set_watched(recording::Watched what, uint64_t setting) {
+  if (!options_.watched.any()) return Source::set_watched(what, setting);
+  auto& of_new = what == recording::Watched::kHeap ? options_.watched.heap_mean
+                                                   : options_.watched.lock_limit_ns;
+  of_new = setting;
+  for (const auto& [pid, process] : processes_) process->set_watched(what, setting, monotonic_ns());
+}
+
 uint64_t ShimSource::cost_ns() const {
   uint64_t sum = ended_cost_ns_ + (engine_ ? engine_->cost_ns() : 0);
   for (const auto& [pid, process] : processes_) sum += process->cost_ns(*signal_cost_);

@@ -42,6 +42,8 @@ class ShimSource : public Source {
   void read(MonotonicNs now_ns) override;
   MonotonicNs next_read_ns() const override { return engine_ ? MonotonicNs(0) : next_read_ns_; }
   void set_rate(uint32_t rate_hz) override;
+  void set_watched(recording::Watched what, uint64_t setting) override;
+  WatchOptions watched() const override { return options_.watched; }
   uint64_t cost_ns() const override;
   void process_ended(const RecordedProcess& process) override;
   std::string note() const override;

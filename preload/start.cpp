@@ -53,7 +53,8 @@ bool join() {
   return true;
 }
 
-__attribute__((constructor)) void start() {
+// Of libsampan_wrappers.so, this is the first constructor: the wrappers' own build on it.
+__attribute__((constructor(1000))) void start() {
   Dl_info self;
   if (dladdr(reinterpret_cast<void*>(start), &self) == 0) return;
   find_vdso();

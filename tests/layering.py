@@ -33,6 +33,8 @@ USES = {
                             "preload/samples",
                             "preload/signals", "preload/markers", "preload/threads",
                             "preload/modules"},
+    "preload/wrappers": {"base", "wire", "unwind", "preload/support", "preload/process", "preload/samples",
+                         "preload/signals", "preload/markers", "preload/threads"},
     "preload": {"base", "wire", "unwind", "preload/support", "preload/process", "preload/clocks",
                 "preload/python", "preload/samples", "preload/signals", "preload/markers", "preload/threads",
                 "preload/modules", "preload/interposers"},

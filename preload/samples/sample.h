@@ -1,5 +1,5 @@
-// A thread's samples: walking its stack, and the record in its ring (kSample of wire/record.h),
-// which holds what differs from the thread's previous stack.
+// A thread's samples: walking its stack, and the record in its ring (kSample of wire/record.h). All
+// records with a stack hold what differs from the thread's previous one.
 //
 // Async-signal-safe. Freestanding: linked into the target.
 #pragma once
@@ -12,6 +12,7 @@
 #include "preload/python/python_stack.h"
 #include "unwind/walker.h"
 #include "wire/loss.h"
+#include "wire/record.h"
 #include "wire/ring.h"
 
 namespace sampan::preload {
@@ -70,5 +71,10 @@ inline unwind::WalkResult walk_stack(SampleState& state, const unwind::Registers
 }
 
 void record_sample(SampleState& state, const Sample& sample);
+
+// Writes a record that ends with a stack: `fields`, then the first `depth` of `frames`. `reserve` bytes of
+// the ring are left free. False when the record does not fit (not counted): the next one will have a full stack.
+bool write_with_stack(SampleState& state, wire::RecordType type, std::span<const uint8_t> fields,
+                      uint32_t depth, size_t reserve);
 
 }  // namespace sampan::preload

@@ -169,6 +169,9 @@ class RecordedProcess {
   // `stack`: lookup AVMAs, root first; its first `shared` are those of the thread's stack before.
   void add_sample(SampledThread& thread, const SampleRecord& sample, uint64_t period_ns,
                   std::span<const uint64_t> stack, size_t shared);
+  // The row of such a stack, which becomes the thread's stack before.
+  uint32_t stack_row(SampledThread& thread, std::span<const uint64_t> stack, size_t shared,
+                     MonotonicNs time_ns);
   // `clock_ns`: the thread's CPU clock at its end, where it is known.
   void end_thread(const SampledThread& thread, MonotonicNs time_ns, std::optional<CpuNs> clock_ns);
   // The same as name_code(), by what has been read before.

@@ -111,6 +111,36 @@ std::optional<SampleRecord> SampleDecoder::decode(Payload payload) {
   return record;
 }
 
+std::optional<AllocationRecord> SampleDecoder::decode_allocation(Payload payload) {
+  ByteCursor cursor(payload);
+  AllocationRecord record{};
+  record.time_ns = MonotonicNs::at(cursor.u64());
+  record.id = cursor.u64();
+  record.size = cursor.u64();
+  record.mean = cursor.u64();
+  const uint8_t kind = cursor.u8();
+  if (!decode_stop_and_stack(cursor, &record.stop)) return std::nullopt;
+  if (record.mean == 0 || kind >= wire::kAllocationKindCount) return std::nullopt;
+  record.kind = static_cast<wire::AllocationKind>(kind);
+  return record;
+}
+
+std::optional<FreeRecord> SampleDecoder::decode_free(Payload payload) {
+  ByteCursor cursor(payload);
+  FreeRecord record{};
+  record.time_ns = MonotonicNs::at(cursor.u64());
+  record.id = cursor.u64();
+  if (!decode_stop_and_stack(cursor, &record.stop)) return std::nullopt;
+  return record;
+}
+
+bool SampleDecoder::decode_stop_and_stack(ByteCursor& cursor, wire::StopReason* stop) {
+  const uint8_t reason = cursor.u8();
+  known_ = cursor.ok() && reason < wire::kStopReasonCount && decode_stack(cursor);
+  if (known_) *stop = static_cast<wire::StopReason>(reason);
+  return known_;
+}
+
 bool SampleDecoder::decode_stack(ByteCursor& cursor) {
   const uint64_t shared = cursor.uleb();
   const uint64_t fresh = cursor.uleb();

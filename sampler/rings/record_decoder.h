@@ -15,6 +15,8 @@
 #include "base/time.h"
 #include "sampler/process/module_map.h"
 #include "sampler/recorder/recorded_process.h"
+#include "wire/loss.h"
+#include "wire/record.h"
 
 namespace sampan::sampler {
 
@@ -54,22 +56,40 @@ std::optional<ThreadNameRecord> decode_thread_name(Payload payload);
 std::optional<ThreadCpuRecord> decode_thread_cpu(Payload payload);
 std::optional<ExitRecord> decode_exit(Payload payload);
 
-// The samples of one slot: each may share the root side of its stack with the one before.
+// Without their stacks.
+struct AllocationRecord {
+  MonotonicNs time_ns;
+  uint64_t id;
+  uint64_t size;
+  uint64_t mean;  // never 0
+  wire::AllocationKind kind;
+  wire::StopReason stop;
+};
+struct FreeRecord {
+  MonotonicNs time_ns;
+  uint64_t id;
+  wire::StopReason stop;
+};
+
+// The records with a stack of one slot: each may share the root side of its stack with the one before.
 class SampleDecoder {
  public:
-  // On success `stack()` is the sample's. After a failure, samples are refused up to the next one
+  // On success `stack()` is the record's. After a failure, records are refused up to the next one
   // that shares nothing, because the stack that they share is not known.
   std::optional<SampleRecord> decode(Payload payload);
+  std::optional<AllocationRecord> decode_allocation(Payload payload);
+  std::optional<FreeRecord> decode_free(Payload payload);
   // Another thread begins, or records were lost.
   void forget() { known_ = false; }
 
   // Lookup AVMAs, root first.
   const std::vector<uint64_t>& stack() const { return stack_; }
-  // How many frames at the root side the sample shares with the one before.
+  // How many frames at the root side it shares with the one before.
   size_t shared() const { return shared_; }
 
  private:
   bool decode_stack(ByteCursor& cursor);
+  bool decode_stop_and_stack(ByteCursor& cursor, wire::StopReason* stop);
 
   std::vector<uint64_t> stack_;
   size_t shared_ = 0;

@@ -28,11 +28,19 @@ ShimProcess::ShimProcess(recording::Writer& writer, const Origin& origin, Shared
                {begin_image(origin.executable, origin.start_ns, origin.start_clock_ns),
                 origin.clock, origin.start_ns, origin.switches},
                thread_rows_),
+      heap_(writer),
       from_its_start_(origin.start_clock_ns == 0),
       has_python_(origin.python),
       roots_(origin.roots),
       first_root_(origin.root),
-      root_(origin.root) {}
+      root_(origin.root) {
+  const uint64_t mean =
+      wire::control_block(memory_->base())->heap_mean.load(std::memory_order_relaxed);
+  if (mean != 0) {
+    writer.add(recording::WatchChange{row(), session_time(origin.start_ns),
+                                      recording::Watched::kHeap, mean});
+  }
+}
 
 ShimProcess::Outside& ShimProcess::outside() {
   if (!outside_) outside_ = std::make_unique<Outside>(pid());
@@ -70,6 +78,7 @@ ShimProcess::Drained ShimProcess::read_rings() {
   note_heads(drained);
   drain_process_ring(drained);
   for (const uint32_t index : filled_) drain_thread_ring(slots_[index], drained);
+  heap_.end_round();
   apply_names();
   drained.records += markers_.drain();
   return drained;
@@ -177,6 +186,8 @@ bool ShimProcess::read_thread_record(Slot& slot, uint8_t type, Payload payload) 
       if (const auto record = decode_thread_start(payload)) return start_thread(slot, *record);
       return false;
     case wire::RecordType::kSample: return read_sample(slot, payload);
+    case wire::RecordType::kAllocation: return read_allocation(slot, payload);
+    case wire::RecordType::kFree: return read_free(slot, payload);
     case wire::RecordType::kPythonCode:
       if (auto record = decode_python_code(payload)) return stacks().add(std::move(*record)), true;
       return false;
@@ -212,6 +223,35 @@ bool ShimProcess::read_sample(Slot& slot, Payload payload) {
   if (!record || !slot.thread) return false;
   add_sample(*slot.thread, *record, period_ns(slot), slot.samples.stack(), slot.samples.shared());
   slot.steps.add(writer(), slot.thread->row, *record, session_time(record->time_ns));
+  return true;
+}
+
+bool ShimProcess::read_allocation(Slot& slot, Payload payload) {
+  const std::optional<AllocationRecord> record = slot.samples.decode_allocation(payload);
+  if (!record || !slot.thread) return false;
+  recording::Allocation row;
+  row.thread = slot.thread->row;
+  row.stack = stack_row(*slot.thread, slot.samples.stack(), slot.samples.shared(), record->time_ns);
+  row.time_ns = session_time(record->time_ns);
+  row.id = record->id;
+  row.size = record->size;
+  row.mean = record->mean;
+  row.kind = record->kind;
+  row.stop = record->stop;
+  if (const auto loss = heap_.add(row)) count_loss(*loss);
+  return true;
+}
+
+bool ShimProcess::read_free(Slot& slot, Payload payload) {
+  const std::optional<FreeRecord> record = slot.samples.decode_free(payload);
+  if (!record || !slot.thread) return false;
+  recording::Free row;
+  row.thread = slot.thread->row;
+  row.stack = stack_row(*slot.thread, slot.samples.stack(), slot.samples.shared(), record->time_ns);
+  row.time_ns = session_time(record->time_ns);
+  row.id = record->id;
+  row.stop = record->stop;
+  if (const auto loss = heap_.add(row)) count_loss(*loss);
   return true;
 }
 

@@ -64,7 +64,7 @@ SHIM = """
     preload::perf_clock::open_event preload::perf_clock::direct_to preload::perf_clock::set_rate
     preload::perf_clock::disarm preload::perf_clock::sent preload::perf_clock::signals_outlive_exec
 
-    preload::walk_stack preload::record_sample preload::shared_frames preload::for_each_delta preload::uleb_size
+    preload::walk_stack preload::record_sample preload::write_with_stack preload::shared_frames preload::for_each_delta preload::uleb_size
     preload::zigzag_size preload::prepare_samples preload::sampling_on preload::sampling_paused preload::paused
     preload::leave_out
 

@@ -41,6 +41,16 @@ inline Bytes thread_start(int32_t tid, uint64_t time, uint64_t cpu, const std::s
 }
 
 // `fresh`: lookup AVMAs, leaf first.
+inline void write_stack(ByteWriter& out, uint64_t shared, const std::vector<uint64_t>& fresh) {
+  out.uleb(shared);
+  out.uleb(fresh.size());
+  uint64_t before = 0;
+  for (const uint64_t frame : fresh) {
+    out.zigzag(static_cast<int64_t>(frame - before));
+    before = frame;
+  }
+}
+
 inline Bytes sample(uint64_t time, uint64_t cpu, uint16_t ticks, uint64_t shared,
                     const std::vector<uint64_t>& fresh, uint8_t stop = 0, uint64_t left_out = 0) {
   return payload([&](ByteWriter& out) {
@@ -50,13 +60,27 @@ inline Bytes sample(uint64_t time, uint64_t cpu, uint16_t ticks, uint64_t shared
     out.fixed(stop);
     out.fixed(left_out != 0 ? wire::kSampleAfterGap : uint8_t{0});
     if (left_out != 0) out.fixed(left_out);
-    out.uleb(shared);
-    out.uleb(fresh.size());
-    uint64_t before = 0;
-    for (const uint64_t frame : fresh) {
-      out.zigzag(static_cast<int64_t>(frame - before));
-      before = frame;
-    }
+    write_stack(out, shared, fresh);
+  });
+}
+
+inline Bytes allocation(uint64_t time, uint64_t id, uint64_t size, uint64_t mean, uint8_t kind,
+                        uint64_t shared, const std::vector<uint64_t>& fresh, uint8_t stop = 0) {
+  return payload([&](ByteWriter& out) {
+    for (const uint64_t number : {time, id, size, mean}) out.fixed(number);
+    out.fixed(kind);
+    out.fixed(stop);
+    write_stack(out, shared, fresh);
+  });
+}
+
+inline Bytes freed(uint64_t time, uint64_t id, uint64_t shared, const std::vector<uint64_t>& fresh,
+                   uint8_t stop = 0) {
+  return payload([&](ByteWriter& out) {
+    out.fixed(time);
+    out.fixed(id);
+    out.fixed(stop);
+    write_stack(out, shared, fresh);
   });
 }
 

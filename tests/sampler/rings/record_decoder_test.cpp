@@ -117,5 +117,45 @@ TEST(SampleDecoder, RefusesImpossibleCounts) {
   EXPECT_FALSE(SampleDecoder().decode(sample(1, 1, 1, 0, {1}, wire::kStopReasonCount)));
 }
 
+// One previous stack for all records of a thread.
+TEST(SampleDecoder, AllocationsAndFreesShareStacksWithSamples) {
+  SampleDecoder decoder;
+  ASSERT_TRUE(decoder.decode(sample(5, 6, 1, 0, {0x30, 0x20, 0x10})));
+  const auto made = decoder.decode_allocation(allocation(7, 8, 4096, 512, 1, 2, {0x31}, 2));
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->time_ns, 7u);
+  EXPECT_EQ(made->id, 8u);
+  EXPECT_EQ(made->size, 4096u);
+  EXPECT_EQ(made->mean, 512u);
+  EXPECT_EQ(made->kind, wire::AllocationKind::kMapping);
+  EXPECT_EQ(made->stop, wire::StopReason::kBadAddress);
+  EXPECT_EQ(decoder.stack(), (Stack{0x10, 0x20, 0x31}));
+  const auto gone = decoder.decode_free(freed(9, 8, 3, {0x40}));
+  ASSERT_TRUE(gone);
+  EXPECT_EQ(gone->id, 8u);
+  EXPECT_EQ(decoder.stack(), (Stack{0x10, 0x20, 0x31, 0x40}));
+  EXPECT_EQ(decoder.shared(), 3u);
+  ASSERT_TRUE(decoder.decode_free(freed(9, 8, 0, {})));
+  EXPECT_TRUE(decoder.stack().empty());
+}
+
+TEST(SampleDecoder, RefusesAllocationsThatMakeNoSense) {
+  const auto decode = [](const Bytes& record) { return SampleDecoder().decode_allocation(record); };
+  ASSERT_TRUE(decode(allocation(7, 8, 0, 1, 0, 0, {0x10})));
+  EXPECT_FALSE(decode(allocation(7, 8, 1, 0, 0, 0, {0x10}))) << "a mean of 0";
+  EXPECT_FALSE(decode(allocation(7, 8, 1, 1, 2, 0, {0x10}))) << "the kind";
+  EXPECT_FALSE(decode(allocation(7, 8, 1, 1, 0, 0, {0x10}, 99))) << "the reason";
+  EXPECT_FALSE(decode(allocation(7, 8, 1, 1, 0, 1, {0x10}))) << "shares what is not known";
+  EXPECT_FALSE(SampleDecoder().decode_free(freed(7, 8, 0, {0x10}, 99)));
+  const Bytes made = allocation(7, 8, 9, 1, 0, 0, {0x401000, 0x402000});
+  const Bytes gone = freed(7, 8, 0, {0x401000, 0x402000});
+  for (size_t size = 0; size < made.size(); ++size) {
+    EXPECT_FALSE(SampleDecoder().decode_allocation(Payload(made).first(size))) << size;
+  }
+  for (size_t size = 0; size < gone.size(); ++size) {
+    EXPECT_FALSE(SampleDecoder().decode_free(Payload(gone).first(size))) << size;
+  }
+}
+
 }  // namespace
 }  // namespace sampan::sampler

@@ -127,6 +127,16 @@ struct Cost {
   friend bool operator==(const Cost&, const Cost&) = default;
 };
 
+// What is recorded of a process besides its CPU, from a time on.
+enum class Watched : uint8_t { kHeap = 0, kLocks = 1 };
+inline constexpr unsigned kWatchedCount = 2;
+struct WatchChange {
+  uint32_t process = kNone;
+  SessionNs time_ns = 0;
+  Watched what = Watched::kHeap;
+  uint64_t setting = 0;  // the mean in bytes, or the limit in ns; 0: off
+};
+
 struct Rates {
   std::vector<RateChange> changes;
   std::vector<Cost> costs;

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/say.h"
 #include "profile/load.h"
+#include "profile/shown.h"
 #include "recording/names.h"
 #include "recording/segments.h"
 
@@ -53,7 +54,9 @@ recording::Recording read_recording(const std::string& path) {
 }
 
 profile::Profile load_profile(const RecordingOptions& options) {
-  return profile::load(read_recording(options.path()), options.python);
+  profile::Profile profile = profile::load(read_recording(options.path()), options.python);
+  show(options.what.shown, &profile);
+  return profile;
 }
 
 std::vector<std::string> find_names(profile::Profile& profile, const std::string& sysroot,

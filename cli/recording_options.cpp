@@ -38,6 +38,9 @@ const std::map<std::string, profile::State> kStates = {{"cpu", profile::State::k
                                                        {"waiting", profile::State::kWaiting},
                                                        {"all", profile::State::kAll}};
 
+const std::map<std::string, profile::HeapPart> kHeapParts = {
+    {"live", profile::HeapPart::kLive}, {"allocated", profile::HeapPart::kAllocated}};
+
 const std::map<std::string, profile::PythonFrames> kPythonFrames = {
     {"native", profile::PythonFrames::kNative},
     {"python", profile::PythonFrames::kPython},
@@ -116,6 +119,24 @@ void add_python_option(CLI::App& command, profile::PythonFrames& python) {
       ->envname("SAMPAN_PYTHON_FRAMES")
       ->type_name("native|python|mixed")
       ->check(CLI::IsMember({"native", "python", "mixed"}).description(""));
+}
+
+void add_shown_options(CLI::App& command, ShownOptions& options, profile::Selection& selection) {
+  CLI::Option* const heap =
+      command
+          .add_flag("--heap{live}", options.heap,
+                    "The heap instead of the time: live: bytes that live at the end, or at --to; "
+                    "allocated: all that were allocated")
+          ->type_name("live|allocated")
+          ->check(CLI::IsMember({"live", "allocated"}).description(""))
+          ->each([&options, &selection](const std::string& part) {
+            options.shown = profile::Shown::kHeap;
+            selection.heap = kHeapParts.at(part);
+          });
+  CLI::Option* const locks = command.add_flag_callback(
+      "--locks", [&options] { options.shown = profile::Shown::kLocks; },
+      "Waits for locks instead of the time");
+  heap->excludes(locks);
 }
 
 void add_sysroot_option(CLI::App& command, std::string& sysroot) {

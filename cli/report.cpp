@@ -13,6 +13,7 @@
 #include "cli/recording_options.h"
 #include "cli/table_options.h"
 #include "cli/values.h"
+#include "profile/shown.h"
 #include "profile/view.h"
 #include "recording/segments.h"
 
@@ -74,6 +75,7 @@ int report(const ReportOptions& options) {
 
   profile::Profile profile =
       profile::load(recording::read_whole(options.recording.path()), options.recording.python);
+  show(options.recording.what.shown, &profile);
   const profile::View view = select(profile, options.recording.selection);
   page.notes = find_names(profile, options.recording.sysroot);
   print_paged(options.json      ? reports::json(view, page.notes, page.least_block_ns)
@@ -90,6 +92,7 @@ void add_report(CLI::App& app, Commands& commands) {
       app.add_subcommand("report", "Show tables of a recording in the terminal");
   const auto options = std::make_shared<ReportOptions>();
   add_recording_options(*command, options->recording);
+  add_shown_options(*command, options->recording.what, options->recording.selection);
   add_sysroot_option(*command, options->recording.sysroot);
   command->add_option("--sort", options->sort, "Order of the rows")
       ->type_name("self|total|samples|name|file")

@@ -5,6 +5,8 @@
 //   take the last one). Recordings of wall time have a third type, wall/nanoseconds, which is the
 //   default: samples on CPU have both, waiting ones only wall. Imported profiles may count others
 //   than nanoseconds: their second type is cycles/count, or space/bytes.
+// - The heap has the four types of Go's heap profiles: alloc_objects, alloc_space, inuse_objects and
+//   inuse_space, whichever part of it the view has; that part's space is the default.
 // - Threads are labels: thread, process (strings), tid, pid (numbers), named as perf_to_profile's.
 //   See `go tool pprof -tags`, -tagfocus=thread=NAME, -tagroot=thread. Samples in a task of asyncio
 //   have the label task, too.
@@ -15,9 +17,16 @@
 // - A frame without a symbol has the function "[module+0x12]", because speedscope drops frames
 //   without a function. Every mapping says that it has functions: all names that can be found were
 //   found, and pprof must not guess from the file that is at that path now.
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
 #include <protozero/pbf_writer.hpp>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/interner.h"
@@ -28,9 +37,11 @@
 #include "exporters/output_file.h"
 #include "exporters/write_stacks.h"
 #include "profile/frames.h"
+#include "profile/heap.h"
 #include "profile/loop_steps.h"
 #include "profile/profile.h"
 #include "profile/rates.h"
+#include "profile/shown.h"
 #include "profile/unit.h"
 
 namespace sampan::exporters {
@@ -142,18 +153,7 @@ class PprofWriter {
 
   void write_header() {
     const profile::Session& session = profile_.session;
-    add_value_type(profile_field::kSampleType, "samples", "count");
-    const auto [type, unit] = main_value();
-    add_value_type(profile_field::kSampleType, view_.is_of_wall_time() ? "cpu" : type, unit);
-    if (view_.is_of_wall_time()) {
-      add_value_type(profile_field::kSampleType, "wall", "nanoseconds");
-    }
-    message_.add_int64(profile_field::kDefaultSampleType, strings_.add(type));
-    const uint32_t rate_hz = profile::rate_range(profile_).last_hz;
-    if (rate_hz != 0 && session.unit.empty()) {
-      add_value_type(profile_field::kPeriodType, type, unit);
-      message_.add_int64(profile_field::kPeriod, static_cast<int64_t>(kNsPerSecond / rate_hz));
-    }
+    is_heap() ? write_heap_types() : write_types();
     const SessionNs end_ns = view_.to_ns != UINT64_MAX ? view_.to_ns : profile_.duration_ns();
     const SessionNs from_ns = std::min(view_.from_ns, end_ns);
     message_.add_int64(profile_field::kTimeNanos, static_cast<int64_t>(session.unix_time(from_ns)));
@@ -163,6 +163,37 @@ class PprofWriter {
     add_comment("command: ", command);
     add_comment("host: ", session.host);
     add_comment("profiler: sampan ", session.sampan_version);
+  }
+
+  bool is_heap() const { return profile_.shown == profile::Shown::kHeap; }
+
+  void write_types() {
+    add_value_type(profile_field::kSampleType, "samples", "count");
+    const auto [type, unit] = main_value();
+    add_value_type(profile_field::kSampleType, view_.is_of_wall_time() ? "cpu" : type, unit);
+    if (view_.is_of_wall_time()) {
+      add_value_type(profile_field::kSampleType, "wall", "nanoseconds");
+    }
+    message_.add_int64(profile_field::kDefaultSampleType, strings_.add(type));
+    const uint32_t rate_hz = profile::rate_range(profile_).last_hz;
+    if (rate_hz != 0 && profile_.session.unit.empty()) {
+      add_value_type(profile_field::kPeriodType, type, unit);
+      message_.add_int64(profile_field::kPeriod, static_cast<int64_t>(kNsPerSecond / rate_hz));
+    }
+  }
+
+  // Those of Go's heap profiles, which viewers know.
+  void write_heap_types() {
+    for (const std::string_view part : {"alloc", "inuse"}) {
+      add_value_type(profile_field::kSampleType, fmt::format("{}_objects", part), "count");
+      add_value_type(profile_field::kSampleType, fmt::format("{}_space", part), "bytes");
+    }
+    const bool is_live = view_.heap == profile::HeapPart::kLive;
+    message_.add_int64(profile_field::kDefaultSampleType,
+                       strings_.add(is_live ? "inuse_space" : "alloc_space"));
+    add_value_type(profile_field::kPeriodType, "space", "bytes");
+    const uint64_t mean = watched_time(profile_, profile::Watched::kHeap).least_setting;
+    message_.add_int64(profile_field::kPeriod, static_cast<int64_t>(mean));
   }
 
   // The type of the last value of a sample.
@@ -202,24 +233,8 @@ class PprofWriter {
   }
 
   void write_samples() {
-    uint32_t thread = kNone, task = 0;
-    std::string labels, sample_data;
-    std::vector<uint64_t> ids;
+    if (is_heap()) return write_heap_samples();
     for (const profile::WeightedStack& row : rows_) {
-      if (row.thread != thread || row.label != task) {
-        thread = row.thread;
-        task = row.label;
-        labels = labels_of(thread, task);
-      }
-      ids.clear();
-      for (uint32_t i = row.stack; i != kNone; i = profile_.stacks[i].prefix) {
-        ids.push_back(uint64_t{profile_.stacks[i].location} + 1);
-        used_locations_[profile_.stacks[i].location] = true;
-      }
-      if (ids.empty()) {
-        ids.push_back(unknown_location());
-        unknown_used_ = true;
-      }
       const auto weight =
           static_cast<int64_t>(profile::whole_units(profile_.session, row.weight.ns));
       std::vector<int64_t> values = {static_cast<int64_t>(row.weight.samples), weight};
@@ -227,14 +242,56 @@ class PprofWriter {
         if (is_waiting(row.stack)) values[1] = 0;
         values.push_back(weight);
       }
-      sample_data.clear();
-      pbf_writer sample(sample_data);
-      sample.add_packed_uint64(sample_field::kLocationId, ids.begin(), ids.end());
-      sample.add_packed_int64(sample_field::kValue, values.begin(), values.end());
-      sample_data += labels;
-      message_.add_message(profile_field::kSample, sample_data);
-      flush(kFlushSize);
+      write_sample(row.thread, row.label, row.stack, values);
     }
+  }
+
+  // A stack that is not among the rows was merged into the nearest of its callers that is.
+  void write_heap_samples() {
+    std::set<std::pair<uint32_t, uint32_t>> rows;
+    for (const profile::WeightedStack& row : rows_) rows.emplace(row.thread, row.stack);
+    std::map<std::pair<uint32_t, uint32_t>, std::array<double, 4>> sums;
+    for (const profile::HeapStack& row : heap_stacks(view_)) {
+      uint32_t stack = row.stack;
+      while (stack != kNone && !rows.contains({row.thread, stack})) {
+        stack = profile_.stacks[stack].prefix;
+      }
+      std::array<double, 4>& sum = sums[{row.thread, stack}];
+      sum[0] += row.allocated.blocks;
+      sum[1] += row.allocated.bytes;
+      sum[2] += row.live.blocks;
+      sum[3] += row.live.bytes;
+    }
+    for (const auto& [key, sum] : sums) {
+      std::vector<int64_t> values;
+      for (const double value : sum) values.push_back(std::llround(value));
+      write_sample(key.first, 0, key.second, values);
+    }
+  }
+
+  void write_sample(uint32_t thread, uint32_t task, uint32_t stack,
+                    const std::vector<int64_t>& values) {
+    if (thread != labelled_thread_ || task != labelled_task_) {
+      labelled_thread_ = thread;
+      labelled_task_ = task;
+      labels_ = labels_of(thread, task);
+    }
+    ids_.clear();
+    for (uint32_t i = stack; i != kNone; i = profile_.stacks[i].prefix) {
+      ids_.push_back(uint64_t{profile_.stacks[i].location} + 1);
+      used_locations_[profile_.stacks[i].location] = true;
+    }
+    if (ids_.empty()) {
+      ids_.push_back(unknown_location());
+      unknown_used_ = true;
+    }
+    sample_data_.clear();
+    pbf_writer sample(sample_data_);
+    sample.add_packed_uint64(sample_field::kLocationId, ids_.begin(), ids_.end());
+    sample.add_packed_int64(sample_field::kValue, values.begin(), values.end());
+    sample_data_ += labels_;
+    message_.add_message(profile_field::kSample, sample_data_);
+    flush(kFlushSize);
   }
 
   bool is_waiting(uint32_t stack) const {
@@ -345,12 +402,22 @@ class PprofWriter {
   std::vector<bool> used_locations_;
   std::vector<bool> used_functions_;
   bool unknown_used_ = false;
+  uint32_t labelled_thread_ = kNone, labelled_task_ = kNone;  // that have labels_
+  std::string labels_, sample_data_;
+  std::vector<uint64_t> ids_;
   std::vector<ModuleUse> modules_;
 };
 
 }  // namespace
 
 Outcome write_pprof(const profile::View& view, const std::string& path, uint64_t max_size) {
+  if (view.profile->shown == profile::Shown::kHeap) {
+    const profile::TaskLabels none;
+    return write_stacks(profile::heap_part(view, {}), path, max_size,
+                        [&](const StackRows& rows, OutputFile& file) {
+                          PprofWriter(view, rows, none, file).write();
+                        });
+  }
   const profile::TaskLabels tasks = profile::task_labels(view);
   return write_stacks(
       view, path, max_size,

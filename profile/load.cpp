@@ -10,6 +10,7 @@
 #include "profile/frames.h"
 #include "profile/gil_holders.h"
 #include "profile/jit_code.h"
+#include "profile/load_watched.h"
 #include "profile/markers.h"
 
 namespace sampan::profile {
@@ -126,6 +127,7 @@ void load_stacks(const recording::Recording& from, PythonFrames python, Profile*
   for (Sample& sample : profile->samples) {
     if (sample.stack != kNone) sample.stack = handles[sample.stack];
   }
+  load_watched(from, handles, profile);
 }
 
 // Waits become frames: the leaf of a new stack for each pair of a stack and its wait.
@@ -158,6 +160,7 @@ void load_losses(const recording::Recording& from, Profile* profile) {
 
 Profile load(recording::Recording recording, PythonFrames python) {
   Profile profile;
+  profile.damage = std::move(recording.damage);
   load_processes(recording, &profile);
   load_origins(recording, &profile);
   load_threads(recording, &profile);
@@ -179,7 +182,6 @@ Profile load(recording::Recording recording, PythonFrames python) {
   profile.end = std::move(recording.end);
   profile.rates = std::move(recording.rates);
   profile.modules = std::move(recording.modules);
-  profile.damage = std::move(recording.damage);
   return profile;
 }
 

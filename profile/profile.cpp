@@ -11,6 +11,11 @@ SessionNs Profile::duration_ns() const {
   return samples.empty() ? SessionNs() : samples.back().time_ns;
 }
 
+bool Profile::has_watched(Watched what) const {
+  return std::ranges::any_of(
+      watch_changes, [&](const WatchChange& row) { return row.what == what && row.setting != 0; });
+}
+
 std::vector<std::string> notes_of_end(const Profile& profile) {
   if (!profile.end) return {"the recording ends early: sampan was killed or still runs"};
   if (profile.end->note.empty()) return {};

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "profile/heap.h"
 #include "profile/sections.h"
 
 namespace sampan::profile {
@@ -134,7 +135,8 @@ View View::part(std::vector<uint32_t> some_samples, std::vector<uint32_t> some_t
           .merge = merge,
           .from_ns = from_ns,
           .to_ns = to_ns,
-          .section = section};
+          .section = section,
+          .heap = heap};
 }
 
 bool View::meets(uint32_t thread, SessionNs begin_ns, SessionNs end_ns) const {
@@ -160,9 +162,10 @@ View select(const Profile& profile, const Selection& selection) {
   if (selection.state == State::kWaiting && !profile.has_waits()) {
     throw Error("the recording has no waiting samples: record with --clock wall");
   }
-  const auto wanted_state = [&](const Sample& sample) {
+  const auto wanted_state = [&](uint32_t index) {
+    if (profile.shown == Shown::kHeap) return is_in(profile, index, selection.heap, to_ns);
     return selection.state == State::kAll ||
-           (selection.state == State::kWaiting) == (sample.wait != kNone);
+           (selection.state == State::kWaiting) == (profile.samples[index].wait != kNone);
   };
 
   View view{.profile = &profile,
@@ -171,12 +174,13 @@ View select(const Profile& profile, const Selection& selection) {
             .threads = {},
             .merge = selection.merge,
             .from_ns = from_ns,
-            .to_ns = to_ns};
+            .to_ns = to_ns,
+            .heap = selection.heap};
   view.samples.reserve(profile.samples.size());
   for (uint32_t i = 0; i < profile.samples.size(); ++i) {
     const Sample& sample = profile.samples[i];
     if (wanted[sample.thread] && sample.time_ns >= from_ns && sample.time_ns <= to_ns &&
-        wanted_state(sample)) {
+        wanted_state(i)) {
       view.samples.push_back(i);
     }
   }

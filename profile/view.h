@@ -23,6 +23,12 @@ enum class Merge {
   kPool,  // those whose names differ only in the number at their end: "worker-1", "worker-2"
 };
 
+// Which blocks a view of the heap has (heap.h).
+enum class HeapPart {
+  kLive,       // those that live at the end of the selected time
+  kAllocated,  // those that were allocated in the selected time, whether they live or not
+};
+
 struct Selection {
   std::vector<std::string> threads = {};         // names or tids; empty: all
   std::optional<int32_t> process = {};           // pid
@@ -31,6 +37,7 @@ struct Selection {
   std::optional<std::string> section = {};       // only what threads did while they were in it
   State state = State::kAll;  // kCpu and kAll are the same where only CPU was sampled
   Merge merge = Merge::kNothing;
+  HeapPart heap = HeapPart::kLive;
 };
 
 struct View {
@@ -58,6 +65,8 @@ struct View {
   // selection share the section.
   SessionNs from_ns = 0, to_ns = UINT64_MAX;
   std::shared_ptr<const SectionTimes> section = nullptr;
+  HeapPart heap = HeapPart::kLive;  // matters only where the heap is shown
+
   // Whether some time in between was selected, for a thread or for any thread of a process.
   bool meets(uint32_t thread, SessionNs begin_ns, SessionNs end_ns) const;
   bool meets_process(uint32_t process, SessionNs begin_ns, SessionNs end_ns) const;

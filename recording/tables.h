@@ -33,6 +33,7 @@ using vocabulary::kRunnable;
 using vocabulary::kSpanKindCount;
 using vocabulary::kStepKindCount;
 using vocabulary::kUnnamedCode;
+using vocabulary::kWatchedCount;
 using vocabulary::Label;
 using vocabulary::Markers;
 using vocabulary::Module;
@@ -48,6 +49,8 @@ using vocabulary::SpanKind;
 using vocabulary::Step;
 using vocabulary::StepKind;
 using vocabulary::Wait;
+using vocabulary::WatchChange;
+using vocabulary::Watched;
 
 // The position of this file in a session that is recorded in several files.
 struct Segment {
@@ -174,16 +177,6 @@ struct LockWait {
   // Who ended the wait: by its release, its signal, its post.
   uint32_t waker = kNone, waker_stack = kNone;
   SessionNs woken_ns = 0;  // when; 0: not known
-};
-
-// What is recorded of a process besides its CPU, from a time on.
-enum class Watched : uint8_t { kHeap = 0, kLocks = 1 };
-inline constexpr unsigned kWatchedCount = 2;
-struct WatchChange {
-  uint32_t process = kNone;
-  SessionNs time_ns = 0;
-  Watched what = Watched::kHeap;
-  uint64_t setting = 0;  // the mean in bytes, or the limit in ns; 0: off
 };
 
 struct Losses {

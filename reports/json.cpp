@@ -19,6 +19,7 @@
 #include "reports/report.h"
 #include "reports/table.h"
 #include "reports/tasks.h"
+#include "reports/watched_json.h"
 
 namespace sampan::reports {
 namespace {
@@ -207,6 +208,8 @@ std::string json(const profile::View& view, const std::vector<std::string>& note
     write_processes(json, profile, summary);
     write_threads(json, profile, summary, unit);
     if (profile.has_waits()) write_waits(json, view);
+    if (profile.shown == profile::Shown::kHeap) write_heap(json, view);
+    if (profile.shown == profile::Shown::kLocks) write_locks(json, view);
     if (!profile.markers.sections.empty() && !view.section) write_sections(json, view);
     if (!profile.markers.steps.empty()) write_tasks(json, view, least_block_ns);
     write_functions(json, view, unit);

@@ -28,6 +28,10 @@ std::string chosen_section(const Context& context) {
   if (!context.options.callees.empty()) return callees_section(context);
   if (context.options.tasks) return tasks_section(context);
   if (context.options.tree) return tree_section(context);
+  if (context.options.by == By::kFunction) {
+    if (context.profile().shown == profile::Shown::kHeap) return heap_section(context);
+    if (context.profile().shown == profile::Shown::kLocks) return locks_section(context);
+  }
   return flat_section(context);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "profile/summary.h"
 #include "profile/unit.h"
@@ -26,6 +27,10 @@ struct Context {
 // are no others.
 bool hide_idle(const Context& context);
 
+enum class Tone { kPlain, kWarning };
+// heading.cpp: "  name      text", with the lines of the text aligned.
+std::string item(const Context& context, std::string_view name, std::string_view text,
+                 Tone tone = Tone::kPlain);
 // heading.cpp: the program, its duration, the quality of the samples, losses.
 std::string heading(const Context& context);
 // threads.cpp
@@ -45,6 +50,12 @@ std::string tree_section(const Context& context);
 std::string callers_section(const Context& context);
 // The same with options.callees.
 std::string callees_section(const Context& context);
+// heap.cpp: items of the heading, and the tables. Of a view of the heap.
+std::string heap_figures(const Context& context);
+std::string heap_section(const Context& context);
+// locks.cpp: the same of a view of locks.
+std::string lock_figures(const Context& context);
+std::string locks_section(const Context& context);
 // also_recorded.cpp: spans, counters and the like, with the commands that show them. Empty if there are none.
 std::string also_recorded_section(const Context& context);
 

@@ -1,0 +1,203 @@
+#include "profile/locks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/error.h"
+#include "base/interner.h"
+#include "profile/frames.h"
+#include "profile/shown.h"
+#include "profile/statistics.h"
+
+namespace sampan::profile {
+namespace {
+
+constexpr double kConfidenceOfWaits = 0.95;
+
+uint64_t weight_ns(const LockWait& wait) {
+  return std::max(wait.duration_ns, wait.limit_ns);
+}
+
+// The function's name; "" if it has none.
+std::string_view named(const Profile& profile, uint32_t location) {
+  if (location == kNone || profile.locations[location].line_count == 0) return "";
+  const Line& line = profile.lines[profile.locations[location].first_line];
+  const std::string_view name = function_name(profile, line.function);
+  return name.starts_with('[') ? "" : name;
+}
+
+// What makes waits one row: the variable, else the function that initialised it, else the address.
+using LockKey = std::tuple<uint32_t, uint32_t, uint32_t, uint64_t, wire::LockKind>;
+LockKey key_of(const Profile& profile, const LockWait& wait) {
+  const Lock& lock = profile.locks[wait.lock];
+  if (lock.location != kNone) return {lock.process, lock.location, kNone, 0, wait.kind};
+  if (lock.origin != kNone) return {lock.process, kNone, lock.origin, 0, wait.kind};
+  return {lock.process, kNone, kNone, lock.address, wait.kind};
+}
+
+// Whether code of this module says nothing of who waits: the libraries that locks are in.
+bool is_library_of_locks(const Profile& profile, uint32_t module) {
+  if (module == kNone) return false;
+  const std::string_view path = profile.modules[module].path;
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  for (const std::string_view library :
+       {"libc.so", "libc-", "libpthread", "libstdc++.so", "libc++.so", "libsampan", "ld-linux"}) {
+    if (name.starts_with(library)) return true;
+  }
+  return false;
+}
+
+uint32_t function_at(const Profile& profile, uint32_t stack) {
+  std::vector<Frame> frames;
+  leaf_to_root(profile, stack, &frames);
+  for (const Frame& frame : frames) {
+    const Location& place = profile.locations[frame.location];
+    if (place.wait != kNone || is_library_of_locks(profile, place.module)) continue;
+    const std::string_view name = function_name(profile, frame.function);
+    if (!name.starts_with("std::") && !name.starts_with("__gthread_")) return frame.function;
+  }
+  return frames.empty() ? kNone : frames.front().function;
+}
+
+template <typename Stack>
+std::vector<BlockedBy> pairs(const View& view, const Stack& stack_of) {
+  const Profile& profile = *view.profile;
+  std::map<uint32_t, uint32_t> functions;  // by stack
+  const auto function = [&](uint32_t stack) {
+    if (stack == kNone) return kNone;
+    const auto [found, is_new] = functions.try_emplace(stack, kNone);
+    if (is_new) found->second = function_at(profile, stack);
+    return found->second;
+  };
+  std::map<std::tuple<LockKey, uint32_t, uint32_t>, BlockedBy> rows;
+  for (const uint32_t index : view.samples) {
+    const LockWait& wait = profile.lock_waits[index];
+    const uint32_t waiter = function(wait.stack), other = function(stack_of(wait));
+    BlockedBy& row = rows[{key_of(profile, wait), waiter, other}];
+    row.lock = wait.lock;
+    row.waiter = waiter;
+    row.holder = other;
+    row.sum.add(wait);
+  }
+  std::vector<BlockedBy> sorted;
+  for (const auto& [key, row] : rows) sorted.push_back(row);
+  std::ranges::stable_sort(sorted, std::ranges::greater(),
+                           [](const BlockedBy& row) { return row.sum.waited_ns; });
+  return sorted;
+}
+
+}  // namespace
+
+void LockSum::add(const LockWait& wait) {
+  const auto weight = static_cast<double>(weight_ns(wait));
+  const double probability = weight > 0 ? static_cast<double>(wait.duration_ns) / weight : 1;
+  waits += probability > 0 ? 1 / probability : 1;
+  waited_ns += weight;
+  waited_variance += weight * weight * (1 - probability);
+  longest_ns = std::max(longest_ns, wait.duration_ns);
+  ++draws;
+}
+
+double LockSum::waited_error_ns() const {
+  static const double z = two_sided_quantile(1 - kConfidenceOfWaits);
+  return z * std::sqrt(waited_variance);
+}
+
+std::string_view kind_name(wire::LockKind kind) {
+  switch (kind) {
+    case wire::LockKind::kMutex: return "mutex";
+    case wire::LockKind::kReadLock: return "read lock";
+    case wire::LockKind::kWriteLock: return "write lock";
+    case wire::LockKind::kCondition: return "condition";
+    case wire::LockKind::kSemaphore: return "semaphore";
+    case wire::LockKind::kBarrier: return "barrier";
+    case wire::LockKind::kSpinLock: return "spin lock";
+  }
+  return "lock";
+}
+
+std::string lock_name(const Profile& profile, uint32_t lock) {
+  const Lock& row = profile.locks[lock];
+  if (const std::string_view variable = named(profile, row.location); !variable.empty()) {
+    return std::string(variable);
+  }
+  const std::string_view origin = named(profile, row.origin);
+  return fmt::format("{:#x}{}{}", row.address, origin.empty() ? "" : " of ", origin);
+}
+
+void show_locks(Profile* profile) {
+  if (profile->lock_waits.empty() && !profile->has_watched(Watched::kLocks)) {
+    throw Error("no waits for locks are in the recording: record with `sampan run --locks`");
+  }
+  replace_samples(profile, Shown::kLocks, "");
+  profile->session.clock = "wall";
+  std::map<std::pair<uint32_t, wire::LockKind>, uint32_t> locations;  // by lock and kind
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> stacks;           // by stack and location
+  for (const LockWait& row : profile->lock_waits) {
+    const auto next = static_cast<uint32_t>(profile->locations.size());
+    const auto [location, is_new] = locations.try_emplace({row.lock, row.kind}, next);
+    if (is_new) {
+      profile->locations.push_back({.wait = static_cast<uint32_t>(profile->waits.size())});
+      Wait& wait = profile->waits.emplace_back();
+      wait.call = kind_name(row.kind);
+      wait.object = lock_name(*profile, row.lock);
+      wait.lock = row.lock;
+    }
+    const auto next_stack = static_cast<uint32_t>(profile->stacks.size());
+    const auto [stack, is_new_stack] =
+        stacks.try_emplace({row.stack, location->second}, next_stack);
+    if (is_new_stack) profile->stacks.push_back({row.stack, location->second});
+    const uint32_t wait = profile->locations[location->second].wait;
+    add_sample({row.end_ns(), weight_ns(row), row.thread, stack->second, wait, false}, row.stop,
+               profile);
+  }
+}
+
+std::vector<LockRow> lock_table(const View& view) {
+  const Profile& profile = *view.profile;
+  struct Sums {
+    LockRow row;
+    std::set<uint64_t> addresses;
+    std::set<uint32_t> threads;
+  };
+  std::map<LockKey, Sums> by_lock;
+  for (const uint32_t index : view.samples) {
+    const LockWait& wait = profile.lock_waits[index];
+    Sums& sums = by_lock[key_of(profile, wait)];
+    sums.row.lock = wait.lock;
+    sums.row.kind = wait.kind;
+    sums.row.sum.add(wait);
+    sums.addresses.insert(profile.locks[wait.lock].address);
+    sums.threads.insert(wait.thread);
+  }
+  std::vector<LockRow> rows;
+  for (auto& [key, sums] : by_lock) {
+    sums.row.locks = sums.addresses.size();
+    sums.row.threads = sums.threads.size();
+    rows.push_back(sums.row);
+  }
+  std::ranges::stable_sort(rows, std::ranges::greater(),
+                           [](const LockRow& row) { return row.sum.waited_ns; });
+  return rows;
+}
+
+std::vector<BlockedBy> blocked_by(const View& view) {
+  return pairs(view, [](const LockWait& wait) { return wait.holder_stack; });
+}
+std::vector<BlockedBy> woken_by(const View& view) {
+  return pairs(view, [](const LockWait& wait) { return wait.waker_stack; });
+}
+
+LockSum lock_total(const View& view) {
+  LockSum sum;
+  for (const uint32_t index : view.samples) sum.add(view.profile->lock_waits[index]);
+  return sum;
+}
+
+}  // namespace sampan::profile

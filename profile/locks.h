@@ -1,0 +1,66 @@
+// Waits for locks and events, estimated from those that were drawn (Profile::lock_waits).
+//
+// A wait of d ns is drawn with the probability p = min(1, d / limit). It stands for d / p =
+// max(d, limit) ns in 1 / p waits; so sums are unbiased, and the variance of a sum is estimated by the
+// sum of w^2 (1 - p) over the weights w of its draws.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profile/profile.h"
+#include "profile/view.h"
+
+namespace sampan::profile {
+
+// The same profile, whose samples are its waits for locks: waiting, with the time that they stand for,
+// at the time of their ends. The leaf of a stack is the lock: "[mutex queue_lock]". Throws Error when no
+// waits for locks were recorded.
+void show_locks(Profile* profile);
+
+// "mutex", "read lock", "condition"
+std::string_view kind_name(wire::LockKind kind);
+// What is known of it: the name of its variable, else its address: "queue_lock", "0x7f12ac00 of Pool::Pool".
+std::string lock_name(const Profile& profile, uint32_t lock);
+
+// A sum over draws.
+struct LockSum {
+  double waits = 0;
+  double waited_ns = 0, waited_variance = 0;
+  uint64_t longest_ns = 0;
+  uint64_t draws = 0;
+
+  void add(const LockWait& wait);
+  double waited_error_ns() const;  // 95 %, as of Estimate (heap.h)
+};
+
+// The functions below take a view of locks.
+
+// Locks that one variable holds, or that one function initialised, are one row.
+struct LockRow {
+  uint32_t lock = kNone;  // one of them
+  wire::LockKind kind = wire::LockKind::kMutex;
+  uint64_t locks = 0;    // different addresses
+  uint64_t threads = 0;  // that waited
+  LockSum sum;
+};
+// Most waited first.
+std::vector<LockRow> lock_table(const View& view);
+
+// Who waited for whom. A function is that of the innermost frame of the stack outside the C and C++
+// libraries: where the waiter waited, where the holder released the lock, where the waker woke it. kNone:
+// not known.
+struct BlockedBy {
+  uint32_t lock = kNone;                    // one of its row in lock_table()
+  uint32_t waiter = kNone, holder = kNone;  // functions
+  LockSum sum;
+};
+std::vector<BlockedBy> blocked_by(const View& view);
+// The same for who ended the waits; `holder` is then the waker's function.
+std::vector<BlockedBy> woken_by(const View& view);
+
+LockSum lock_total(const View& view);
+
+}  // namespace sampan::profile

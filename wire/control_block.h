@@ -3,6 +3,7 @@
 //
 //   offset 0               ControlBlock
 //   kProcessRingOffset     the process ring's buffer
+//   kLateFreesOffset       LateFrees
 //   kSlotsOffset           slots x { ThreadSlot, the thread ring's buffer }
 //   after the last slot    MarkerNames, then kLaneCount x { LanePositions, the lane's cells }
 //
@@ -21,6 +22,7 @@
 #include <cstdint>
 
 #include "wire/drum.h"
+#include "wire/late_frees.h"
 #include "wire/loss.h"
 #include "wire/marker_lane.h"
 #include "wire/ring.h"
@@ -88,7 +90,9 @@ struct ThreadSlot {
 
 inline constexpr size_t kPage = 4096;
 inline constexpr size_t kProcessRingOffset = kPage;
-inline constexpr size_t kSlotsOffset = kProcessRingOffset + kProcessRingSize;
+inline constexpr size_t kLateFreesOffset = kProcessRingOffset + kProcessRingSize;
+inline constexpr size_t kLateFreesSize = (sizeof(LateFrees) + kPage - 1) / kPage * kPage;
+inline constexpr size_t kSlotsOffset = kLateFreesOffset + kLateFreesSize;
 inline constexpr size_t kSlotStride = kPage + kThreadRingSize;
 inline constexpr size_t kMarkerNamesSize = (sizeof(MarkerNames) + kPage - 1) / kPage * kPage;
 inline constexpr size_t kLaneStride = kPage + kLaneCells * sizeof(MarkerCell);
@@ -130,6 +134,9 @@ inline ControlBlock* control_block(void* base) {
 }
 inline std::span<uint8_t> process_ring_buffer(void* base) {
   return {static_cast<uint8_t*>(base) + kProcessRingOffset, kProcessRingSize};
+}
+inline LateFrees* late_frees(void* base) {
+  return reinterpret_cast<LateFrees*>(static_cast<uint8_t*>(base) + kLateFreesOffset);
 }
 inline ThreadSlot* thread_slot(void* base, uint32_t index) {
   return reinterpret_cast<ThreadSlot*>(static_cast<uint8_t*>(base) + kSlotsOffset +

@@ -35,7 +35,7 @@ constexpr size_t kAllocationReserve = wire::kThreadRingSize / 4;
 constexpr size_t kFreeReserve = 256;
 // How much a thread allocates between two looks whether sampling is on.
 constexpr uint64_t kIdleBytes = uint64_t{1} << 16;
-constexpr uint64_t kLargestMean = uint64_t{1} << 48;
+constexpr uint64_t kLargestMean = uint64_t{1} << 40;
 
 // An id has the process in its upper bits. So a forked child knows the blocks of its parent, whose
 // frees say nothing of its own allocations.
@@ -64,6 +64,35 @@ uint64_t wanted_mean() {
   return std::min(
       wire::control_block(this_process.shared)->heap_mean.load(std::memory_order_relaxed),
       kLargestMean);
+}
+
+// A thread that allocates faster than the collector reads draws fewer allocations, before its ring is full: the
+// mean doubles with each part of the ring that is in use. Each record says which mean it was drawn with, and
+// that is chosen before the draw, so totals stay unbiased.
+uint64_t thinned(uint64_t mean) {
+  constexpr uint64_t kPart = wire::kThreadRingSize / 16;
+  const ThreadState* const thread = begun_thread();
+  if (thread == nullptr) return mean;
+  return std::min(mean << (thread->samples.ring.used() / kPart), kLargestMean);
+}
+
+void draw_next(AllocationCount& count, uint64_t mean) {
+  count.mean = thinned(mean);
+  count.distance = draw_distance(count.random, count.mean);
+}
+
+// A far draw of a larger mean would outlast the burst that it was made for. So the thread draws again after a few
+// means: nothing was drawn up to there, and the exponential distribution has no memory.
+void draw_again_soon(AllocationCount& count, uint64_t mean) {
+  constexpr uint64_t kSoon = 4;
+  if (count.mean == mean || count.distance <= kSoon * mean) return;
+  count.mean = 0;
+  count.distance = kSoon * mean;
+}
+
+// Without its time and stack, if there is no room for them.
+void count_late_free(uint64_t id) {
+  if (!wire::late_frees(this_process.shared)->put(id)) count_loss(wire::Loss::kFreeLost);
 }
 
 // The ring of the calling thread, while this exists. In a vfork child, its parent's, whose memory it allocates and
@@ -175,17 +204,17 @@ uint64_t draw_allocation(size_t size) {
     count.random = uint64_t{monotonic_ns()} ^ reinterpret_cast<uintptr_t>(&count) << 16;
   }
   if (count.mean == 0) {
-    // Nothing was drawn while sampling was off.
-    count.mean = mean;
-    count.distance = draw_distance(count.random, mean);
+    // Nothing was drawn since sampling began, or since the last draw of a larger mean.
+    draw_next(count, mean);
     if (size < count.distance) {
       count.distance -= size;
+      draw_again_soon(count, mean);
       return 0;
     }
   }
   const uint64_t drawn_with = count.mean;
-  count.mean = mean;
-  count.distance = draw_distance(count.random, mean);
+  draw_next(count, mean);
+  draw_again_soon(count, mean);
   return drawn_with;
 }
 
@@ -204,7 +233,7 @@ uint64_t draw_allocation(size_t size) {
       stale != 0 && is_of_this_process(stale)) {
     const uint64_t numbers[] = {stale};
     if (!write_record(*samples, wire::RecordType::kFree, numbers, nullptr, kFreeReserve, nullptr)) {
-      count_loss(wire::Loss::kFreeLost);
+      count_late_free(stale);
     }
   }
   const uint64_t id = new_id();
@@ -249,7 +278,7 @@ void keep_sampled(const void* block, uint64_t id) {
   const uint64_t numbers[] = {id};
   if (ring.samples() == nullptr || !write_record(*ring.samples(), wire::RecordType::kFree, numbers,
                                                  nullptr, kFreeReserve, caller)) {
-    count_loss(wire::Loss::kFreeLost);
+    count_late_free(id);
   }
 }
 

@@ -24,7 +24,8 @@ namespace sampan::preload {
 // Of the calling thread. Zeroes: it has not allocated anything yet.
 struct AllocationCount {
   uint64_t distance;  // the allocation with this byte is drawn, counted from 1
-  uint64_t mean;      // that `distance` was drawn with; 0: sampling was off
+  uint64_t
+      mean;  // that `distance` was drawn with; 0: nothing is drawn there, but then it is time to draw
   uint64_t random;
 };
 extern constinit thread_local AllocationCount allocation_count;

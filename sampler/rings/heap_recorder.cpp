@@ -6,7 +6,7 @@ namespace sampan::sampler {
 
 std::optional<wire::Loss> HeapRecorder::add(const recording::Allocation& allocation) {
   if (live_.size() == kMostLive) return wire::Loss::kAllocationLost;
-  if (!live_.insert(allocation.id).second) return wire::Loss::kRingCorrupt;
+  if (!live_.emplace(allocation.id, allocation.thread).second) return wire::Loss::kRingCorrupt;
   writer_.add(allocation);
   return std::nullopt;
 }
@@ -19,9 +19,19 @@ std::optional<wire::Loss> HeapRecorder::add(const recording::Free& row) {
   return std::nullopt;
 }
 
+std::optional<wire::Loss> HeapRecorder::add_late(uint64_t id, SessionNs time_ns) {
+  recording::Free row;
+  row.time_ns = time_ns;
+  row.id = id;
+  return add(row);
+}
+
 bool HeapRecorder::write(const Waiting& waiting) {
-  if (live_.erase(waiting.row.id) == 0) return false;
+  const auto found = live_.find(waiting.row.id);
+  if (found == live_.end()) return false;
   recording::Free row = waiting.row;
+  if (row.thread == recording::kNone) row.thread = found->second;
+  live_.erase(found);
   if (waiting.generation != writer_.generation()) row.stack = recording::kNone;
   writer_.add(row);
   return true;

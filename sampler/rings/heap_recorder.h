@@ -8,7 +8,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "recording/writer.h"
@@ -23,6 +23,9 @@ class HeapRecorder {
   // Both return what is lost, if anything: of too many at a time, or with an id that another one has.
   std::optional<wire::Loss> add(const recording::Allocation& allocation);
   std::optional<wire::Loss> add(const recording::Free& row);
+  // The same for a free that has neither its thread nor its stack (wire/late_frees.h): its row has the thread of the
+  // allocation.
+  std::optional<wire::Loss> add_late(uint64_t id, SessionNs time_ns);
   // All rings have been read once.
   void end_round();
 
@@ -40,7 +43,8 @@ class HeapRecorder {
   bool write(const Waiting& waiting);
 
   recording::Writer& writer_;
-  std::unordered_set<uint64_t> live_;  // ids of allocations that are not freed yet
+  std::unordered_map<uint64_t, uint32_t>
+      live_;  // thread of each allocation that is not freed yet, by id
   std::vector<Waiting> waiting_;
 };
 

@@ -78,10 +78,21 @@ ShimProcess::Drained ShimProcess::read_rings() {
   note_heads(drained);
   drain_process_ring(drained);
   for (const uint32_t index : filled_) drain_thread_ring(slots_[index], drained);
+  read_late_frees();
   heap_.end_round();
   apply_names();
   drained.records += markers_.drain();
   return drained;
+}
+
+void ShimProcess::read_late_frees() {
+  wire::LateFrees& frees = *wire::late_frees(memory_->base());
+  const uint64_t count = frees.count();
+  if (std::exchange(late_frees_, count) == count) return;
+  const SessionNs now_ns = session_time(monotonic_ns());
+  frees.take([&](uint64_t id) {
+    if (const auto loss = heap_.add_late(id, now_ns)) count_loss(*loss);
+  });
 }
 
 void ShimProcess::note_heads(Drained& drained) {

@@ -114,6 +114,7 @@ class ShimProcess : public RecordedProcess {
   };
 
   void note_heads(Drained& drained);
+  void read_late_frees();
   void drain_process_ring(Drained& drained);
   void drain_thread_ring(Slot& slot, Drained& drained);
   bool read_process_record(uint8_t type, Payload payload);
@@ -149,6 +150,7 @@ class ShimProcess : public RecordedProcess {
   std::unordered_map<int32_t, CpuNs> clocks_at_exit_;  // by tid, from kThreadCpu
   MarkerRecorder markers_;
   HeapRecorder heap_;
+  uint64_t late_frees_ = 0;         // LateFrees::count() when they were read last
   MonotonicNs next_search_ns_ = 0;  // for code that is in no module
   uint64_t search_pause_ns_ = kShortestSearchPause;
   std::set<uint64_t> parts_;             // AVMAs where the program has mapped parts of files itself

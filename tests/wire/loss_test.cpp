@@ -56,7 +56,9 @@ TEST(ControlBlock, PartsDoNotOverlap) {
       return static_cast<size_t>(static_cast<const uint8_t*>(p) - static_cast<uint8_t*>(base));
     };
     const size_t first_slot = address(thread_slot(base, 0));
-    EXPECT_GE(first_slot, address(process_ring_buffer(base).data()) + kProcessRingSize);
+    EXPECT_GE(address(late_frees(base)),
+              address(process_ring_buffer(base).data()) + kProcessRingSize);
+    EXPECT_GE(first_slot, address(late_frees(base)) + sizeof(LateFrees));
     EXPECT_GE(address(thread_ring_buffer(base, 0).data()), first_slot + sizeof(ThreadSlot));
     EXPECT_GE(address(thread_slot(base, 1)),
               address(thread_ring_buffer(base, 0).data()) + kThreadRingSize);

@@ -1,0 +1,79 @@
+// What the wrappers write into the ring of the calling thread, in ordinary context and in the program's signal
+// handlers.
+//
+// Freestanding: linked into the target.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/address.h"
+#include "base/syscall.h"
+#include "preload/markers/marker_thread.h"
+#include "preload/process/process.h"
+#include "preload/samples/sample.h"
+#include "preload/signals/alternate_stack.h"
+#include "preload/threads/threads.h"
+#include "unwind/registers.h"
+
+namespace sampan::preload {
+
+// The ring of the calling thread, while this exists. In a vfork child, its parent's, in whose memory it runs.
+class ThreadRing {
+ public:
+  ThreadRing() {
+    ThreadState* thread = begun_thread();
+    if (thread == nullptr || is_foreign(*thread) || on_small_alternate_stack(thread->signals) ||
+        thread->busy.exchange(true, std::memory_order_acquire)) {
+      return;
+    }
+    thread_ = thread;
+    // To ask for a page takes a system call.
+    if (is_filtered()) thread->samples.stack.may_probe = false;
+  }
+  ~ThreadRing() {
+    if (thread_ != nullptr) thread_->busy.store(false, std::memory_order_release);
+  }
+  ThreadRing(const ThreadRing&) = delete;
+  ThreadRing& operator=(const ThreadRing&) = delete;
+
+  // Null: the thread has none, or has been interrupted while it wrote a record.
+  ThreadState* thread() const { return thread_; }
+
+ private:
+  static bool is_filtered() {
+    return this_process.seccomp_filtered.load(std::memory_order_relaxed);
+  }
+  // Whether a raw clone shares the thread-local storage of another thread.
+  static bool is_foreign(const ThreadState& thread) {
+    return foreign_threads.load(std::memory_order_relaxed) != 0 && !is_filtered() &&
+           raw_syscall(SYS_gettid) != thread.tid;
+  }
+
+  ThreadState* thread_ = nullptr;
+};
+
+// Walks the stack from here into SampleState::frames, and leaves out what is below the caller. `caller`: the return
+// address into the code that called a wrapper, the leaf.
+[[gnu::always_inline]] inline unwind::WalkResult walk_from(const void* caller,
+                                                           SampleState& samples) {
+  constexpr uint32_t kMostOwnFrames = 8;
+  unwind::Registers registers{};
+  unwind::put_registers_here(registers.value);
+  unwind::WalkResult walked = walk_stack(samples, registers);
+  const uint64_t leaf =
+      CodeAddress::return_address(reinterpret_cast<uint64_t>(caller)).lookup_avma();
+  const auto begin = samples.frames.begin(), end = begin + walked.depth;
+  const auto own_end = begin + std::min(walked.depth, kMostOwnFrames);
+  const auto found = std::find(begin, own_end, leaf);
+  if (found != own_end) {
+    std::copy(found, end, begin);
+    walked.depth = static_cast<uint32_t>(end - found);
+  } else {
+    samples.frames[0] = leaf;
+    walked.depth = 1;
+  }
+  return walked;
+}
+
+}  // namespace sampan::preload

@@ -19,6 +19,7 @@ import drum
 import exports
 import governor
 import imports
+import locks
 import many
 import markers
 import outside
@@ -229,7 +230,7 @@ class Bench:
 
 
 ROWS = ("sample", "walk", "start", "size", "finish", "memory", "overhead", "kilohertz", "recursion",
-        *outside.ROWS, *exports.ROWS, *page.ROWS, *markers.ROWS, *spans.ROWS,
+        *outside.ROWS, *exports.ROWS, *page.ROWS, *markers.ROWS, *locks.ROWS, *spans.ROWS,
         *symbols.ROWS, *same_names.ROWS, *serve.ROWS, *top.ROWS, *continuous.ROWS, *governor.ROWS,
         *python_frames.ROWS, *stacks.ROWS, *imports.ROWS, *drum.ROWS, *many.ROWS, *ranks.ROWS)
 
@@ -239,7 +240,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="sampan-bench-") as folder:
         bench = Bench(folder)
         for row in wanted:
-            elsewhere = {**outside.ROWS, **exports.ROWS, **page.ROWS, **markers.ROWS, **spans.ROWS,
+            elsewhere = {**outside.ROWS, **exports.ROWS, **page.ROWS, **markers.ROWS, **locks.ROWS, **spans.ROWS,
                          **symbols.ROWS, **same_names.ROWS, **serve.ROWS, **top.ROWS,
                          **continuous.ROWS, **governor.ROWS, **python_frames.ROWS,
                          **stacks.ROWS, **imports.ROWS, **drum.ROWS, **many.ROWS, **ranks.ROWS}

@@ -36,13 +36,11 @@ bool look_up_needed() {
          SAMPAN_NEXT_CONDITION(pthread_cond_broadcast) != nullptr;
 }
 
-// After the shim's own constructor, which has a priority.
-__attribute__((constructor)) void start() {
-  if (look_up_needed()) start_lock_waits();
-  dlerror();  // the program's first one is not to find what was looked for in vain
-}
-
 }  // namespace
+
+void start_lock_functions() {
+  if (look_up_needed()) start_lock_waits();
+}
 
 void end_wrappers_in(ThreadState& thread) {
   if (locks_recorded()) end_lock_waits(thread);

@@ -31,6 +31,8 @@ extern constinit thread_local uint32_t kept_lock_waits;
 
 // In the constructor, when the session has been joined. Nothing is recorded if there is no memory.
 void start_lock_waits();
+// lock_functions.cpp: the same, when all that the wrappers call is there. May leave an error for dlerror().
+void start_lock_functions();
 
 inline bool locks_recorded() {
   return lock_limit_ns->load(std::memory_order_relaxed) != 0;

@@ -18,7 +18,8 @@
 
 namespace sampan::preload {
 
-// The ring of the calling thread, while this exists. In a vfork child, its parent's, in whose memory it runs.
+// The ring of the calling thread, while this exists. In a vfork child, its parent's, whose memory it allocates and
+// frees.
 class ThreadRing {
  public:
   ThreadRing() {
@@ -63,16 +64,16 @@ class ThreadRing {
   unwind::WalkResult walked = walk_stack(samples, registers);
   const uint64_t leaf =
       CodeAddress::return_address(reinterpret_cast<uint64_t>(caller)).lookup_avma();
-  const auto begin = samples.frames.begin(), end = begin + walked.depth;
-  const auto own_end = begin + std::min(walked.depth, kMostOwnFrames);
-  const auto found = std::find(begin, own_end, leaf);
-  if (found != own_end) {
-    std::copy(found, end, begin);
-    walked.depth = static_cast<uint32_t>(end - found);
-  } else {
+  const uint32_t most = std::min(walked.depth, kMostOwnFrames);
+  uint32_t own = 0;
+  while (own < most && samples.frames[own] != leaf) ++own;
+  if (own == most) {
     samples.frames[0] = leaf;
     walked.depth = 1;
+    return walked;
   }
+  walked.depth -= own;
+  for (uint32_t i = 0; i < walked.depth; ++i) samples.frames[i] = samples.frames[own + i];
   return walked;
 }
 

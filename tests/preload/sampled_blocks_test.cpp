@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "preload/wrappers/late_frees.h"
 #include "preload/wrappers/sampled_mappings.h"
 
 namespace sampan::preload {
@@ -165,6 +166,29 @@ TEST_F(SampledMappingsTest, HaveNoRoomForAny) {
   while (mappings_->add(added * 0x1000, (added + 1) * 0x1000, added + 1)) ++added;
   EXPECT_EQ(added, 4096u);
   EXPECT_EQ(gone(0, UINT64_MAX).size(), added);
+}
+
+TEST(LateFrees, KeepEachIdOnceForWhoeverTakesIt) {
+  const auto frees = std::make_unique<LateFrees>();
+  EXPECT_EQ(frees->take(), 0u);
+  uint64_t kept = 0;
+  while (frees->keep(kept + 1)) ++kept;
+  EXPECT_EQ(kept, 4096u);
+  std::atomic<uint64_t> taken = 0, sum = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (uint64_t id = frees->take(); id != 0; id = frees->take()) {
+        ++taken;
+        sum += id;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(taken, kept);
+  EXPECT_EQ(sum, kept * (kept + 1) / 2);
+  EXPECT_TRUE(frees->keep(7));
+  EXPECT_EQ(frees->take(), 7u);
 }
 
 }  // namespace

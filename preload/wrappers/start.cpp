@@ -1,0 +1,24 @@
+#include <dlfcn.h>
+
+#include "preload/process/process.h"
+#include "preload/threads/threads.h"
+#include "preload/wrappers/allocator.h"
+#include "preload/wrappers/heap_records.h"
+#include "preload/wrappers/heap_sampler.h"
+#include "preload/wrappers/lock_waits.h"
+#include "preload/wrappers/operators.h"
+#include "wire/loss.h"
+
+namespace sampan::preload {
+
+void start_wrappers() {
+  start_allocator();
+  start_operators();
+  const bool unseen = allocator_is_unseen();
+  start_heap_sampler(this_process.started.load(std::memory_order_acquire) && start_heap_records());
+  if (unseen) count_loss(wire::Loss::kAllocatorUnseen);
+  start_lock_functions();
+  dlerror();  // the program's first one is not to find what was looked for in vain
+}
+
+}  // namespace sampan::preload

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "preload/process/process.h"
 #include "preload/wrappers/exponential.h"
+#include "preload/wrappers/thread_ring.h"
 #include "wire/control_block.h"
 
 namespace sampan::preload {
@@ -22,7 +23,7 @@ constexpr uint64_t kIdleBytes = uint64_t{1} << 16;
 constexpr uint64_t kLargestMean = uint64_t{1} << 48;
 
 uint64_t wanted_mean() {
-  if (!may_record()) return 0;
+  if (stage.load(std::memory_order_acquire) != Stage::kStarted || !may_record()) return 0;
   return std::min(
       wire::control_block(this_process.shared)->heap_mean.load(std::memory_order_relaxed),
       kLargestMean);
@@ -32,12 +33,6 @@ uint64_t wanted_mean() {
 
 void start_heap_sampler(bool starts) {
   stage.store(starts ? Stage::kStarted : Stage::kNever, std::memory_order_release);
-}
-
-bool may_record() {
-  return stage.load(std::memory_order_acquire) == Stage::kStarted &&
-         this_process.started.load(std::memory_order_acquire) && *this_process.fork_marker != 0 &&
-         wire::control_block(this_process.shared)->enabled.load(std::memory_order_relaxed) != 0;
 }
 
 uint64_t draw_allocation(size_t size) {

@@ -25,10 +25,6 @@ extern constinit thread_local AllocationCount allocation_count;
 // In the constructor, when the session has been joined or never will be. Whether allocations may be sampled.
 void start_heap_sampler(bool starts);
 
-// Whether records can be written now. Not in the child of a fork that no interposer has seen, before it joins: the
-// rings are its parent's. Nor when the recording has failed.
-bool may_record();
-
 // Counts an allocation. True when it may be the drawn one: then draw_allocation() says whether it is. That may be
 // true for any size before the first draw, and if the size is 2^63 or more.
 inline bool count_allocation(size_t size) {

@@ -186,12 +186,6 @@ bool is_drawn(uint64_t waited_ns, uint64_t limit_ns) {
   return random * 0x2545f4914f6cdd1d % limit_ns < waited_ns;
 }
 
-// Not in the child of a fork that no interposer has seen, before it joins. Nor when the recording has failed.
-bool may_record() {
-  return this_process.started.load(std::memory_order_acquire) && *this_process.fork_marker != 0 &&
-         wire::control_block(this_process.shared)->enabled.load(std::memory_order_relaxed) != 0;
-}
-
 KeptWait* find(ThreadWaits* waits, uint64_t id) {
   if (waits == nullptr || id == 0) return nullptr;
   for (KeptWait& wait : waits->kept) {

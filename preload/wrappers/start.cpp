@@ -7,6 +7,7 @@
 #include "preload/wrappers/heap_sampler.h"
 #include "preload/wrappers/lock_waits.h"
 #include "preload/wrappers/operators.h"
+#include "wire/control_block.h"
 #include "wire/loss.h"
 
 namespace sampan::preload {
@@ -15,8 +16,13 @@ void start_wrappers() {
   start_allocator();
   start_operators();
   const bool unseen = allocator_is_unseen();
-  start_heap_sampler(this_process.started.load(std::memory_order_acquire) && start_heap_records());
-  if (unseen) count_loss(wire::Loss::kAllocatorUnseen);
+  const bool joined = this_process.started.load(std::memory_order_acquire);
+  const bool records = joined && start_heap_records();
+  start_heap_sampler(records);
+  if (joined && (unseen || !records) &&
+      wire::control_block(this_process.shared)->heap_mean.load(std::memory_order_relaxed) != 0) {
+    count_loss(wire::Loss::kAllocatorUnseen);
+  }
   start_lock_functions();
   dlerror();  // the program's first one is not to find what was looked for in vain
 }

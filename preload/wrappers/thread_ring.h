@@ -15,8 +15,16 @@
 #include "preload/signals/alternate_stack.h"
 #include "preload/threads/threads.h"
 #include "unwind/registers.h"
+#include "wire/control_block.h"
 
 namespace sampan::preload {
+
+// Whether records can be written now. Not in the child of a fork that no interposer has seen, before it joins: the
+// rings are its parent's. Nor when the recording has failed.
+inline bool may_record() {
+  return this_process.started.load(std::memory_order_acquire) && *this_process.fork_marker != 0 &&
+         wire::control_block(this_process.shared)->enabled.load(std::memory_order_relaxed) != 0;
+}
 
 // The ring of the calling thread, while this exists. In a vfork child, its parent's, whose memory it allocates and
 // frees.

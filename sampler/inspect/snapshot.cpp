@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "sampler/inspect/permission.h"
 #include "sampler/process/gdb_jit.h"
 #include "sampler/process/memory_map.h"

@@ -117,7 +117,8 @@ std::optional<SampleRecord> SampleDecoder::decode(Payload payload) {
     known_ = kind < wire::kStepKindCount && record.step.task <= wire::kTaskNumbers;
     if (!known_) return std::nullopt;
   }
-  if (!decode_stack(cursor, stop)) return std::nullopt;
+  known_ = cursor.ok() && stop < wire::kStopReasonCount && decode_stack(cursor);
+  if (!known_) return std::nullopt;
   record.stop = static_cast<wire::StopReason>(stop);
   return record;
 }

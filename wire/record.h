@@ -24,14 +24,16 @@
 //                 thread's latest record with a stack. An allocation that was drawn; `mean` is the
 //                 mean number of bytes between two draws. `id` is unique in the process.
 //   kFree         u64 time, u64 id of a kAllocation, then a stack
-//   kLockWait     u64 begin, u64 end, u64 limit, u64 lock, u8 LockKind, u64 asked, u64 released,
+//   kLockWait     u64 begin, u64 end, u64 limit, u64 lock, u8 LockKind, u64 first, u64 last,
 //                 then a stack. A wait for a lock or an event that was drawn: one of at least `limit`
 //                 ns always, a shorter one with probability (end - begin) / limit. `lock` is an
-//                 address. `asked`: the number of the release by whoever held the lock when the wait
-//                 began; `released`: that of the release which ended the wait. 0: not known.
+//                 address. `first`, `last`: the numbers of the first and the last release of the lock
+//                 while the thread waited; 0: there was none. The first was by who held the lock when the
+//                 wait began, the last one has ended it.
 //   kRelease      u64 time, u64 number, u64 lock, then a stack: the thread has released a lock, or
 //                 signalled an event, that others waited for. Its number is unique in the process. The
-//                 numbers of one lock grow; some are of no record: the arrivals at a barrier but the last.
+//                 numbers of one lock grow. Some are of no record: where a lock is released very often while
+//                 others wait, and of the arrivals at a barrier all but the last.
 //   kLockOrigin   u64 time, u64 lock, u8 LockKind, u64 caller: the lock of the next kLockWait was initialised
 //                 by the code at the lookup AVMA `caller`. Once, before the first wait for it.
 //   kPythonCode   u32 number, i32 first line, then three times u8 width, u16 size, bytes: the

@@ -72,7 +72,7 @@ SAMPAN_EXPORT int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
   const int result = original(barrier);
   if (result == PTHREAD_BARRIER_SERIAL_THREAD) {
     wait.cancel();
-    arrival.end(caller);
+    arrival.write(caller);
   } else {
     wait.end(nullptr);
   }

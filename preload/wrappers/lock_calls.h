@@ -34,7 +34,7 @@ template <typename Call>
 template <typename Call>
 [[gnu::noinline]] int wait_for_condition(const volatile void* condition, const volatile void* mutex,
                                          const void* caller, Call&& call) {
-  LockRelease(mutex, LockQuestions::Group::kLocks).write(caller);
+  LockRelease(mutex, LockQuestions::Group::kLocks).write_if_asked(caller);
   LockWait wait(condition, wire::LockKind::kCondition, caller);
   const int result = call();
   wait.end(mutex);

@@ -66,7 +66,9 @@ void* map_memory(size_t size) {
 // never written.
 void drop(KeptWait& wait) {
   if (wait.state == KeptWait::State::kFree) return;
-  if (wait.state == KeptWait::State::kWaiting) lock_questions->close(wait.question);
+  if (wait.state == KeptWait::State::kWaiting) {
+    lock_questions->close(wait.question, monotonic_ns() + wait.limit_ns);
+  }
   wait.state = KeptWait::State::kFree;
   count_loss(wire::Loss::kLockWaitLost);
 }
@@ -174,16 +176,15 @@ KeptWait& free_place(ThreadState& thread, ThreadWaits& waits) {
   return *oldest;
 }
 
-// Whether a wait of so many ns is recorded. xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift
+// Evenly distributed from 0 up to `limit_ns`: xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift
 // generators, scrambled").
-bool is_drawn(uint64_t waited_ns, uint64_t limit_ns) {
+uint64_t draw(uint64_t limit_ns) {
   static constinit thread_local uint64_t random = 0;
-  if (waited_ns >= limit_ns) return true;
   if (random == 0) random = uint64_t{monotonic_ns()} ^ reinterpret_cast<uintptr_t>(&random);
   random ^= random >> 12;
   random ^= random << 25;
   random ^= random >> 27;
-  return random * 0x2545f4914f6cdd1d % limit_ns < waited_ns;
+  return random * 0x2545f4914f6cdd1d % limit_ns;
 }
 
 KeptWait* find(ThreadWaits* waits, uint64_t id) {
@@ -218,6 +219,7 @@ void start_lock_waits() {
 [[gnu::noinline]] LockWait::LockWait(const volatile void* lock, LockKind kind, const void* caller)
     : limit_ns_(may_record() ? lock_limit_ns->load(std::memory_order_relaxed) : 0) {
   if (limit_ns_ == 0) return;
+  drawn_ns_ = draw(limit_ns_);
   {
     const ThreadRing ring;
     ThreadState* const thread = ring.thread();
@@ -241,16 +243,17 @@ void start_lock_waits() {
       wait.lock = reinterpret_cast<uint64_t>(lock);
       wait.limit_ns = limit_ns_;
       memcpy(wait.frames, thread->samples.frames.data(), walked.depth * sizeof(uint64_t));
-      wait.question = lock_questions->ask(wait.lock, group_of(kind));
+      begin_ns_ = uint64_t{monotonic_ns()};
+      wait.question = lock_questions->ask(wait.lock, group_of(kind), begin_ns_ + drawn_ns_);
     }
   }
-  begin_ns_ = uint64_t{monotonic_ns()};
+  if (begin_ns_ == 0) begin_ns_ = uint64_t{monotonic_ns()};
 }
 
 [[gnu::noinline]] void LockWait::end(const volatile void* held) {
   if (limit_ns_ == 0) return;
   const uint64_t end_ns = monotonic_ns();
-  const bool recorded = is_drawn(end_ns - begin_ns_, limit_ns_);
+  const bool recorded = end_ns - begin_ns_ > drawn_ns_;
   const ThreadRing ring;
   ThreadState* const thread = ring.thread();
   KeptWait* const wait = thread != nullptr ? find(known_waits_of(*thread), id_) : nullptr;
@@ -258,8 +261,7 @@ void start_lock_waits() {
     if (recorded) count_loss(wire::Loss::kLockWaitLost);
     return;
   }
-  wait->answer = lock_questions->close(wait->question);
-  if (wait->question.group != Group::kLocks) wait->answer.first = 0;  // nobody holds an event
+  wait->answer = lock_questions->close(wait->question, end_ns + limit_ns_);
   wait->begin_ns = begin_ns_;
   wait->end_ns = end_ns;
   wait->held = reinterpret_cast<uint64_t>(held);
@@ -278,24 +280,28 @@ void LockWait::cancel() {
   ThreadState* const thread = ring.thread();
   KeptWait* const wait = thread != nullptr ? find(known_waits_of(*thread), id_) : nullptr;
   if (wait == nullptr) return;
-  lock_questions->close(wait->question);
+  lock_questions->close(wait->question, monotonic_ns() + limit_ns_);
   wait->state = KeptWait::State::kFree;
 }
 
 LockRelease::LockRelease(const volatile void* lock, Group group)
     : lock_(reinterpret_cast<uint64_t>(lock)),
-      number_(lock_questions->any(group) ? lock_questions->release(lock_) : 0),
-      time_ns_(number_ != 0 ? uint64_t{monotonic_ns()} : 0) {}
+      release_(lock_questions->any(group) ? lock_questions->release(lock_)
+                                          : LockQuestions::Release()) {}
 
-[[gnu::noinline]] void LockRelease::write(const void* caller) {
-  if (number_ == 0) return;
+void LockRelease::write_if_asked(const void* caller) {
+  if (release_.number != 0 && lock_questions->is_recorded(release_, monotonic_ns())) write(caller);
+}
+
+[[gnu::noinline]] void LockRelease::write(const void* caller) const {
+  if (release_.number == 0) return;
   const ThreadRing ring;
   ThreadState* const thread = ring.thread();
   if (thread == nullptr || !may_record()) return count_loss(wire::Loss::kLockWaitLost);
   uint8_t buffer[3 * 8 + 1];
   ByteWriter fields(buffer);
-  fields.fixed(time_ns_);
-  fields.fixed(number_);
+  fields.fixed(monotonic_ns());
+  fields.fixed(release_.number);
   fields.fixed(lock_);
   const unwind::WalkResult walked = walk_from(caller, thread->samples);
   fields.fixed(walked.stop);

@@ -52,7 +52,8 @@ class LockWait {
   void cancel();
 
  private:
-  uint64_t limit_ns_;  // 0: not recorded
+  uint64_t limit_ns_;      // 0: not recorded
+  uint64_t drawn_ns_ = 0;  // it is recorded if it takes longer
   uint64_t begin_ns_ = 0;
   uint64_t id_ = 0;  // 0: the thread has no room for it
 };
@@ -70,18 +71,19 @@ class LockRelease {
   }
   // The lock has been released: writes the release, if somebody waits for it, and the waits that were kept for it.
   void end(const void* caller) {
-    write(caller);
+    write_if_asked(caller);
     if (kept_lock_waits != 0) write_kept();
   }
   // Writes the release alone, which is about to happen.
-  void write(const void* caller);
+  void write_if_asked(const void* caller);
+  // Writes it in any case: it has ended all waits.
+  void write(const void* caller) const;
 
  private:
   void write_kept() const;
 
   const uint64_t lock_;
-  uint64_t number_;  // 0: nobody waits for it
-  uint64_t time_ns_;
+  const LockQuestions::Release release_;
 };
 
 // The calling thread ends, or its process: what it keeps is written.

@@ -12,6 +12,11 @@ constexpr size_t kMostWaiting = 65'536;
 constexpr size_t kMostReleases = 65'536;
 constexpr size_t kMostLocks = 65'536;
 
+bool has_holder(LockKind kind) {
+  return kind == LockKind::kMutex || kind == LockKind::kReadLock || kind == LockKind::kWriteLock ||
+         kind == LockKind::kSpinLock;
+}
+
 // A read-write lock is one lock, whoever waits for it.
 LockKind kind_of_lock(LockKind kind) {
   return kind == LockKind::kReadLock ? LockKind::kWriteLock : kind;
@@ -63,26 +68,30 @@ std::optional<uint32_t> LockRecorder::lock_row(const LockWaitRecord& wait) {
   return added;
 }
 
-const LockRecorder::Release* LockRecorder::holder(const LockWaitRecord& wait) const {
-  const auto found = releases_.find({wait.lock, wait.asked});
-  return wait.asked != 0 && found != releases_.end() ? &found->second : nullptr;
+const LockRecorder::Release* LockRecorder::first_release(const LockWaitRecord& wait) const {
+  const auto found = releases_.lower_bound({wait.lock, wait.first});
+  if (wait.first == 0 || found == releases_.end() ||
+      found->first > ReleaseKey(wait.lock, wait.last) || found->second.time_ns < wait.begin_ns) {
+    return nullptr;
+  }
+  return &found->second;
 }
 
-// Every arrival at a barrier has a number, and that of the last one is recorded: the highest up to the one that the
-// waiter has seen.
-const LockRecorder::Release* LockRecorder::waker(const LockWaitRecord& wait) const {
-  if (wait.released == 0) return nullptr;
-  const auto next = releases_.upper_bound({wait.lock, wait.released});
-  if (next == releases_.begin()) return nullptr;
+const LockRecorder::Release* LockRecorder::last_release(const LockWaitRecord& wait) const {
+  const auto next = releases_.upper_bound({wait.lock, wait.last});
+  if (wait.first == 0 || next == releases_.begin()) return nullptr;
   const auto& [key, release] = *std::prev(next);
-  const bool may_be_earlier = wait.kind == LockKind::kBarrier && release.time_ns >= wait.begin_ns;
-  const bool is_it = key.first == wait.lock && (key.second == wait.released || may_be_earlier);
-  return is_it ? &release : nullptr;
+  const bool is_meanwhile =
+      key >= ReleaseKey(wait.lock, wait.first) && release.time_ns >= wait.begin_ns;
+  return is_meanwhile ? &release : nullptr;
 }
 
 bool LockRecorder::is_complete(const LockWaitRecord& wait) const {
-  return (wait.asked == 0 || holder(wait) != nullptr) &&
-         (wait.released == 0 || waker(wait) != nullptr);
+  if (wait.first == 0) return true;
+  // Arrivals at a barrier have numbers, too; only the last one is recorded.
+  if (wait.kind == LockKind::kBarrier) return last_release(wait) != nullptr;
+  return releases_.contains({wait.lock, wait.last}) &&
+         (!has_holder(wait.kind) || releases_.contains({wait.lock, wait.first}));
 }
 
 void LockRecorder::write(const Waiting& waiting) {
@@ -96,14 +105,16 @@ void LockRecorder::write(const Waiting& waiting) {
   row.lock = waiting.lock;
   row.kind = record.kind;
   row.stop = record.stop;
-  if (const Release* release = holder(record)) {
+  if (const Release* release = first_release(record);
+      release != nullptr && has_holder(record.kind)) {
     row.holder = release->place.thread;
     row.holder_stack = release->place.stack;
   }
-  if (const Release* release = waker(record)) {
+  if (const Release* release = last_release(record)) {
     row.waker = release->place.thread;
     row.waker_stack = release->place.stack;
-    row.woken_ns = process_.clock.at(release->time_ns);
+    // It has read the clock after its release, when the waiter may already have gone on.
+    row.woken_ns = process_.clock.at(std::min(release->time_ns, record.end_ns));
   }
   writer_.add(row);
 }

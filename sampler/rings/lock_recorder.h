@@ -1,9 +1,10 @@
 // Turns what a process says of its waits for locks into rows of the recording: each wait gets the thread that held the
 // lock when it began, and the thread that ended it.
 //
-// A wait may be read before the releases that it names, which are in the rings of other threads. So it is kept until
-// they are there, for a second at most, and written without them then. Everything here was said by a program that may
-// be hostile: memory is bounded.
+// A wait names the first and the last release of its lock meanwhile. They are in the rings of other threads, and may be
+// read later. So the wait is kept until they are there, for a second at most. Not every release of a lock that is
+// released all the time is recorded: then the nearest one between the two counts. Everything here was said by a program
+// that may be hostile: memory is bounded.
 //
 // Errors: throws Error when the recording cannot be written.
 #pragma once
@@ -67,8 +68,8 @@ class LockRecorder {
   using LockKey = std::pair<uint64_t, wire::LockKind>;
 
   std::optional<uint32_t> lock_row(const LockWaitRecord& wait);
-  const Release* holder(const LockWaitRecord& wait) const;
-  const Release* waker(const LockWaitRecord& wait) const;
+  const Release* first_release(const LockWaitRecord& wait) const;
+  const Release* last_release(const LockWaitRecord& wait) const;
   bool is_complete(const LockWaitRecord& wait) const;
   void write(const Waiting& waiting);
 

@@ -154,10 +154,10 @@ std::optional<LockWaitRecord> SampleDecoder::decode_lock_wait(Payload payload) {
   record.limit_ns = cursor.u64();
   record.lock = Avma::at(cursor.u64());
   const uint8_t kind = cursor.u8();
-  record.asked = cursor.u64();
-  record.released = cursor.u64();
+  record.first = cursor.u64();
+  record.last = cursor.u64();
   if (!decode_stop_and_stack(cursor, &record.stop) || kind >= wire::kLockKindCount ||
-      record.limit_ns == 0 || record.end_ns < record.begin_ns) {
+      record.limit_ns == 0 || record.end_ns < record.begin_ns || record.last < record.first) {
     return std::nullopt;
   }
   record.kind = static_cast<wire::LockKind>(kind);

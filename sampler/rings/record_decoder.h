@@ -53,7 +53,7 @@ struct LockWaitRecord {
   uint64_t limit_ns;             // not 0
   Avma lock;
   wire::LockKind kind;
-  uint64_t asked, released;  // numbers of releases; 0: not known
+  uint64_t first, last;  // numbers of releases meanwhile, in this order; 0: there was none
   wire::StopReason stop;
 };
 struct ReleaseRecord {

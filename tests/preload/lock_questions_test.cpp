@@ -18,59 +18,86 @@ using Group = LockQuestions::Group;
 TEST(LockQuestions, AReleaseIsNumberedWhileSomebodyWaits) {
   const auto questions = std::make_unique<LockQuestions>();
   EXPECT_FALSE(questions->any(Group::kLocks));
-  EXPECT_EQ(questions->release(0x1000), 0u);
-  const LockQuestions::Question first = questions->ask(0x1000, Group::kLocks);
+  EXPECT_EQ(questions->release(0x1000).number, 0u);
+  const LockQuestions::Question first = questions->ask(0x1000, Group::kLocks, 0);
   EXPECT_TRUE(questions->any(Group::kLocks));
   EXPECT_FALSE(questions->any(Group::kConditions));
-  EXPECT_EQ(questions->release(0x2000), 0u);
-  const uint64_t holder = questions->release(0x1000);
+  EXPECT_EQ(questions->release(0x2000).number, 0u);
+  const uint64_t holder = questions->release(0x1000).number;
   EXPECT_NE(holder, 0u);
-  const LockQuestions::Question second = questions->ask(0x1000, Group::kLocks);
-  const uint64_t next = questions->release(0x1000);
+  const LockQuestions::Question second = questions->ask(0x1000, Group::kLocks, 0);
+  const uint64_t next = questions->release(0x1000).number;
   EXPECT_GT(next, holder);
-  const LockQuestions::Answer answer = questions->close(first);
+  const LockQuestions::Answer answer = questions->close(first, 0);
   EXPECT_EQ(answer.first, holder);
   EXPECT_EQ(answer.last, next);
-  EXPECT_EQ(questions->close(second).first, next);
+  EXPECT_EQ(questions->close(second, 0).first, next);
   EXPECT_FALSE(questions->any(Group::kLocks));
-  EXPECT_EQ(questions->release(0x1000), 0u);
+  EXPECT_EQ(questions->release(0x1000).number, 0u);
 }
 
 TEST(LockQuestions, AWaitWithoutAReleaseHasNoAnswer) {
   const auto questions = std::make_unique<LockQuestions>();
-  const LockQuestions::Question before = questions->ask(0x1000, Group::kLocks);
+  const LockQuestions::Question before = questions->ask(0x1000, Group::kLocks, 0);
   questions->release(0x1000);
-  questions->close(before);
-  const LockQuestions::Answer none = questions->close(questions->ask(0x1000, Group::kLocks));
+  questions->close(before, 0);
+  const LockQuestions::Answer none = questions->close(questions->ask(0x1000, Group::kLocks, 0), 0);
   EXPECT_EQ(none.first, 0u);
   EXPECT_EQ(none.last, 0u);
+}
+
+// The first release after a wait is long enough is recorded, and else one now and then.
+TEST(LockQuestions, NotEveryReleaseIsRecorded) {
+  constexpr uint64_t kNow = 1'000'000'000, kApart = LockQuestions::kApartNs;
+  const auto questions = std::make_unique<LockQuestions>();
+  questions->ask(0x1000, Group::kLocks, kNow + 50);
+  const auto is_recorded = [&](uint64_t now_ns) {
+    return questions->is_recorded(questions->release(0x1000), now_ns);
+  };
+  EXPECT_TRUE(is_recorded(kNow)) << "the first one";
+  EXPECT_FALSE(is_recorded(kNow + 49));
+  EXPECT_TRUE(is_recorded(kNow + 50)) << "a wait is long enough";
+  EXPECT_FALSE(is_recorded(kNow + 51));
+  questions->ask(0x1000, Group::kLocks, kNow + 70);
+  questions->ask(0x1000, Group::kLocks, kNow + 60);
+  questions->ask(0x1000, Group::kLocks, kNow + 80);
+  EXPECT_FALSE(is_recorded(kNow + 59));
+  EXPECT_TRUE(is_recorded(kNow + 60));
+  EXPECT_FALSE(is_recorded(kNow + 59 + kApart));
+  EXPECT_TRUE(is_recorded(kNow + 60 + kApart)) << "long after the last one";
+  // A wait that is over, and one that goes on, of which the latest due time is known.
+  const LockQuestions::Question over = questions->ask(0x1000, Group::kLocks, kNow + 61 + kApart);
+  questions->close(over, kNow + 70 + kApart);
+  EXPECT_FALSE(is_recorded(kNow + 69 + kApart));
+  EXPECT_TRUE(is_recorded(kNow + 70 + kApart));
+  EXPECT_FALSE(questions->is_recorded({}, kNow + 3 * kApart));
 }
 
 TEST(LockQuestions, MoreThanThereIsRoomForAreNotAsked) {
   const auto questions = std::make_unique<LockQuestions>();
   std::vector<LockQuestions::Question> asked;
   for (uint64_t address = 8; address < 8 * 10'000; address += 8) {
-    const LockQuestions::Question question = questions->ask(address, Group::kSemaphores);
+    const LockQuestions::Question question = questions->ask(address, Group::kSemaphores, 0);
     if (question.address != 0) asked.push_back(question);
   }
   EXPECT_GT(asked.size(), 2'000u);
   EXPECT_LE(asked.size(), 4'096u);
   std::set<uint64_t> numbers;
   for (const LockQuestions::Question& question : asked) {
-    numbers.insert(questions->release(question.address));
+    numbers.insert(questions->release(question.address).number);
   }
   EXPECT_EQ(numbers.size(), asked.size());
-  for (const LockQuestions::Question& question : asked) questions->close(question);
+  for (const LockQuestions::Question& question : asked) questions->close(question, 0);
   EXPECT_FALSE(questions->any(Group::kSemaphores));
-  EXPECT_EQ(questions->close({}).last, 0u);
+  EXPECT_EQ(questions->close({}, 0).last, 0u);
 }
 
 // In a forked child the memory is wiped while the thread is in a wait.
 TEST(LockQuestions, AQuestionThatWasWipedIsClosed) {
   auto questions = std::make_unique<LockQuestions>();
-  const LockQuestions::Question question = questions->ask(0x1000, Group::kLocks);
+  const LockQuestions::Question question = questions->ask(0x1000, Group::kLocks, 0);
   questions = std::make_unique<LockQuestions>();
-  EXPECT_EQ(questions->close(question).last, 0u);
+  EXPECT_EQ(questions->close(question, 0).last, 0u);
   EXPECT_FALSE(questions->any(Group::kLocks));
 }
 
@@ -91,13 +118,14 @@ TEST(LockQuestions, TellWhoReleasedUnderManyThreads) {
         Lock& lock = locks[(i * 7 + number) % kLocks];
         const auto address = reinterpret_cast<uint64_t>(&lock);
         if (!lock.mutex.try_lock()) {
-          const LockQuestions::Question question = questions->ask(address, Group::kLocks);
+          const LockQuestions::Question question = questions->ask(address, Group::kLocks, 0);
           lock.mutex.lock();
-          const LockQuestions::Answer answer = questions->close(question);
+          const LockQuestions::Answer answer = questions->close(question, 0);
           if (answer.last != 0) (answer.last == lock.last_number ? right : wrong) += 1;
         }
         if (i % 64 == 0) std::this_thread::yield();
-        const uint64_t release = questions->any(Group::kLocks) ? questions->release(address) : 0;
+        const uint64_t release =
+            questions->any(Group::kLocks) ? questions->release(address).number : 0;
         if (release != 0) lock.last_number = release;
         lock.mutex.unlock();
       }

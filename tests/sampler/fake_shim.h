@@ -87,15 +87,15 @@ inline Bytes freed(uint64_t time, uint64_t id, uint64_t shared, const std::vecto
 struct WaitFields {
   uint64_t begin, end, limit, lock;
   wire::LockKind kind;
-  uint64_t asked, released;
+  uint64_t first, last;
 };
 inline Bytes lock_wait(const WaitFields& wait, uint64_t shared,
                        const std::vector<uint64_t>& fresh) {
   return payload([&](ByteWriter& out) {
     for (const uint64_t value : {wait.begin, wait.end, wait.limit, wait.lock}) out.fixed(value);
     out.fixed(wait.kind);
-    out.fixed(wait.asked);
-    out.fixed(wait.released);
+    out.fixed(wait.first);
+    out.fixed(wait.last);
     out.fixed(uint8_t{0});
     write_stack(out, shared, fresh);
   });

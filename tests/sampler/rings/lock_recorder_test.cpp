@@ -34,15 +34,15 @@ class LockRecorderTest : public testing::Test {
   }
   ~LockRecorderTest() override { std::filesystem::remove(path_); }
 
-  static LockWaitRecord wait(uint64_t begin, uint64_t asked, uint64_t released,
+  static LockWaitRecord wait(uint64_t begin, uint64_t first, uint64_t last,
                              LockKind kind = LockKind::kMutex) {
     return {MonotonicNs::at(kStart + begin),
             MonotonicNs::at(kStart + begin + 100),
             10,
             Avma::at(kLock),
             kind,
-            asked,
-            released,
+            first,
+            last,
             wire::StopReason::kRoot};
   }
   void release(uint32_t thread, uint64_t time, uint64_t number, uint64_t lock = kLock) {
@@ -102,11 +102,32 @@ TEST_F(LockRecorderTest, BelievesNoReleaseOfAnotherLock) {
 TEST_F(LockRecorderTest, FindsTheLastArrivalAtABarrier) {
   release(1, 5, 3);  // of the round before
   release(2, 80, 7);
-  locks_->add(wait(10, 0, 9, LockKind::kBarrier), {threads_[0], kNone});
-  locks_->add(wait(10, 0, 6, LockKind::kBarrier), {threads_[3], kNone});
+  locks_->add(wait(10, 5, 9, LockKind::kBarrier), {threads_[0], kNone});
+  locks_->add(wait(10, 5, 6, LockKind::kBarrier), {threads_[3], kNone});
   const Recording all = finish();
   EXPECT_EQ(all.threads[all.lock_waits.at(0).waker].tid, 2);
+  EXPECT_EQ(all.lock_waits.at(0).holder, kNone);
   EXPECT_EQ(all.lock_waits.at(1).waker, kNone);
+}
+
+// Of a lock that is released all the time, some releases are recorded.
+TEST_F(LockRecorderTest, TakesTheNearestReleasesOfTheWait) {
+  release(1, 5, 3);
+  release(2, 40, 6);
+  release(3, 200, 8);  // it has read the clock late
+  locks_->add(wait(10, 4, 9), {threads_[0], kNone});
+  const Recording all = finish();
+  EXPECT_EQ(all.threads[all.lock_waits.at(0).holder].tid, 2);
+  EXPECT_EQ(all.threads[all.lock_waits.at(0).waker].tid, 3);
+  EXPECT_EQ(all.lock_waits.at(0).woken_ns, 110u);
+}
+
+TEST_F(LockRecorderTest, AnEventHasNoHolder) {
+  release(1, 50, 7);
+  locks_->add(wait(10, 7, 7, LockKind::kSemaphore), {threads_[0], kNone});
+  const Recording all = finish();
+  EXPECT_EQ(all.lock_waits.at(0).holder, kNone);
+  EXPECT_EQ(all.threads[all.lock_waits.at(0).waker].tid, 1);
 }
 
 TEST_F(LockRecorderTest, HasOneRowForALockUntilItIsMadeAnew) {
@@ -129,7 +150,7 @@ TEST_F(LockRecorderTest, HasOneRowForALockUntilItIsMadeAnew) {
 TEST_F(LockRecorderTest, IsBounded) {
   constexpr uint64_t kMany = 70'000;
   for (uint64_t i = 0; i < kMany; ++i) {
-    LockWaitRecord one = wait(10, 1, 0);
+    LockWaitRecord one = wait(10, 1, 1);
     one.lock = Avma::at(i);
     locks_->add(one, {threads_[0], kNone});
     release(1, 50, i + 1);

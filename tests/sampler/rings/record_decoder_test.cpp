@@ -51,12 +51,15 @@ TEST(RecordDecoder, RefusesWaitsForLocksThatMakeNoSense) {
     return SampleDecoder().decode_lock_wait(lock_wait(wait, 0, {0x10}));
   };
   ASSERT_TRUE(decode(good));
-  EXPECT_EQ(decode(good)->released, 2u);
+  EXPECT_EQ(decode(good)->last, 2u);
   WaitFields bad = good;
   bad.end = 9;
   EXPECT_FALSE(decode(bad));
   bad = good;
   bad.limit = 0;
+  EXPECT_FALSE(decode(bad));
+  bad = good;
+  bad.first = 3;
   EXPECT_FALSE(decode(bad));
   bad = good;
   bad.kind = static_cast<wire::LockKind>(wire::kLockKindCount);

@@ -53,10 +53,9 @@ bool join() {
   return true;
 }
 
-// Of libsampan_wrappers.so, this is the first constructor: the wrappers' own build on it.
-__attribute__((constructor(1000))) void start() {
+void start_shim() {
   Dl_info self;
-  if (dladdr(reinterpret_cast<void*>(start), &self) == 0) return;
+  if (dladdr(reinterpret_cast<void*>(start_shim), &self) == 0) return;
   find_vdso();
   find_this_pthread();
   read_environment(self.dli_fname);
@@ -89,6 +88,11 @@ __attribute__((constructor(1000))) void start() {
   start_exit();
   begin_main_thread();
   scan_threads();
+}
+
+__attribute__((constructor)) void start() {
+  start_shim();
+  if (start_wrappers != nullptr) start_wrappers();
 }
 
 }  // namespace

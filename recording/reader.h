@@ -31,7 +31,7 @@ struct Recording {
   std::vector<Allocation> allocations;  // in time order within a thread, as all of these
   std::vector<Free> frees;
   std::vector<Lock> locks;
-  std::vector<LockWait> lock_waits;
+  std::vector<LockWait> lock_waits;  // but these, whose releases may be known late
   Rates rates;
   // In a segment: the losses at its begin, of processes that had begun earlier.
   std::vector<Losses> earlier_losses;

@@ -34,7 +34,7 @@ USES = {
                             "preload/signals", "preload/markers", "preload/threads",
                             "preload/modules"},
     "preload/wrappers": {"base", "wire", "unwind", "preload/support", "preload/process", "preload/samples",
-                         "preload/signals", "preload/markers", "preload/threads"},
+                         "preload/signals", "preload/markers", "preload/threads", "preload/interposers"},
     "preload": {"base", "wire", "unwind", "preload/support", "preload/process", "preload/clocks",
                 "preload/python", "preload/samples", "preload/signals", "preload/markers", "preload/threads",
                 "preload/modules", "preload/interposers"},

@@ -24,13 +24,18 @@
 //                 thread's latest record with a stack. An allocation that was drawn; `mean` is the
 //                 mean number of bytes between two draws. `id` is unique in the process.
 //   kFree         u64 time, u64 id of a kAllocation, then a stack
-//   kLockWait     u64 begin, u64 end, u64 limit, u64 lock, u8 LockKind, u64 asked, u64 released,
+//   kLockWait     u64 begin, u64 end, u64 limit, u64 lock, u8 LockKind, u64 first, u64 last,
 //                 then a stack. A wait for a lock or an event that was drawn: one of at least `limit`
 //                 ns always, a shorter one with probability (end - begin) / limit. `lock` is an
-//                 address. `asked`: the number of the release by whoever held the lock when the wait
-//                 began; `released`: that of the release which ended the wait. 0: not known.
+//                 address. `first`, `last`: the numbers of the first and the last release of the lock
+//                 while the thread waited; 0: there was none. The first was by who held the lock when the
+//                 wait began, the last one has ended it.
 //   kRelease      u64 time, u64 number, u64 lock, then a stack: the thread has released a lock, or
-//                 signalled an event, that others waited for. Its number is unique in the process.
+//                 signalled an event, that others waited for. Its number is unique in the process. The
+//                 numbers of one lock grow. Some are of no record: where a lock is released very often while
+//                 others wait, and of the arrivals at a barrier all but the last.
+//   kLockOrigin   u64 time, u64 lock, u8 LockKind, u64 caller: the lock of the next kLockWait was initialised
+//                 by the code at the lookup AVMA `caller`. Once, before the first wait for it.
 //   kPythonCode   u32 number, i32 first line, then three times u8 width, u16 size, bytes: the
 //                 qualified name, the file, the line table. `width`: bytes of a character; 0: ASCII;
 //                 of the table, its PythonLineTable, or kNoLineTable. python_frame() has the
@@ -48,8 +53,6 @@
 //   kThreadName   u64 time, u32 tid, char name[64]
 //   kThreadCpu    u64 time, u32 tid, u64 cpu: a thread's CPU clock, read by another thread when the
 //                 process ends
-//   kLockOrigin   u64 time, u64 lock, u8 LockKind, u64 caller: a lock was initialised at an address, by
-//                 the code at the AVMA `caller`
 //   kExec         u64 time, path: this image is about to be replaced
 //   kExecFailed   u64 time
 //   kExit         u64 time, i32 status: exit, _exit, quick_exit
@@ -72,6 +75,7 @@ enum class RecordType : uint8_t {
   kFree = 7,
   kLockWait = 8,
   kRelease = 9,
+  kLockOrigin = 10,
   kModuleLoad = 16,
   kModuleUnload = 17,
   kThreadName = 18,
@@ -79,7 +83,6 @@ enum class RecordType : uint8_t {
   kExec = 20,
   kExecFailed = 21,
   kExit = 22,
-  kLockOrigin = 23,
 };
 
 // By what memory was allocated.

@@ -205,6 +205,7 @@ void begin_main_thread() {
 
 void end_this_thread(ThreadState& thread) {
   leave_marker_thread();
+  if (end_wrappers_in != nullptr) end_wrappers_in(thread);
   uint64_t cpu_ns = 0;
   if (!under_filter()) {
     // For good: no late signal may come when the slot has another owner.

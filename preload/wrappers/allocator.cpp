@@ -11,9 +11,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "preload/process/process.h"
+#include "preload/wrappers/heap_records.h"
 #include "preload/wrappers/heap_sampler.h"
-#include "wire/loss.h"
 
 namespace sampan::preload {
 namespace {
@@ -140,8 +139,19 @@ int find_range(dl_phdr_info* info, size_t, void*) {
   return 1;
 }
 
-// Whether the C library calls another malloc than ours: the program's own, or that of a library before this one.
-bool is_unseen() {
+}  // namespace
+
+constinit Allocator next_allocator = {first_malloc,   first_calloc,        first_realloc,
+                                      first_free,     first_aligned_alloc, first_posix_memalign,
+                                      first_memalign, first_valloc,        first_pvalloc,
+                                      first_mmap,     first_munmap,        first_mremap};
+
+void start_allocator() {
+  if (next_allocator.malloc == first_malloc) look_up();
+  dl_iterate_phdr(find_range, nullptr);
+}
+
+bool allocator_is_unseen() {
   constexpr uint64_t kFar = uint64_t{1} << 40;
   allocation_count.distance = kFar;
   char* volatile copy = strdup("counted");
@@ -150,22 +160,6 @@ bool is_unseen() {
   allocation_count = {};
   return unseen;
 }
-
-// After the shim's own constructor, which has a priority.
-__attribute__((constructor)) void start() {
-  if (next_allocator.malloc == first_malloc) look_up();
-  dl_iterate_phdr(find_range, nullptr);
-  const bool unseen = is_unseen();
-  start_heap_sampler();
-  if (unseen) count_loss(wire::Loss::kAllocatorUnseen);
-}
-
-}  // namespace
-
-constinit Allocator next_allocator = {first_malloc,   first_calloc,        first_realloc,
-                                      first_free,     first_aligned_alloc, first_posix_memalign,
-                                      first_memalign, first_valloc,        first_pvalloc,
-                                      first_mmap,     first_munmap,        first_mremap};
 
 bool is_code_of_allocator(const void* code) {
   const auto address = reinterpret_cast<uint64_t>(code);

@@ -30,6 +30,12 @@ struct Allocator {
 // Never null: at first, functions that look up all of them.
 extern constinit Allocator next_allocator;
 
+// In the constructor.
+void start_allocator();
+// Whether the C library calls another malloc than ours: the program's own, or that of a library before this one.
+// In the constructor, before allocations are sampled.
+bool allocator_is_unseen();
+
 // Whether this code is the allocator's, which maps memory for the blocks that it gives. False before the
 // program begins, and for an allocator in the program's own file.
 bool is_code_of_allocator(const void* code);

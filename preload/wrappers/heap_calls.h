@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "preload/wrappers/allocator.h"
+#include "preload/wrappers/heap_records.h"
 #include "preload/wrappers/heap_sampler.h"
 
 // The return address into who called the wrapper.

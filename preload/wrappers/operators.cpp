@@ -5,6 +5,8 @@
 // A program may have no C++ library when it begins, and load one later with an extension of Python's. The loader binds
 // that library's users to these functions, and its own operators are not known here. They would be malloc and
 // free as well, but for what happens when there is no memory: only then, the library's operator is looked for.
+#include "preload/wrappers/operators.h"
+
 #include <dlfcn.h>
 #include <link.h>
 
@@ -74,11 +76,6 @@ void look_up() {
   looked_up.store(true, std::memory_order_release);
 }
 
-__attribute__((constructor)) void start() {
-  if (!looked_up.load(std::memory_order_acquire)) look_up_all();
-  dlerror();  // what was not found is no error of the program's
-}
-
 // The operator that the caller would have without us, in a library that has come later; null: none is found.
 [[gnu::cold, gnu::noinline]] void* operator_of_library(const char* name, const void* caller) {
   if (void* found = dlsym(RTLD_NEXT, name)) return found;
@@ -144,6 +141,11 @@ template <FunctionName name>
 }
 
 }  // namespace
+
+void start_operators() {
+  if (!looked_up.load(std::memory_order_acquire)) look_up_all();
+}
+
 }  // namespace sampan::preload
 
 #define SAMPAN_EXPORT_NEW(function, name, alignment)                                      \

@@ -90,6 +90,18 @@ std::optional<ExitRecord> decode_exit(Payload payload) {
   return whole(cursor, record);
 }
 
+std::optional<LockOriginRecord> decode_lock_origin(Payload payload) {
+  ByteCursor cursor(payload);
+  LockOriginRecord record{};
+  record.time_ns = MonotonicNs::at(cursor.u64());
+  record.lock = Avma::at(cursor.u64());
+  const uint8_t kind = cursor.u8();
+  record.caller = Avma::at(cursor.u64());
+  if (kind >= wire::kLockKindCount) return std::nullopt;
+  record.kind = static_cast<wire::LockKind>(kind);
+  return whole(cursor, record);
+}
+
 std::optional<SampleRecord> SampleDecoder::decode(Payload payload) {
   ByteCursor cursor(payload);
   SampleRecord record{};
@@ -131,6 +143,34 @@ std::optional<FreeRecord> SampleDecoder::decode_free(Payload payload) {
   record.time_ns = MonotonicNs::at(cursor.u64());
   record.id = cursor.u64();
   if (!decode_stop_and_stack(cursor, &record.stop)) return std::nullopt;
+  return record;
+}
+
+std::optional<LockWaitRecord> SampleDecoder::decode_lock_wait(Payload payload) {
+  ByteCursor cursor(payload);
+  LockWaitRecord record{};
+  record.begin_ns = MonotonicNs::at(cursor.u64());
+  record.end_ns = MonotonicNs::at(cursor.u64());
+  record.limit_ns = cursor.u64();
+  record.lock = Avma::at(cursor.u64());
+  const uint8_t kind = cursor.u8();
+  record.first = cursor.u64();
+  record.last = cursor.u64();
+  if (!decode_stop_and_stack(cursor, &record.stop) || kind >= wire::kLockKindCount ||
+      record.limit_ns == 0 || record.end_ns < record.begin_ns || record.last < record.first) {
+    return std::nullopt;
+  }
+  record.kind = static_cast<wire::LockKind>(kind);
+  return record;
+}
+
+std::optional<ReleaseRecord> SampleDecoder::decode_release(Payload payload) {
+  ByteCursor cursor(payload);
+  ReleaseRecord record{};
+  record.time_ns = MonotonicNs::at(cursor.u64());
+  record.number = cursor.u64();
+  record.lock = Avma::at(cursor.u64());
+  if (!decode_stop_and_stack(cursor, &record.stop) || record.number == 0) return std::nullopt;
   return record;
 }
 

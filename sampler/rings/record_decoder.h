@@ -48,6 +48,27 @@ struct ExitRecord {
   int32_t status;
 };
 
+struct LockWaitRecord {
+  MonotonicNs begin_ns, end_ns;  // in this order
+  uint64_t limit_ns;             // not 0
+  Avma lock;
+  wire::LockKind kind;
+  uint64_t first, last;  // numbers of releases meanwhile, in this order; 0: there was none
+  wire::StopReason stop;
+};
+struct ReleaseRecord {
+  MonotonicNs time_ns;
+  uint64_t number;  // not 0
+  Avma lock;
+  wire::StopReason stop;
+};
+struct LockOriginRecord {
+  MonotonicNs time_ns;
+  Avma lock;
+  wire::LockKind kind;
+  Avma caller;
+};
+
 std::optional<ThreadStartRecord> decode_thread_start(Payload payload);
 std::optional<ThreadEndRecord> decode_thread_end(Payload payload);
 std::optional<ModuleLoadRecord> decode_module_load(Payload payload);
@@ -55,6 +76,7 @@ std::optional<ModuleUnloadRecord> decode_module_unload(Payload payload);
 std::optional<ThreadNameRecord> decode_thread_name(Payload payload);
 std::optional<ThreadCpuRecord> decode_thread_cpu(Payload payload);
 std::optional<ExitRecord> decode_exit(Payload payload);
+std::optional<LockOriginRecord> decode_lock_origin(Payload payload);
 
 // Without their stacks.
 struct AllocationRecord {
@@ -79,6 +101,8 @@ class SampleDecoder {
   std::optional<SampleRecord> decode(Payload payload);
   std::optional<AllocationRecord> decode_allocation(Payload payload);
   std::optional<FreeRecord> decode_free(Payload payload);
+  std::optional<LockWaitRecord> decode_lock_wait(Payload payload);
+  std::optional<ReleaseRecord> decode_release(Payload payload);
   // Another thread begins, or records were lost.
   void forget() { known_ = false; }
 

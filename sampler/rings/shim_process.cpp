@@ -29,6 +29,7 @@ ShimProcess::ShimProcess(recording::Writer& writer, const Origin& origin, Shared
                 origin.clock, origin.start_ns, origin.switches},
                thread_rows_),
       heap_(writer),
+      locks_(writer, stacks(), {row(), origin.clock}),
       from_its_start_(origin.start_clock_ns == 0),
       has_python_(origin.python),
       roots_(origin.roots),
@@ -82,6 +83,7 @@ ShimProcess::Drained ShimProcess::read_rings() {
   heap_.end_round();
   apply_names();
   drained.records += markers_.drain();
+  locks_.end_round(monotonic_ns());
   return drained;
 }
 
@@ -207,6 +209,11 @@ bool ShimProcess::read_thread_record(Slot& slot, uint8_t type, Payload payload) 
         return slot.steps.announce(std::move(*record)), true;
       }
       return false;
+    case wire::RecordType::kLockWait: return read_lock_wait(slot, payload);
+    case wire::RecordType::kRelease: return read_release(slot, payload);
+    case wire::RecordType::kLockOrigin:
+      if (const auto record = decode_lock_origin(payload)) return locks_.add(*record), true;
+      return false;
     case wire::RecordType::kThreadEnd:
       if (const auto record = decode_thread_end(payload); record && slot.thread) {
         const bool known = record->cpu_ns != 0;
@@ -263,6 +270,26 @@ bool ShimProcess::read_free(Slot& slot, Payload payload) {
   row.id = record->id;
   row.stop = record->stop;
   if (const auto loss = heap_.add(row)) count_loss(*loss);
+  return true;
+}
+
+// Of the record that was decoded last.
+LockRecorder::Place ShimProcess::place_of(Slot& slot, MonotonicNs time_ns) {
+  return {slot.thread->row,
+          stack_row(*slot.thread, slot.samples.stack(), slot.samples.shared(), time_ns)};
+}
+
+bool ShimProcess::read_lock_wait(Slot& slot, Payload payload) {
+  const std::optional<LockWaitRecord> record = slot.samples.decode_lock_wait(payload);
+  if (!record || !slot.thread) return false;
+  locks_.add(*record, place_of(slot, record->begin_ns));
+  return true;
+}
+
+bool ShimProcess::read_release(Slot& slot, Payload payload) {
+  const std::optional<ReleaseRecord> record = slot.samples.decode_release(payload);
+  if (!record || !slot.thread) return false;
+  locks_.add(*record, place_of(slot, record->time_ns));
   return true;
 }
 
@@ -324,6 +351,7 @@ void ShimProcess::note_left_out(uint32_t slot) {
 
 void ShimProcess::end_segment(MonotonicNs time_ns) {
   close_steps();
+  locks_.end_segment();
   markers_.end_segment(live_slots(), time_ns);
   write_losses();
   account_segment(time_ns);
@@ -350,6 +378,7 @@ void ShimProcess::close_steps() {
 void ShimProcess::leave(MonotonicNs time_ns) {
   read_rings();
   close_steps();
+  locks_.end_segment();
   markers_.finish(live_slots(), time_ns);
   name_last_code();
   write_losses();
@@ -357,6 +386,7 @@ void ShimProcess::leave(MonotonicNs time_ns) {
 
 ExitState ShimProcess::finish(const End& end) {
   read_rings();
+  locks_.end_segment();
   markers_.finish(live_slots(), end.time_ns);
   read_clock();
   for (uint32_t i = 0; i < slots_.size(); ++i) {
@@ -386,6 +416,7 @@ void ShimProcess::add_losses(recording::Losses* losses) const {
   uint64_t& full = losses->count[static_cast<size_t>(wire::Loss::kRingFull)];
   full = 0;
   for (const Slot& slot : slots_) full += slot.ring.dropped();
+  losses->count[static_cast<size_t>(wire::Loss::kLockWaitLost)] += locks_.lost();
   markers_.add_losses(losses);
 }
 

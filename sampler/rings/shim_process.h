@@ -23,6 +23,7 @@
 #include "sampler/recorder/recorded_process.h"
 #include "sampler/rings/handshake.h"
 #include "sampler/rings/heap_recorder.h"
+#include "sampler/rings/lock_recorder.h"
 #include "sampler/rings/marker_recorder.h"
 #include "sampler/rings/record_decoder.h"
 #include "sampler/rings/step_recorder.h"
@@ -123,6 +124,9 @@ class ShimProcess : public RecordedProcess {
   bool read_sample(Slot& slot, Payload payload);
   bool read_allocation(Slot& slot, Payload payload);
   bool read_free(Slot& slot, Payload payload);
+  bool read_lock_wait(Slot& slot, Payload payload);
+  bool read_release(Slot& slot, Payload payload);
+  LockRecorder::Place place_of(Slot& slot, MonotonicNs time_ns);
   uint64_t period_ns(const Slot& slot) const;
   void end_thread_of(Slot& slot, MonotonicNs time_ns, std::optional<CpuNs> clock_ns);
   void note_left_out(uint32_t slot);
@@ -150,7 +154,8 @@ class ShimProcess : public RecordedProcess {
   std::unordered_map<int32_t, CpuNs> clocks_at_exit_;  // by tid, from kThreadCpu
   MarkerRecorder markers_;
   HeapRecorder heap_;
-  uint64_t late_frees_ = 0;         // LateFrees::count() when they were read last
+  uint64_t late_frees_ = 0;  // LateFrees::count() when they were read last
+  LockRecorder locks_;
   MonotonicNs next_search_ns_ = 0;  // for code that is in no module
   uint64_t search_pause_ns_ = kShortestSearchPause;
   std::set<uint64_t> parts_;             // AVMAs where the program has mapped parts of files itself

@@ -247,6 +247,13 @@ def check(image):
     reached, elsewhere = image.closure("preload::kFunctions")
     for name, by in elsewhere.items():
         yield f"markers: not listed: {name} <- {way_to(by, reached)}"
+    # They may post semaphores, too, and more. Whose thread it is, a key of the C library says.
+    for part in ("LockWait::LockWait", "LockWait::end", "LockRelease::LockRelease", "LockRelease::write", "LockRelease::write_kept"):
+        if any(entry.name == f"preload::{part}" for entry in image.functions):
+            reached, elsewhere = image.closure(f"preload::{part}")
+            for name, by in elsewhere.items():
+                if name != "pthread_getspecific":
+                    yield f"locks: not listed: {name} <- {way_to(by, reached)}"
 
 
 def self_test(path):

@@ -84,6 +84,41 @@ inline Bytes freed(uint64_t time, uint64_t id, uint64_t shared, const std::vecto
   });
 }
 
+struct WaitFields {
+  uint64_t begin, end, limit, lock;
+  wire::LockKind kind;
+  uint64_t first, last;
+};
+inline Bytes lock_wait(const WaitFields& wait, uint64_t shared,
+                       const std::vector<uint64_t>& fresh) {
+  return payload([&](ByteWriter& out) {
+    for (const uint64_t value : {wait.begin, wait.end, wait.limit, wait.lock}) out.fixed(value);
+    out.fixed(wait.kind);
+    out.fixed(wait.first);
+    out.fixed(wait.last);
+    out.fixed(uint8_t{0});
+    write_stack(out, shared, fresh);
+  });
+}
+
+inline Bytes lock_release(uint64_t time, uint64_t number, uint64_t lock, uint64_t shared,
+                          const std::vector<uint64_t>& fresh) {
+  return payload([&](ByteWriter& out) {
+    for (const uint64_t value : {time, number, lock}) out.fixed(value);
+    out.fixed(uint8_t{0});
+    write_stack(out, shared, fresh);
+  });
+}
+
+inline Bytes lock_origin(uint64_t time, uint64_t lock, wire::LockKind kind, uint64_t caller) {
+  return payload([&](ByteWriter& out) {
+    out.fixed(time);
+    out.fixed(lock);
+    out.fixed(kind);
+    out.fixed(caller);
+  });
+}
+
 inline Bytes thread_end(uint64_t time, uint64_t cpu, uint64_t left_out = 0) {
   return payload([&](ByteWriter& out) {
     out.fixed(time);

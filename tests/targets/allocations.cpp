@@ -21,7 +21,7 @@ extern "C" int use_operators();
 namespace {
 
 // An allocation that could be left out, or a call of malloc in tail position, is not what the test is about.
-void* volatile sink;
+thread_local void* volatile sink;
 __attribute__((noinline)) void* used(void* block) {
   sink = block;
   return sink;

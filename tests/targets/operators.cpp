@@ -6,7 +6,7 @@
 
 namespace {
 
-void* volatile sink;
+thread_local void* volatile sink;
 __attribute__((noinline)) void* used(void* block) {
   sink = block;
   return sink;

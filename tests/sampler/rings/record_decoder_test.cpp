@@ -45,6 +45,53 @@ TEST(RecordDecoder, RefusesEveryShorterPayload) {
   for (size_t i = 0; i < one.size(); ++i) EXPECT_FALSE(SampleDecoder().decode(cut(one, i))) << i;
 }
 
+TEST(RecordDecoder, RefusesWaitsForLocksThatMakeNoSense) {
+  const WaitFields good{10, 20, 5, 0x1000, wire::LockKind::kMutex, 1, 2};
+  const auto decode = [](const WaitFields& wait) {
+    return SampleDecoder().decode_lock_wait(lock_wait(wait, 0, {0x10}));
+  };
+  ASSERT_TRUE(decode(good));
+  EXPECT_EQ(decode(good)->last, 2u);
+  WaitFields bad = good;
+  bad.end = 9;
+  EXPECT_FALSE(decode(bad));
+  bad = good;
+  bad.limit = 0;
+  EXPECT_FALSE(decode(bad));
+  bad = good;
+  bad.first = 3;
+  EXPECT_FALSE(decode(bad));
+  bad = good;
+  bad.kind = static_cast<wire::LockKind>(wire::kLockKindCount);
+  EXPECT_FALSE(decode(bad));
+  EXPECT_FALSE(SampleDecoder().decode_release(lock_release(1, 0, 0x1000, 0, {0x10})));
+  EXPECT_FALSE(decode_lock_origin(lock_origin(1, 0x1000, bad.kind, 0x20)));
+
+  const Bytes wait = lock_wait(good, 0, {0x10, 0x20});
+  const Bytes release = lock_release(1, 7, 0x1000, 0, {0x10, 0x20});
+  const Bytes origin = lock_origin(1, 0x1000, wire::LockKind::kMutex, 0x20);
+  EXPECT_TRUE(SampleDecoder().decode_release(release));
+  EXPECT_TRUE(decode_lock_origin(origin));
+  const auto cut = [](const Bytes& bytes, size_t size) { return Payload(bytes).first(size); };
+  for (size_t i = 0; i < wait.size(); ++i) {
+    EXPECT_FALSE(SampleDecoder().decode_lock_wait(cut(wait, i))) << i;
+  }
+  for (size_t i = 0; i < release.size(); ++i) {
+    EXPECT_FALSE(SampleDecoder().decode_release(cut(release, i))) << i;
+  }
+  for (size_t i = 0; i < origin.size(); ++i) EXPECT_FALSE(decode_lock_origin(cut(origin, i))) << i;
+}
+
+TEST(SampleDecoder, SharesStacksAmongRecordsOfAllTypes) {
+  SampleDecoder decoder;
+  ASSERT_TRUE(decoder.decode(sample(5, 6, 1, 0, {0x10, 0x20, 0x30})));
+  ASSERT_TRUE(decoder.decode_lock_wait(
+      lock_wait({10, 20, 5, 0x1000, wire::LockKind::kMutex, 0, 0}, 2, {0x15})));
+  EXPECT_EQ(decoder.stack(), (Stack{0x30, 0x20, 0x15}));
+  ASSERT_TRUE(decoder.decode_release(lock_release(1, 7, 0x1000, 1, {})));
+  EXPECT_EQ(decoder.stack(), (Stack{0x30}));
+}
+
 TEST(RecordDecoder, RefusesModulesThatEndBeforeTheyBegin) {
   EXPECT_FALSE(decode_module_load(module_load(5, 0, 0x3000, 0x3000, "/lib/a.so")));
   EXPECT_FALSE(decode_module_load(module_load(5, 0, 0x3000, 0x2000, "/lib/a.so")));

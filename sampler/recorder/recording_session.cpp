@@ -42,6 +42,11 @@ RecordingSession::RecordingSession(EventLoop& loop, Options options,
       observer_(std::move(observer)),
       engine_(std::move(options.description.engine)) {}
 
+void RecordingSession::start(std::unique_ptr<Source> source) {
+  source_ = std::move(source);
+  if (segments_ != nullptr && source_->watched().any()) writer_.keep_living();
+}
+
 RecordingSession::~RecordingSession() {
   source_.reset();
   for (auto& [pid, entry] : processes_) forget(entry);

@@ -50,7 +50,7 @@ class RecordingSession {
   RecordingSession& operator=(const RecordingSession&) = delete;
 
   // Once.
-  void start(std::unique_ptr<Source> source) { source_ = std::move(source); }
+  void start(std::unique_ptr<Source> source);
   // The process whose end is the program's.
   void set_root(pid_t pid) { root_ = pid; }
 

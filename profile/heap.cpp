@@ -14,14 +14,8 @@
 namespace sampan::profile {
 namespace {
 
-constexpr double kConfidence = 0.95;
 // A weight that sums of a recording do not wrap with, whatever an input claims.
 constexpr double kMostBytes = 1e15;
-
-double error_of(double variance) {
-  static const double z = two_sided_quantile(1 - kConfidence);
-  return z * std::sqrt(variance);
-}
 
 struct HeapChange {
   SessionNs time_ns;
@@ -74,10 +68,10 @@ void Estimate::add(const Block& block) {
 }
 
 double Estimate::bytes_error() const {
-  return error_of(bytes_variance);
+  return error_95(bytes_variance);
 }
 double Estimate::blocks_error() const {
-  return error_of(blocks_variance);
+  return error_95(blocks_variance);
 }
 
 void show_heap(Profile* profile) {

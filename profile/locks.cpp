@@ -18,8 +18,6 @@
 namespace sampan::profile {
 namespace {
 
-constexpr double kConfidenceOfWaits = 0.95;
-
 uint64_t weight_ns(const LockWait& wait) {
   return std::max(wait.duration_ns, wait.limit_ns);
 }
@@ -105,8 +103,7 @@ void LockSum::add(const LockWait& wait) {
 }
 
 double LockSum::waited_error_ns() const {
-  static const double z = two_sided_quantile(1 - kConfidenceOfWaits);
-  return z * std::sqrt(waited_variance);
+  return error_95(waited_variance);
 }
 
 std::string_view kind_name(wire::LockKind kind) {

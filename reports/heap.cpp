@@ -49,6 +49,14 @@ std::string amount(const Context& context, const profile::Estimate& sum) {
                      unit.name(), count(static_cast<uint64_t>(std::llround(sum.blocks))));
 }
 
+// Of settings, which people give in powers of two: "512 KiB".
+std::string setting(uint64_t bytes) {
+  constexpr uint64_t kKiB = 1024;
+  if (bytes == 0 || bytes % kKiB != 0) return plural(bytes, "byte");
+  const bool is_large = bytes % (kKiB * kKiB) == 0;
+  return is_large ? count(bytes / kKiB / kKiB) + " MiB" : count(bytes / kKiB) + " KiB";
+}
+
 std::string at(SessionNs time_ns) {
   return seconds(time_ns) + " s";
 }
@@ -72,11 +80,9 @@ std::string sampling(const Context& context, const profile::HeapTotals& totals) 
   const profile::WatchedTime time = watched_time(context.profile(), profile::Watched::kHeap);
   std::string text = plural(totals.allocated.draws, "allocation") + " drawn";
   if (time.most_setting != 0) {
-    text += fmt::format(", one in {} on average",
-                        amount(context, static_cast<double>(time.least_setting)));
+    text += fmt::format(", one in {} on average", setting(time.least_setting));
     if (time.most_setting != time.least_setting) {
-      text += fmt::format(", in {} at other times",
-                          amount(context, static_cast<double>(time.most_setting)));
+      text += fmt::format(", in {} at other times", setting(time.most_setting));
     }
   }
   text += "; ± is the half of a 95 % interval";
@@ -129,7 +135,7 @@ std::string with_rest(const Context& context, const Table& table, std::string_vi
   return text;
 }
 
-size_t shown_of(const Context& context, size_t all, size_t usual) {
+size_t rows_shown(const Context& context, size_t all, size_t usual) {
   return context.options.top == 0 ? all : std::min(all, usual);
 }
 
@@ -154,7 +160,7 @@ std::string functions_section(const Context& context) {
                function_column(context.options),
                {.title = "file:line", .left = true, .minimum = 11, .cut = cut_path},
                {.title = "module", .left = true, .minimum = 8}});
-  const size_t shown = shown_of(context, rows.size(), context.options.top);
+  const size_t shown = rows_shown(context, rows.size(), context.options.top);
   for (size_t i = 0; i < shown; ++i) {
     const profile::HeapFunction& row = rows[i];
     const double share = live_first ? row.live.bytes / live : row.allocated.bytes / allocated;
@@ -187,7 +193,7 @@ std::string growth_section(const Context& context) {
                {.title = "to"},
                function_column(context.options),
                {.title = "file:line", .left = true, .minimum = 11, .cut = cut_path}});
-  const size_t shown = shown_of(context, rows.size(), kShownGrowth);
+  const size_t shown = rows_shown(context, rows.size(), kShownGrowth);
   for (size_t i = 0; i < shown; ++i) {
     const profile::Growth& row = rows[i];
     table.add({unit.with_sign(row.bytes()), unit.text(row.error_bytes), unit.text(row.before_bytes),
@@ -211,7 +217,7 @@ std::string leaks_section(const Context& context) {
                {.title = "later too"},
                {.title = "since s"},
                {.title = "allocated by", .left = true, .minimum = 20}});
-  const size_t shown = shown_of(context, rows.size(), kShownLeaks);
+  const size_t shown = rows_shown(context, rows.size(), kShownLeaks);
   for (size_t i = 0; i < shown; ++i) {
     const profile::PossibleLeak& row = rows[i];
     table.add({unit.text(row.early.bytes), unit.text(row.early.bytes_error()),
@@ -232,7 +238,7 @@ std::string freed_section(const Context& context) {
                {.title = "±"},
                function_column(context.options, "allocated by"),
                function_column(context.options, "freed by")});
-  const size_t shown = shown_of(context, rows.size(), kShownFreed);
+  const size_t shown = rows_shown(context, rows.size(), kShownFreed);
   for (size_t i = 0; i < shown; ++i) {
     const profile::FreedBy& row = rows[i];
     table.add({unit.text(row.freed.bytes), unit.text(row.freed.bytes_error()),

@@ -51,7 +51,8 @@ std::vector<Figure> figures_of(const Context& context) {
         {cpu_title(unit), cpu},
         {"CPU %", [share](const auto& row) { return share(row.known_cpu_ns(), row); }},
         {"waiting %", [share](const auto& row) { return share(row.waiting.ns, row); }}};
-    if (!context.profile().session.is_imported()) {
+    if (!context.profile().session.is_imported() &&
+        context.profile().shown == profile::Shown::kSamples) {
       figures.push_back(
           {"queued %", [share](const auto& row) { return share(row.runnable.ns, row); }});
     }
@@ -60,17 +61,20 @@ std::vector<Figure> figures_of(const Context& context) {
   }
   const double all_ns =
       static_cast<double>(context.summary.cpu_ns.value_or(context.summary.sampled.ns));
-  return {{cpu_title(unit), cpu},
-          {"share %",
-           [all_ns](const auto& row) {
-             return percent(static_cast<double>(row.known_cpu_ns()), all_ns);
-           }},
-          {"sampled %", [](const auto& row) { return coverage(row.sampled.ns, row.cpu_ns); }},
-          {"samples", samples},
-          {"complete %", [](const auto& row) {
-             return percent(static_cast<double>(row.complete_stacks),
-                            static_cast<double>(row.samples()));
-           }}};
+  std::vector<Figure> figures = {{cpu_title(unit), cpu},
+                                 {"share %", [all_ns](const auto& row) {
+                                    return percent(static_cast<double>(row.known_cpu_ns()), all_ns);
+                                  }}};
+  if (context.profile().shown == profile::Shown::kSamples) {
+    figures.push_back(
+        {"sampled %", [](const auto& row) { return coverage(row.sampled.ns, row.cpu_ns); }});
+  }
+  figures.push_back({"samples", samples});
+  figures.push_back({"complete %", [](const auto& row) {
+                       return percent(static_cast<double>(row.complete_stacks),
+                                      static_cast<double>(row.samples()));
+                     }});
+  return figures;
 }
 
 // How a process ended: "0", "SIGSEGV", "exec", "lives", "-".

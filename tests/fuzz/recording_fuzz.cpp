@@ -15,7 +15,10 @@
 #include "base/error.h"
 #include "profile/call_tree.h"
 #include "profile/flat.h"
+#include "profile/heap_tables.h"
 #include "profile/load.h"
+#include "profile/locks.h"
+#include "profile/shown.h"
 #include "recording/block.h"
 #include "recording/codec.h"
 #include "recording/segments.h"
@@ -251,6 +254,14 @@ void check(const recording::Recording& recording, const recording::Markers& mark
   }
 }
 
+void check_sums(const profile::Profile& profile) {
+  const profile::View view = profile::select(profile);
+  require(profile::call_tree(view)[0].total == profile::total_weight(view));
+  profile::Weight selves;
+  for (const auto& row : profile::flat_table(view)) selves += row.self;
+  require(selves == profile::total_weight(view));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -272,12 +283,27 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     check(part);
     check_watched(part);
     check(part, part.markers);
-    const profile::Profile profile = profile::load(std::move(recording));
-    const profile::View view = profile::select(profile);
-    require(profile::call_tree(view)[0].total == profile::total_weight(view));
-    profile::Weight selves;
-    for (const auto& row : profile::flat_table(view)) selves += row.self;
-    require(selves == profile::total_weight(view));
+    profile::Profile profile = profile::load(std::move(recording));
+    check_sums(profile);
+    for (const profile::Shown shown : {profile::Shown::kHeap, profile::Shown::kLocks}) {
+      try {
+        show(shown, &profile);
+      } catch (const Error&) {  // there is none
+        continue;
+      }
+      check_sums(profile);
+      const profile::View view = profile::select(profile);
+      if (shown == profile::Shown::kHeap) {
+        require(std::isfinite(heap_totals(view).peak_bytes));
+        for (const auto& row : possible_leaks(view)) require(row.survived <= 1.000001);
+        heap_growth(view);
+        freed_by(view);
+      } else {
+        require(std::isfinite(lock_total(view).waited_ns));
+        lock_table(view);
+        blocked_by(view);
+      }
+    }
   } catch (const Error&) {
     // Not a recording: the reader says so in a sentence.
   }

@@ -219,9 +219,8 @@ std::string ControlSocket::perform(std::string_view command, std::string_view ar
     return controlled_.status();
   }
   if (command == "heap" || command == "locks") {
-    using recording::Watched;
-    controlled_.set_watched(command == "heap" ? Watched::kHeap : Watched::kLocks,
-                            number_of<uint64_t>(argument));
+    (command == "heap" ? controlled_.set_heap_mean
+                       : controlled_.set_lock_limit)(number_of<uint64_t>(argument));
     return controlled_.status();
   }
   if (command == "flush") {

@@ -20,7 +20,6 @@
 
 #include "base/event_loop.h"
 #include "base/file_descriptor.h"
-#include "recording/tables.h"
 
 namespace sampan::sampler {
 
@@ -29,8 +28,10 @@ struct Controlled {
   std::function<bool(pid_t)> records;    // whether the process is one of the session
   std::function<void(bool)> set_paused;  // sampling, of all its processes
   std::function<void(uint32_t)> set_rate;
-  std::function<void(recording::Watched, uint64_t)> set_watched;  // as recording::WatchChange
-  std::function<std::string()> status;                            // rate and cost, as a sentence
+  // The mean number of bytes between two sampled allocations, and the shortest wait for a lock of which each is
+  // recorded, in nanoseconds; 0: none.
+  std::function<void(uint64_t)> set_heap_mean, set_lock_limit;
+  std::function<std::string()> status;  // rate and cost, as a sentence
   // Writes what was recorded so far; returns the path of the file that has it. When the recording
   // is one of several files, that file is complete, and the next one begun.
   std::function<std::string()> flush;

@@ -301,7 +301,8 @@ Controlled RecordingSession::controlled() {
   return {[this](pid_t pid) { return contains(pid); },
           [this](bool paused) { set_paused(paused); },
           [this](uint32_t rate_hz) { set_rate(rate_hz); },
-          [this](recording::Watched what, uint64_t setting) { set_watched(what, setting); },
+          [this](uint64_t mean) { set_watched(recording::Watched::kHeap, mean); },
+          [this](uint64_t limit_ns) { set_watched(recording::Watched::kLocks, limit_ns); },
           [this] {
             observe_cost();
             return status();

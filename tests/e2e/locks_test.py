@@ -169,7 +169,7 @@ class Locks(sampan.Case):
 
     def test_the_functions_return_what_they_return_alone(self):
         alone = subprocess.run([target("lock_calls")], check=True, capture_output=True, text=True).stdout
-        for options in (("--locks",), ("--locks=1ns",), ("--locks=1ns", "--rate", "4000")):
+        for options in (("--locks",), ("--locks=1us",), ("--locks=1us", "--rate", "4000")):
             with self.subTest(options=options):
                 run = sampan.run([target("lock_calls")], options)
                 self.assertEqual(run.returncode, 0, run.stderr)

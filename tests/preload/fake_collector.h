@@ -76,6 +76,7 @@ struct ProcessRecords {
   std::vector<ThreadRecords> threads;
   std::vector<AllocationRecord> allocations;
   std::vector<FreeRecord> frees;
+  std::vector<uint64_t> late_frees;   // ids: those that found no room in a ring
   std::vector<ModuleRecord> modules;  // ever loaded
   unsigned unloads = 0;
   std::vector<std::pair<int32_t, std::string>> names;

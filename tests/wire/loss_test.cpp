@@ -35,9 +35,9 @@ TEST(Names, EveryStopReasonHasItsOwnText) {
 
 // Both sides of a session compute these; another layout needs another kWireVersion.
 TEST(ControlBlock, LayoutIsThatOfItsVersion) {
-  ASSERT_EQ(kWireVersion, 11u);
+  ASSERT_EQ(kWireVersion, 12u);
   EXPECT_EQ(sizeof(RingPositions), 128u);
-  EXPECT_EQ(sizeof(ControlBlock), 384u);
+  EXPECT_EQ(sizeof(ControlBlock), 448u);
   EXPECT_EQ(sizeof(ThreadSlot), 3840u);
   EXPECT_EQ(kSlotsOffset % kPage, 0u);
   EXPECT_EQ(kSlotStride % kPage, 0u);

@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import subprocess
+import time
 import unittest
 
 import sampan
@@ -196,7 +197,6 @@ class Deadlocks(sampan.Case):
         return "futex" if number == FUTEX else number
 
     def wait_until(self, holds, kind):
-        import time
         if kind == "chain":
             return time.sleep(0.5)
         for _ in range(3000):
@@ -234,6 +234,94 @@ class Deadlocks(sampan.Case):
     def test_waits_that_end_are_none(self):
         self.assertEqual(self.dump("timed", 2)[0], [])
 
+
+class Same(sampan.Case):
+    """Real programs with threads: the same output and exit status."""
+
+    def compare(self, *command, env=None, options=("--locks=1us",)):
+        bare = subprocess.run(command, capture_output=True, check=False, env={**os.environ, **(env or {})})
+        run = sampan.run(command, options, env=env)
+        self.assertEqual((run.returncode, run.stdout, run.stderr), (bare.returncode, bare.stdout, bare.stderr))
+        self.assertEqual(run.report["lost"].get("ring_corrupt", 0), 0)
+        return rows(run)["waits"]
+
+    def test_python3(self):
+        for options in (("--locks=1us",), ("--locks=1us", "--heap=4K")):
+            with self.subTest(options=options):
+                self.assertGreater(len(self.compare("/usr/bin/python3", "-c", PYTHON, options=options)), 0)
+
+    def test_xz(self):
+        self.need("xz")
+        text = self.path / "text"
+        text.write_text("".join(str(number * 7919 % 104729) for number in range(400_000)))
+        self.assertGreater(len(self.compare("xz", "-T3", "-1", "--block-size=200KiB", "-k", "-c", str(text))), 0)
+
+    def test_node(self):
+        self.need("node")
+        self.compare("node", "-e", NODE)
+
+    def test_java(self):
+        self.need("javac")
+        (self.path / "Queue.java").write_text(JAVA)
+        subprocess.run(["javac", "-d", self.path, self.path / "Queue.java"], check=True, capture_output=True)
+        self.compare("java", "-XX:-UsePerfData", "-cp", str(self.path), "Queue")
+
+    def test_redis_whose_threads_wait_for_each_other(self):
+        self.need("redis-server")
+        socket = self.path / "redis.socket"
+        script = (f"redis-server --port 0 --unixsocket {socket} --save '' --io-threads 3 --io-threads-do-reads yes > /dev/null & "
+                  f"until redis-cli -s {socket} ping > /dev/null 2>&1; do sleep 0.05; done; "
+                  f"redis-benchmark -s {socket} -n 20000 -c 20 -t set,lpush,incr -q > /dev/null; "
+                  f"redis-cli -s {socket} llen mylist; redis-cli -s {socket} get counter:__rand_int__; "
+                  f"redis-cli -s {socket} shutdown nosave; wait")
+        self.compare("/bin/sh", "-c", script)
+
+
+PYTHON = """
+import concurrent.futures, hashlib, queue, threading
+numbers, sums = queue.Queue(10), []
+def take():
+    total = 0
+    while (number := numbers.get()) is not None: total += number
+    sums.append(total)
+takers = [threading.Thread(target=take) for _ in range(3)]
+for taker in takers: taker.start()
+for number in range(3000): numbers.put(number)
+for _ in takers: numbers.put(None)
+for taker in takers: taker.join()
+with concurrent.futures.ThreadPoolExecutor(4) as pool:
+    digests = list(pool.map(lambda number: hashlib.sha256(bytes([number]) * 100_000).hexdigest(), range(100)))
+print(sum(sums), hashlib.sha256("".join(digests).encode()).hexdigest())
+"""
+
+NODE = """
+const zlib = require('zlib');
+Promise.all([...Array(40).keys()].map(n => new Promise(done =>
+  zlib.deflate(Buffer.alloc(100000, n), (error, made) => done(made.length))))).then(all => console.log(all.join()));
+"""
+
+JAVA = """
+import java.util.concurrent.*;
+public class Queue {
+  public static void main(String[] words) throws Exception {
+    BlockingQueue<Integer> queue = new ArrayBlockingQueue<>(10);
+    Thread putter = new Thread(() -> {
+      try { for (int i = 0; i <= 5000; ++i) queue.put(i); } catch (InterruptedException e) { }
+    });
+    putter.start();
+    long sum = 0;
+    for (int taken = 0; taken != 5000; sum += taken) taken = queue.take();
+    putter.join();
+    ExecutorService pool = Executors.newFixedThreadPool(3);
+    Object monitor = new Object();
+    long[] total = {0};
+    for (int i = 0; i < 1000; ++i) { final int n = i; pool.submit(() -> { synchronized (monitor) { total[0] += n; } }); }
+    pool.shutdown();
+    pool.awaitTermination(60, TimeUnit.SECONDS);
+    System.out.println(sum + " " + total[0]);
+  }
+}
+"""
 
 FUTEX = "98" if os.uname().machine == "aarch64" else "202"
 

@@ -45,6 +45,7 @@ std::string main_section(const Context& context) {
 }  // namespace
 
 bool hide_idle(const Context& context) {
+  if (context.profile().shown == profile::Shown::kLocks) return false;  // waiting is what is shown
   const std::vector<profile::ThreadSummary>& threads = context.summary.threads;
   const auto only_waits = [](const profile::ThreadSummary& row) { return row.only_waits(); };
   return !context.options.idle && std::any_of(threads.begin(), threads.end(), only_waits) &&

@@ -42,6 +42,15 @@ std::vector<Figure> figures_of(const Context& context) {
     return unit.text(row.known_cpu_ns());
   };
   const auto samples = [](const profile::ThreadSummary& row) { return count(row.samples()); };
+  if (context.profile().shown == profile::Shown::kLocks) {
+    const auto all_ns = static_cast<double>(context.summary.waiting.ns);
+    return {{"waited s", [](const auto& row) { return seconds(row.waiting.ns); }},
+            {"share %",
+             [all_ns](const auto& row) {
+               return percent(static_cast<double>(row.waiting.ns), all_ns);
+             }},
+            {"samples", samples}};
+  }
   if (context.view.is_of_wall_time()) {
     const auto share = [](uint64_t ns, const profile::ThreadSummary& row) {
       return percent(static_cast<double>(ns), static_cast<double>(row.wall_ns()));
@@ -51,8 +60,7 @@ std::vector<Figure> figures_of(const Context& context) {
         {cpu_title(unit), cpu},
         {"CPU %", [share](const auto& row) { return share(row.known_cpu_ns(), row); }},
         {"waiting %", [share](const auto& row) { return share(row.waiting.ns, row); }}};
-    if (!context.profile().session.is_imported() &&
-        context.profile().shown == profile::Shown::kSamples) {
+    if (!context.profile().session.is_imported()) {
       figures.push_back(
           {"queued %", [share](const auto& row) { return share(row.runnable.ns, row); }});
     }

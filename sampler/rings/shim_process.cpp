@@ -35,12 +35,14 @@ ShimProcess::ShimProcess(recording::Writer& writer, const Origin& origin, Shared
       roots_(origin.roots),
       first_root_(origin.root),
       root_(origin.root) {
-  const uint64_t mean =
-      wire::control_block(memory_->base())->heap_mean.load(std::memory_order_relaxed);
-  if (mean != 0) {
-    writer.add(recording::WatchChange{row(), session_time(origin.start_ns),
-                                      recording::Watched::kHeap, mean});
-  }
+  const wire::ControlBlock& control = *wire::control_block(memory_->base());
+  const auto note = [&](recording::Watched what, const std::atomic<uint64_t>& shared) {
+    const uint64_t setting = shared.load(std::memory_order_relaxed);
+    if (setting == 0) return;
+    writer.add(recording::WatchChange{row(), session_time(origin.start_ns), what, setting});
+  };
+  note(recording::Watched::kHeap, control.heap_mean);
+  note(recording::Watched::kLocks, control.lock_limit_ns);
 }
 
 ShimProcess::Outside& ShimProcess::outside() {

@@ -120,10 +120,11 @@ class Locks(unittest.TestCase):
     def waits(self, kind, rounds):
         run = sampan.run([sampan.TARGETS / "target_locks", kind, rounds, 2000], ["--locks"])
         self.assertEqual(run.returncode, 0, run.stderr)
-        return run.recording, [[int(number) for number in line.split()] for line in run.stdout.decode().splitlines()]
+        return run, [[int(number) for number in line.split()] for line in run.stdout.decode().splitlines()]
 
     def test_the_lock_its_holder_and_its_time(self):
-        recording, rounds = self.waits("mutex", 50)
+        run, rounds = self.waits("mutex", 50)
+        recording = run.recording
         report = sampan.report(recording, "--locks")
         rows = [row for row in report["locks"]["table"] if row["name"].endswith("::mutex")]
         self.assertEqual(len(rows), 1, report["locks"]["table"])
@@ -138,12 +139,15 @@ class Locks(unittest.TestCase):
         page = command("report", "--locks", recording)
         for text in ("Locks, most waited first", "Who waited for whom", "Who ended the waits", "mutex (anonymous namespace)::mutex"):
             self.assertIn(text, page)
+        self.assertIn("all of 10.0µs and more", page)
         folded = export(recording, "--locks", "-f", "folded").decode()
         self.assertRegex(folded, r"wait_here.*;\[mutex .*::mutex\] \d+")
+        microseconds = sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines())
+        self.assertAlmostEqual(microseconds, report["locks"]["waited_s"] * 1e6, delta=len(folded.splitlines()) + 1)
 
     def test_a_lock_without_a_name_is_of_who_made_it(self):
-        recording, _ = self.waits("made_mutex", 10)
-        names = [row["name"] for row in sampan.report(recording, "--locks")["locks"]["table"]]
+        run, _ = self.waits("made_mutex", 10)
+        names = [row["name"] for row in sampan.report(run.recording, "--locks")["locks"]["table"]]
         self.assertTrue(any(re.fullmatch(r"0x[0-9a-f]+ of .*make_mutex(\(\))?", name) for name in names), names)
 
 

@@ -112,6 +112,15 @@ TEST(WatchedPage, ShowsLocks) {
   expect_golden_page("page_locks", page(select(profile), options));
 }
 
+// A thread that never waits does not make all others idle ones, which the page of the time hides.
+TEST(WatchedPage, ShowsLocksBesideAThreadThatNeverWaits) {
+  profile::Profile profile = locks();
+  profile::Thread& busy = profile.threads.emplace_back(profile.threads.front());
+  busy.tid = 102;
+  busy.samples = busy.waiting_samples = busy.waiting_ns = 0;
+  EXPECT_NE(page(select(profile)).find("Locks, most waited first"), std::string::npos);
+}
+
 TEST(WatchedPage, TheHeapAsDataHasTheSameSums) {
   const profile::Profile profile = heap();
   const profile::View view = select(profile);

@@ -39,18 +39,14 @@ uint64_t thinned(uint64_t mean) {
   return std::min(mean << (thread->samples.ring.used() / kPart), kLargestMean);
 }
 
+// A far draw with a larger mean would outlast the burst that it was made for. So the thread draws again after a few
+// means, between two allocations: the exponential distribution has no memory of what it did not draw.
 void draw_next(AllocationCount& count, uint64_t mean) {
-  count.mean = thinned(mean);
-  count.distance = draw_distance(count.random, count.mean);
-}
-
-// A far draw of a larger mean would outlast the burst that it was made for. So the thread draws again after a few
-// means: nothing was drawn up to there, and the exponential distribution has no memory.
-void draw_again_soon(AllocationCount& count, uint64_t mean) {
   constexpr uint64_t kSoon = 4;
-  if (count.mean == mean || count.distance <= kSoon * mean) return;
-  count.mean = 0;
-  count.distance = kSoon * mean;
+  count.mean = thinned(mean);
+  const uint64_t drawn = draw_distance(count.random, count.mean);
+  count.distance = count.mean == mean ? drawn : std::min(drawn, kSoon * mean);
+  count.beyond = drawn - count.distance;
 }
 
 }  // namespace
@@ -72,18 +68,13 @@ uint64_t draw_allocation(size_t size) {
   if (count.random == 0) {
     count.random = uint64_t{monotonic_ns()} ^ reinterpret_cast<uintptr_t>(&count) << 16;
   }
-  if (count.mean == 0) {
-    // Nothing was drawn while sampling was off, nor up to here with a larger mean.
-    draw_next(count, mean);
-    if (size < count.distance) {
-      count.distance -= size;
-      draw_again_soon(count, mean);
-      return 0;
-    }
+  if (count.mean == 0) draw_next(count, mean);
+  if (size < count.distance) {
+    count.distance -= size;
+    return 0;
   }
-  const uint64_t drawn_with = count.mean;
+  const uint64_t drawn_with = size - count.distance >= count.beyond ? count.mean : 0;
   draw_next(count, mean);
-  draw_again_soon(count, mean);
   return drawn_with;
 }
 

@@ -16,9 +16,9 @@ namespace sampan::preload {
 
 // Of the calling thread. Zeroes: it has not allocated anything yet.
 struct AllocationCount {
-  uint64_t distance;  // the allocation with this byte is drawn, counted from 1
-  uint64_t
-      mean;  // that `distance` was drawn with; 0: nothing is drawn there, but then it is time to draw
+  uint64_t distance;  // the allocation with this byte, counted from 1, is looked at
+  uint64_t beyond;    // the drawn byte is so far behind that one
+  uint64_t mean;      // that it was drawn with; 0: none is drawn, for sampling was off
   uint64_t random;
 };
 extern constinit thread_local AllocationCount allocation_count;

@@ -84,9 +84,9 @@ class Known(sampan.Case):
         heap = heap_of(run)
         total = {"truth": 0, "measured": 0, "variance": 0, "draws": 0}
         for line in run.stdout.decode().splitlines():
-            name, numbers = line.rsplit("> ", 1)
-            truth = dict(zip(("bytes", "count", "live_bytes", "live_count"), map(int, numbers.split())))
-            made, live = sums(heap, "allocated", name + ">"), sums(heap, "live", name + ">")
+            name, *numbers = line.split()
+            truth = dict(zip(("bytes", "count", "live_bytes", "live_count"), map(int, numbers)))
+            made, live = sums(heap, "allocated", name), sums(heap, "live", name)
             self.assert_near(made["bytes"], made["bytes_deviation"], truth["bytes"], f"bytes of {name}")
             self.assert_near(made["blocks"], made["blocks_deviation"], truth["count"], f"blocks of {name}")
             self.assert_near(live["bytes"], live["bytes_deviation"], truth["live_bytes"], f"live bytes of {name}")

@@ -230,22 +230,33 @@ void settle(Truth& truth, void* block, size_t size, unsigned at) {
   ++truth.live_count;
 }
 
-template <unsigned kNumber>
-__attribute__((noinline)) void allocate(size_t size, unsigned at) {
-  settle(truths[kNumber], used(malloc(size)), size, at);
+__attribute__((noinline)) void allocate_first(size_t size, unsigned at) {
+  settle(truths[0], used(malloc(size)), size, at);
+}
+__attribute__((noinline)) void allocate_second(size_t size, unsigned at) {
+  settle(truths[1], used(malloc(size)), size, at);
+}
+__attribute__((noinline)) void allocate_third(size_t size, unsigned at) {
+  settle(truths[2], used(malloc(size)), size, at);
+}
+__attribute__((noinline)) void allocate_fourth(size_t size, unsigned at) {
+  settle(truths[3], used(malloc(size)), size, at);
+}
+__attribute__((noinline)) void allocate_fifth(size_t size, unsigned at) {
+  settle(truths[4], used(malloc(size)), size, at);
 }
 
 void* allocate_known(void* number) {
   uint64_t random = reinterpret_cast<uintptr_t>(number) + 100;
   for (int round = 0; round < rounds; ++round) {
-    for (unsigned i = 0; i < 4096; ++i) allocate<0>(16, i);
-    for (unsigned i = 0; i < 1024; ++i) allocate<1>(64 + next_random(random) % 128, i);
-    for (unsigned i = 0; i < 64; ++i) allocate<2>(4096, i);
-    for (unsigned i = 0; i < 16; ++i) allocate<3>(60'000 + next_random(random) % 40'000, i);
+    for (unsigned i = 0; i < 4096; ++i) allocate_first(16, i);
+    for (unsigned i = 0; i < 1024; ++i) allocate_second(64 + next_random(random) % 128, i);
+    for (unsigned i = 0; i < 64; ++i) allocate_third(4096, i);
+    for (unsigned i = 0; i < 16; ++i) allocate_fourth(60'000 + next_random(random) % 40'000, i);
     usleep(static_cast<unsigned>(pause_ms) * 1000);
   }
   // Few, and large. Untouched, so they take no memory.
-  for (unsigned i = 0; i < 16; ++i) allocate<4>(size_t{1} << (20 + i % 7), i + 1);
+  for (unsigned i = 0; i < 16; ++i) allocate_fifth(size_t{1} << (20 + i % 7), i + 1);
   return nullptr;
 }
 
@@ -257,9 +268,10 @@ void known(int count, int pause) {
     pthread_create(&threads[i], nullptr, allocate_known, reinterpret_cast<void*>(i));
   }
   for (const pthread_t thread : threads) pthread_join(thread, nullptr);
+  const char* const names[] = {"first", "second", "third", "fourth", "fifth"};
   for (unsigned i = 0; i < 5; ++i) {
-    printf("allocate<%uu> %lu %lu %lu %lu\n", i, truths[i].bytes.load(), truths[i].count.load(),
-           truths[i].live_bytes.load(), truths[i].live_count.load());
+    printf("allocate_%s %lu %lu %lu %lu\n", names[i], truths[i].bytes.load(),
+           truths[i].count.load(), truths[i].live_bytes.load(), truths[i].live_count.load());
   }
 }
 

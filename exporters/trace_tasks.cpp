@@ -6,6 +6,7 @@
 #include <map>
 
 #include "exporters/escaped_text.h"
+#include "exporters/trace_events.h"
 #include "profile/loop_steps.h"
 
 namespace sampan::exporters {
@@ -65,12 +66,12 @@ void TraceTasks::drop_shortest(uint64_t max_size) {
 }
 
 void TraceTasks::write(const std::function<void(std::string_view)>& event) const {
+  const std::vector<int32_t> pids = trace_pids(*view_.profile);
   for (const Run& run : runs_) {
     const profile::Thread& thread = view_.profile->threads[run.thread];
     const std::string head =
         fmt::format(R"({{"name":{},"cat":"task","id2":{{"local":"task {} {}"}},"pid":{},"tid":{})",
-                    labels_[run.label], run.thread, run.label,
-                    view_.profile->processes[thread.process].pid, thread.tid);
+                    labels_[run.label], run.thread, run.label, pids[thread.process], thread.tid);
     event(fmt::format(R"({},"ph":"b","ts":{},"args":{{"task":{},"samples":{}}}}})", head,
                       microseconds_of(run.begin_ns), labels_[run.label], run.samples));
     event(fmt::format(R"({},"ph":"e","ts":{}}})", head, microseconds_of(run.end_ns)));

@@ -5,8 +5,8 @@
 // the Firefox Profiler makes one sample per count; and not the samples taken, because one may stand
 // for many: a long wait has few samples, and so has a thread that others push off its CPU. The
 // thread is the root frame. flamegraph.pl colours frames by the endings _[k], _[i]
-// and _[j]; names of the program that end like this are not changed. Of an imported profile that
-// counts no time, a count is what it counts: of the heap bytes. Of waits for locks, it is microseconds.
+// and _[j]; names of the program that end like this are not changed. In an imported profile that
+// counts no time, a count is what it counts; in one of the heap, bytes; in one of waits for locks, microseconds.
 #include <algorithm>
 #include <string>
 

@@ -22,7 +22,7 @@ bool by_place_and_time(const JitName& a, const JitName& b) {
   return std::tuple(place_of(a), a.from_ns) < std::tuple(place_of(b), b.from_ns);
 }
 
-// Of names for one place and time, the last one counts.
+// The last of the names for one place and time counts.
 void sort(std::vector<JitName>* names) {
   std::ranges::stable_sort(*names, by_place_and_time);
   const auto same = [](const JitName& a, const JitName& b) {

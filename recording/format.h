@@ -129,8 +129,8 @@
 //
 //   kJitNames names of code that was made at run time (names.h), after the rows of these frames:
 //             what a process told debuggers is written at once, what it wrote for perf often after
-//             kEnd, when names are looked up. Of rows with the same process, frame and time, the
-//             last one counts.
+//             kEnd, when names are looked up. The last of the rows with the same process, frame
+//             and time counts.
 //
 //     texts         uleb count, string[count]
 //     names         uleb count, { uleb process, zigzag frame - the frame before, uleb from,

@@ -49,7 +49,7 @@ std::string amount(const Context& context, const profile::Estimate& sum) {
                      unit.name(), count(static_cast<uint64_t>(std::llround(sum.blocks))));
 }
 
-// Of settings, which people give in powers of two: "512 KiB".
+// For settings, which people give in powers of two: "512 KiB".
 std::string setting(uint64_t bytes) {
   constexpr uint64_t kKiB = 1024;
   if (bytes == 0 || bytes % kKiB != 0) return plural(bytes, "byte");

@@ -19,7 +19,7 @@ struct Context {
   Style style;
 
   const profile::Profile& profile() const { return *view.profile; }
-  // Of all weights of a section.
+  // The unit of all weights of a section.
   profile::Unit unit() const { return {profile().session, summary.total().ns}; }
 };
 
@@ -50,7 +50,7 @@ std::string tree_section(const Context& context);
 std::string callers_section(const Context& context);
 // The same with options.callees.
 std::string callees_section(const Context& context);
-// heap.cpp: items of the heading, and the tables. Of a view of the heap.
+// heap.cpp: items of the heading, and the tables, for a view of the heap.
 std::string heap_figures(const Context& context);
 std::string heap_section(const Context& context);
 // locks.cpp: the same of a view of locks.

@@ -1,4 +1,4 @@
-// Of the report as data: the heap, and waits for locks.
+// Parts of the report as data: the heap, and waits for locks.
 #pragma once
 
 #include "base/text/json_writer.h"

@@ -15,7 +15,7 @@ namespace {
 
 // Kept free for the records of a thread's start and end, which matter more than one sample.
 constexpr size_t kReserve = 256;
-// Of a sample, in front of its stack.
+// The fields of a sample in front of its stack.
 constexpr size_t kMostFields = 8 + 8 + 2 + 1 + 1 + 8 + 1 + 1 + 8;
 
 size_t uleb_size(uint64_t value) {

@@ -120,7 +120,7 @@ void rename_thread(const ThreadState& thread, const char* name);
 // The calling thread has nothing left to do.
 void end_this_thread(ThreadState& thread);
 
-// Of libsampan_wrappers.so; null in the shim alone. In the constructor, whether the session is joined or not; when a
+// In libsampan_wrappers.so; null in the shim alone. In the constructor, whether the session is joined or not; when a
 // thread, or its process, is about to end.
 [[gnu::weak]] void start_wrappers();
 [[gnu::weak]] void end_wrappers_in(ThreadState& thread);

@@ -106,7 +106,7 @@ SAMPAN_EXPORT void free(void* block) noexcept {
   sampan::preload::release(block, SAMPAN_CALLER);
 }
 
-// Of C23. The size and the alignment only help an allocator to find the block.
+// C23 has these. The size and the alignment only help an allocator to find the block.
 SAMPAN_EXPORT void free_sized(void* block, size_t) noexcept {
   sampan::preload::release(block, SAMPAN_CALLER);
 }

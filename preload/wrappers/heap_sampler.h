@@ -14,7 +14,7 @@
 
 namespace sampan::preload {
 
-// Of the calling thread. Zeroes: it has not allocated anything yet.
+// The calling thread's. Zeroes: it has not allocated anything yet.
 struct AllocationCount {
   uint64_t distance;  // the allocation with this byte, counted from 1, is looked at
   uint64_t beyond;    // the drawn byte is so far behind that one

@@ -9,7 +9,7 @@ namespace sampan::preload {
 namespace {
 
 constexpr size_t kPlaces = size_t{1} << 15;
-// Of an origin that was taken: no address of code has it.
+// A bit of origins that were taken: no address of code has it.
 constexpr uint64_t kTaken = uint64_t{1} << 63;
 
 // The lock's address and the origin; zeroes: free.

@@ -3,7 +3,7 @@
 // records it when the lock has been handed on. All who wait for a lock share a question. Conditions, semaphores and
 // barriers are asked about in the same way: signals and posts are their releases.
 //
-// Of a lock that is released all the time while others wait, not every release is recorded: but the first one after a
+// A lock may be released all the time while others wait. Then not every release is recorded: but the first one after a
 // waiter has waited for so long that its wait will be recorded, and else one in kApartNs.
 //
 // A table of fixed size, by the lock's address. Lock-free, for any number of threads and their signal handlers; a

@@ -228,7 +228,7 @@ void start_lock_waits() {
       return;
     }
     if (ThreadWaits* waits = thread != nullptr ? waits_of(*thread) : nullptr) {
-      // Of a semaphore it is not known whether the thread holds it. If it waits again, it hardly does.
+      // Whether the thread holds a semaphore is not known. If it waits again, it hardly does.
       if (kept_lock_waits != 0) {
         write_waits(*thread, *waits,
                     [](const KeptWait& kept) { return kept.kind == LockKind::kSemaphore; });

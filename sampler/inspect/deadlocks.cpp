@@ -23,7 +23,7 @@ struct GlibcMutex {
   uint32_t users;
   uint32_t kind;
 };
-// Of `kind`, with all that attributes may ask for (PTHREAD_MUTEX_* in nptl/pthreadP.h).
+// The bits of `kind`, with all that attributes may ask for (PTHREAD_MUTEX_* in nptl/pthreadP.h).
 constexpr uint32_t kMutexKinds = 0x3ff;
 constexpr uint32_t kWaitedFor = 2;  // of `lock`, for mutexes that are no more than that
 

@@ -275,7 +275,7 @@ bool ShimProcess::read_free(Slot& slot, Payload payload) {
   return true;
 }
 
-// Of the record that was decoded last.
+// The place of the record that was decoded last.
 LockRecorder::Place ShimProcess::place_of(Slot& slot, MonotonicNs time_ns) {
   return {slot.thread->row,
           stack_row(*slot.thread, slot.samples.stack(), slot.samples.shared(), time_ns)};

@@ -37,7 +37,7 @@ def rows(run):
 
 
 def place_of(symbol):
-    """Of a symbol of the target: its SVMA and size."""
+    """The SVMA and size of a symbol of the target."""
     lines = subprocess.run(["nm", "-SC", target("locks")], check=True, capture_output=True, text=True).stdout.splitlines()
     for line in lines:
         words = line.split(maxsplit=3)

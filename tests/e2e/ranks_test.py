@@ -18,7 +18,7 @@ def spin(s):
     while time.thread_time() < end: pass
 def solve(s): spin(s)
 def exchange(): spin(0.002)
-# Of no common length, so that samples do not keep step with them.
+# Without a common length, so that samples do not keep step with them.
 parts = [0.5 + random.random() for _ in range(60)]
 more = (float(sys.argv[2]) if sys.argv[1] == "5" else 1) * 0.6 / sum(parts)
 for part in parts:

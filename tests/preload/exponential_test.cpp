@@ -10,7 +10,7 @@ namespace {
 TEST(Exponential, TheLogarithmIsThatOfTheMathLibrary) {
   uint64_t random = 1;
   for (int i = 0; i < 1'000'000; ++i) {
-    // Of all magnitudes, and near 1, where the result is near 0.
+    // Values of all magnitudes, and near 1, where the result is near 0.
     const double unit = static_cast<double>((next_random(random) >> 11) + 1) / 9007199254740992.0;
     for (const double u : {unit, std::pow(unit, 20), 1 - unit / 1000, 1 - unit * 1e-12}) {
       if (u <= 0 || u >= 1) continue;

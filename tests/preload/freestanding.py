@@ -11,7 +11,7 @@ FORBIDDEN = {'malloc', 'calloc', 'realloc', 'free', 'printf', 'fprintf', 'snprin
              '__stack_chk_fail', '__assert_fail', 'pthread_getattr_np'}
 ALLOWED = {'__cxa_finalize'}  # weak, in the start files of every shared library
 OLDEST_GLIBC = (2, 17)  # of the programs that it loads into
-# Of C++, the wrappers of allocators define the operators, of every form.
+# The only C++ symbols: the wrappers of allocators define the operators, of every form.
 OPERATOR = re.compile(r'_Z(n[wa]m|d[la]Pvm?)(St11align_val_t)?(RKSt9nothrow_t)?$')
 INTERPOSED = ('pthread_create', 'dlopen', 'dlclose', 'execve', 'sigaction', '_exit', 'prctl')
 

@@ -42,7 +42,7 @@ uint64_t now_ns() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Of the calling thread: runnable without a CPU.
+// The calling thread's time: runnable without a CPU.
 uint64_t queued_ns() {
   char text[128] = {};
   const int file = open("/proc/thread-self/schedstat", O_RDONLY);

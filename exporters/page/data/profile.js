@@ -85,7 +85,7 @@
  * @typedef {object} Samples
  * @property {number} count
  * @property {Uint32Array} ofThread one more than threads: those of thread t are [ofThread[t], ofThread[t + 1])
- * @property {Float64Array} timeNs when it was taken: at the end of what it weighs. Of several: the first
+ * @property {Float64Array} timeNs when it was taken: at the end of what it weighs. The first, if there are several
  * @property {Float64Array} weightNs of CPU, or of waiting
  * @property {Int32Array} stack -1: nothing known
  * @property {Uint8Array} waiting 1: was not on CPU

@@ -63,7 +63,7 @@ inline bool replace(WordPair& pair, WordPair& expected, const WordPair& desired)
 
 inline constexpr uint32_t kAuditArchitecture = AUDIT_ARCH_AARCH64;
 inline constexpr const char* kVdsoClockName = "__kernel_clock_gettime";
-// Of pthread_cond_wait and its like, as headers declare them.
+// The version of pthread_cond_wait and its like, as headers declare them.
 inline constexpr char kConditionVersion[] = "GLIBC_2.17";
 // How long the vDSO's restorer is, up to the end of the call: mov x8, #139; svc #0.
 inline constexpr uint64_t kRestorerSize = 8;

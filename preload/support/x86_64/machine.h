@@ -48,7 +48,7 @@ inline bool replace(WordPair& pair, WordPair& expected, const WordPair& desired)
 
 inline constexpr uint32_t kAuditArchitecture = AUDIT_ARCH_X86_64;
 inline constexpr const char* kVdsoClockName = "__vdso_clock_gettime";
-// Of pthread_cond_wait and its like, as headers declare them.
+// The version of pthread_cond_wait and its like, as headers declare them.
 inline constexpr char kConditionVersion[] = "GLIBC_2.3.2";
 // How long libc's restorer is, up to the end of the call: mov $15, %rax; syscall.
 inline constexpr uint64_t kRestorerSize = 9;

@@ -110,7 +110,7 @@ TEST_F(LockRecorderTest, FindsTheLastArrivalAtABarrier) {
   EXPECT_EQ(all.lock_waits.at(1).waker, kNone);
 }
 
-// Of a lock that is released all the time, some releases are recorded.
+// Some releases of a lock that is released all the time are recorded.
 TEST_F(LockRecorderTest, TakesTheNearestReleasesOfTheWait) {
   release(1, 5, 3);
   release(2, 40, 6);

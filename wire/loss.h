@@ -39,8 +39,10 @@ enum class Loss : uint8_t {
   kFreeLost = 26,  // frees of recorded allocations that were not recorded: the blocks seem to live
   kAllocatorUnseen = 27,  // processes whose allocator cannot be interposed
   kLockWaitLost = 28,     // waits for locks, or releases that ended them, that were not recorded
+  kTraceUnread = 29,      // samples whose trace context was announced and could not be read
+  kTraceKey = 30,         // processes without the key of SAMPAN_TRACE_KEY_FILE
 };
-inline constexpr unsigned kLossCount = 29;
+inline constexpr unsigned kLossCount = 31;
 
 // "threads unsampled: ..." for people; never null.
 const char* loss_text(Loss loss);

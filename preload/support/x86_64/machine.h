@@ -3,6 +3,7 @@
 // Freestanding: linked into the target.
 #pragma once
 
+#include <elf.h>
 #include <linux/audit.h>
 #include <pthread.h>
 
@@ -18,6 +19,18 @@ inline pthread_t this_pthread() {
   return self;
 }
 inline void find_this_pthread() {}
+
+// Thread-local storage lies at distances from here. glibc's descriptor of the thread begins there.
+inline uint64_t thread_pointer() {
+  return this_pthread();
+}
+inline constexpr uint64_t kDtvOffset = 8;  // from there, of the pointer to the vector of blocks
+inline constexpr uint32_t kThreadOffsetRelocation = R_X86_64_TPOFF64;
+inline constexpr uint32_t kThreadDescriptorRelocation = R_X86_64_TLSDESC;
+// A distance, and no pointer: the static storage lies below the thread pointer.
+constexpr bool is_thread_offset(int64_t word) {
+  return word < 0;
+}
 
 inline void fill(void* at, int value, size_t size) {
   asm volatile("rep stosb" : "+D"(at), "+c"(size) : "a"(value) : "memory");

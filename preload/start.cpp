@@ -24,6 +24,7 @@
 #include "preload/support/machine.h"
 #include "preload/support/vdso.h"
 #include "preload/threads/threads.h"
+#include "preload/tracing/trace_request.h"
 #include "wire/control_block.h"
 
 namespace sampan::preload {
@@ -66,6 +67,8 @@ void start_shim() {
   if (!join()) return;
   start_process_ring();
   start_markers(markers_allowed() && this_process.shape.markers);
+  read_trace_key(trace_key_file());
+  find_heap();
   find_markers_by([] {
     ThreadState* thread = current_thread();
     return thread != nullptr ? &thread->markers : nullptr;

@@ -55,6 +55,7 @@ Recording Combiner::take_new() {
   part.stacks = new_keys(stacks_, &taken_.stacks);
   part.waits = new_keys(waits_, &taken_.waits);
   part.locks = new_keys(locks_, &taken_.locks);
+  part.contexts = contexts_.take();
   part.markers.texts = std::exchange(texts_, {}).take();
   return part;
 }
@@ -100,7 +101,9 @@ void Combiner::add_samples(const Recording& from, const Places& places, const Co
     row.stack = mapped(row.stack, code.stacks);
     row.wait = mapped(row.wait, waits);
     row.time_ns += later_ns;
-    if (row.thread != kNone) combined_.samples.push_back(row);
+    if (row.thread == kNone) continue;
+    if (row.context != kNone) row.context = contexts_.intern(from.contexts[row.context]).handle;
+    combined_.samples.push_back(row);
   }
 }
 

@@ -1,4 +1,4 @@
-// Combines the rows of several recordings into one. Equal modules, frames, stacks, waits, locks and texts
+// Combines the rows of several recordings into one. Equal modules, frames, stacks, waits, contexts, locks and texts
 // become one row; for processes and threads the caller says which are the same.
 #pragma once
 
@@ -27,7 +27,7 @@ class Combiner {
   // their times.
   void add_rows(const Recording& from, const Places& places, uint64_t later_ns);
 
-  // So far; its modules, frames, stacks, waits, locks and texts are missing until take().
+  // So far; its modules, frames, stacks, waits, contexts, locks and texts are missing until take().
   Recording& combined() { return combined_; }
   // To be completed by the caller with what add_rows() leaves out.
   Recording take();
@@ -59,6 +59,7 @@ class Combiner {
   Interner<Stack> stacks_;
   Interner<Wait> waits_;
   Interner<Lock> locks_;
+  Interner<TraceContext> contexts_;  // since the last take_new(), as texts_
   TextTable<> texts_;
   std::vector<bool> named_;  // by frame
 };

@@ -79,6 +79,7 @@ void CompleteFile::add_samples(const Recording& part) {
   for (const Wait& row : part.waits) waits_.push_back(writer_->wait(row));
   for (Sample row : part.samples) {
     row.wait = mapped(row.wait, waits_);
+    if (row.context != kNone) row.context = writer_->context(part.contexts[row.context]);
     writer_->add(row);
     count_row();
   }

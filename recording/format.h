@@ -79,6 +79,10 @@
 //                   nanoseconds.
 //     losses        uleb count, { ref process, uleb counters, uleb value[counters] } each
 //     The others are there only if any of them has rows. Their times are in nanoseconds.
+//     contexts      uleb count, { u8 trace[16], u8 span[8], u8 parent[8] } each: ids of W3C Trace
+//                   Context, zeros: none; `parent` is a span of another service. If there are any,
+//                   uleb runs, { ref context, uleb samples } each run of the block's samples. The
+//                   contexts are the block's own: a lost block loses only its own.
 //     uleb locks before this block
 //     watch changes uleb count, { uleb process, uleb time, u8 Watched, uleb setting } each
 //     allocations   uleb count, uleb thread[count], ref stack[count], zigzag time[count] - the time

@@ -25,7 +25,8 @@ struct Recording {
   std::vector<Frame> frames;
   std::vector<Stack> stacks;
   std::vector<Wait> waits;
-  std::vector<Sample> samples;  // as recorded: in time order within a thread and wait
+  std::vector<TraceContext> contexts;  // some may be equal
+  std::vector<Sample> samples;         // as recorded: in time order within a thread and wait
   std::vector<Losses> losses;
   std::vector<WatchChange> watch_changes;
   std::vector<Allocation> allocations;  // in time order within a thread, as all of these
@@ -43,11 +44,14 @@ struct Recording {
 };
 
 // The tables that kRows and kMarkers have, as members: for what is done to each of them.
-inline constexpr std::tuple kRowTables(
-    &Recording::processes, &Recording::process_ends, &Recording::threads, &Recording::thread_names,
-    &Recording::thread_ends, &Recording::modules, &Recording::frames, &Recording::stacks,
-    &Recording::waits, &Recording::samples, &Recording::losses, &Recording::watch_changes,
-    &Recording::allocations, &Recording::frees, &Recording::locks, &Recording::lock_waits);
+inline constexpr std::tuple kRowTables(&Recording::processes, &Recording::process_ends,
+                                       &Recording::threads, &Recording::thread_names,
+                                       &Recording::thread_ends, &Recording::modules,
+                                       &Recording::frames, &Recording::stacks, &Recording::waits,
+                                       &Recording::contexts, &Recording::samples,
+                                       &Recording::losses, &Recording::watch_changes,
+                                       &Recording::allocations, &Recording::frees,
+                                       &Recording::locks, &Recording::lock_waits);
 inline constexpr std::tuple kMarkerTables(&Markers::spans, &Markers::events, &Markers::counters,
                                           &Markers::sections, &Markers::pauses, &Markers::labels,
                                           &Markers::steps);

@@ -125,6 +125,7 @@ void RowFile::flush() {
 void RowFile::flush_rows() {
   if (rows() == 0) return;
   payload_.clear();
+  pending_.contexts = contexts_.take();
   encode_rows(pending_, before_, &payload_);
   before_.processes += pending_.processes.size();
   before_.threads += pending_.threads.size();

@@ -56,6 +56,7 @@ class RowFile {
   uint32_t stack(uint32_t prefix, uint32_t frame);
   uint32_t stack(std::span<const Frame> frames);
   uint32_t wait(const Wait& wait);
+  uint32_t context(const TraceContext& context) { return contexts_.intern(context).handle; }
 
   uint32_t text(std::string_view text) {
     const auto [handle, is_new] = texts_.intern(text);
@@ -109,10 +110,11 @@ class RowFile {
   std::string bytes_;
   Recording pending_;  // new rows
   Identities identities_;
-  TextTable<> texts_;       // of pending_.markers
-  TextTable<> name_texts_;  // of pending_.names
-  Names code_names_;        // new rows of Names::jit
-  TextTable<> code_texts_;  // and their texts
+  Interner<TraceContext> contexts_;  // of pending_.samples
+  TextTable<> texts_;                // of pending_.markers
+  TextTable<> name_texts_;           // of pending_.names
+  Names code_names_;                 // new rows of Names::jit
+  TextTable<> code_texts_;           // and their texts
   size_t text_bytes_ = 0;
   size_t markers_ = 0;    // rows of pending_.markers
   RowCounts before_;      // rows that are written

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <bit>
 
 #include "recording/codec.h"
 #include "recording/format.h"
@@ -164,6 +166,28 @@ void decode_losses(ColumnReader* in, Recording* to) {
   }
 }
 
+// Of the samples from `first` on.
+void decode_contexts(ColumnReader* in, size_t first, Recording* to) {
+  const size_t before = to->contexts.size();
+  const uint32_t count = in->count();
+  if (count == 0) return;
+  for (uint32_t left = count; left > 0 && in->ok(); --left) {
+    std::array<uint8_t, sizeof(TraceContext)> bytes{};
+    for (uint8_t& byte : bytes) byte = in->u8();
+    to->contexts.push_back(std::bit_cast<TraceContext>(bytes));
+  }
+  size_t at = first;
+  for (uint32_t runs = in->count(); runs > 0 && in->ok(); --runs) {
+    const uint32_t context = in->ref(count);
+    const uint64_t length = in->uleb();
+    if (length > to->samples.size() - at) return in->fail();
+    for (const size_t end = at + length; at < end; ++at) {
+      to->samples[at].context = context == kNone ? kNone : static_cast<uint32_t>(before + context);
+    }
+  }
+  if (at != to->samples.size()) in->fail();
+}
+
 RowCounts decode_counts(ColumnReader* in) {
   RowCounts before;
   before.processes = in->uleb();
@@ -206,8 +230,10 @@ bool decode_rows(std::span<const uint8_t> payload, double growth, uint64_t* lost
                             decode_stacks, decode_waits}) {
     if (in.ok()) decode(&in, recording);
   }
+  const size_t first_sample = recording->samples.size();
   if (in.ok()) decode_samples(&in, growth, recording);
   if (in.ok()) decode_losses(&in, recording);
+  if (in.ok() && !in.at_end()) decode_contexts(&in, first_sample, recording);
   if (in.ok() && !in.at_end()) decode_watch_rows(&in, lost_rows, recording);
   if (!in.ok() || !in.at_end()) {
     sizes.restore(recording);

@@ -19,6 +19,7 @@
 #include "base/time.h"
 #include "wire/loss.h"
 #include "wire/record.h"
+#include "wire/trace_context.h"
 
 namespace sampan::recording {
 
@@ -51,6 +52,7 @@ using vocabulary::StepKind;
 using vocabulary::Wait;
 using vocabulary::WatchChange;
 using vocabulary::Watched;
+using wire::TraceContext;
 
 // The position of this file in a session that is recorded in several files.
 struct Segment {
@@ -123,7 +125,8 @@ struct Sample {
   SessionNs time_ns = 0;
   uint64_t weight_ns = 0;
   wire::StopReason stop = wire::StopReason::kRoot;
-  uint32_t wait = kNone;  // kNone: on CPU
+  uint32_t wait = kNone;     // kNone: on CPU
+  uint32_t context = kNone;  // of the request that the thread worked for; kNone: of none
 };
 
 using wire::AllocationKind;

@@ -114,6 +114,10 @@ uint32_t Writer::wait(const Wait& wait) {
   return state_->file->wait(wait);
 }
 
+uint32_t Writer::context(const TraceContext& context) {
+  return context.is_set() ? state_->file->context(context) : kNone;
+}
+
 uint32_t Writer::add(const Frame& frame) {
   const uint32_t row = state_->file->add(Frame{state_->module(frame.module), frame.address});
   if (state_->kept) state_->kept->add(row, frame);

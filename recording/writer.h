@@ -69,6 +69,9 @@ class Writer {
   // The same for a wait; without its object when there are too many different ones.
   uint32_t wait(const Wait& wait);
 
+  // The context of a sample. Valid for the next sample only: a block may end with it.
+  uint32_t context(const TraceContext& context);
+
   // The time is truncated to 10 µs, the weight to 1 µs. The remainder is added to the thread's next
   // sample, so that the sums of a thread's CPU and waiting times stay exact.
   void add(const Sample& sample);

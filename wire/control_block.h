@@ -26,6 +26,7 @@
 #include "wire/loss.h"
 #include "wire/marker_lane.h"
 #include "wire/ring.h"
+#include "wire/shown_context.h"
 
 namespace sampan::wire {
 
@@ -86,6 +87,7 @@ struct ThreadSlot {
   // that took a sample, by clock.
   std::atomic<uint64_t> handler_ns, timer_signals, perf_signals, beats;
   OpenSpans open;
+  ShownContext context;
 };
 
 inline constexpr size_t kPage = 4096;

@@ -9,7 +9,7 @@
 //                 from here on.
 //   kSample       u64 time, u64 cpu, u16 ticks, u8 StopReason, u8 flags,
 //                 with kSampleAfterGap u64 left_out, with kSampleInStep u8 StepKind, u8 task,
-//                 u64 step, uleb shared, uleb fresh, then `fresh` frames
+//                 u64 step, with kSampleNewTrace a TraceContext (wire/trace_context.h), uleb shared, uleb fresh, then `fresh` frames
 //                 as zigzag(frame - frame before), the first against 0. Frames are lookup AVMAs
 //                 (base/address.h), leaf first. The stack is the fresh frames, then the last
 //                 `shared` (root-side) frames of the thread's previous stack. `cpu` is 0 when the
@@ -17,7 +17,9 @@
 //                 since the thread's previous sample during which sampling was off. `shared` is 0
 //                 regularly, and in the first sample after a drop. `step` is the same for all samples
 //                 of one step of the thread's event loop and for no others; 0: not known. `task` is
-//                 a number of kPythonTask; 0: none.
+//                 a number of kPythonTask; 0: none. A sample with kSampleInTrace has the context of the
+//                 latest sample with kSampleNewTrace, which has both flags; at least one in
+//                 kFullStackInterval has it anew.
 //   kThreadEnd    u64 time, u64 cpu (0: not known), u64 left_out, in all
 //   kAllocation   u64 time, u64 id, u64 size, u64 mean, u8 AllocationKind, then a stack: u8 StopReason,
 //                 uleb shared, uleb fresh, frames as of kSample. The stack before is that of the
@@ -107,8 +109,10 @@ inline constexpr unsigned kLockKindCount = 7;
 // Sample flags.
 inline constexpr uint8_t kSampleFromPerf = 1;  // taken by the perf clock, not the CPU timer
 inline constexpr uint8_t kSampleAfterGap =
-    2;                                       // sampling was off for a time since the sample before
-inline constexpr uint8_t kSampleInStep = 4;  // its thread's event loop was running a callback
+    2;                                        // sampling was off for a time since the sample before
+inline constexpr uint8_t kSampleInStep = 4;   // its thread's event loop was running a callback
+inline constexpr uint8_t kSampleInTrace = 8;  // its thread worked for a request
+inline constexpr uint8_t kSampleNewTrace = 16;  // ... which is another one than before
 
 // What the event loop of a thread ran: one callback is a step.
 enum class StepKind : uint8_t {

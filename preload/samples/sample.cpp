@@ -16,7 +16,7 @@ namespace {
 // Kept free for the records of a thread's start and end, which matter more than one sample.
 constexpr size_t kReserve = 256;
 // The fields of a sample in front of its stack.
-constexpr size_t kMostFields = 8 + 8 + 2 + 1 + 1 + 8 + 1 + 1 + 8;
+constexpr size_t kMostFields = sizeof(wire::TraceContext) + 8 + 8 + 2 + 1 + 1 + 8 + 1 + 1 + 8;
 
 size_t uleb_size(uint64_t value) {
   return (static_cast<size_t>(std::bit_width(value | 1)) + 6) / 7;
@@ -33,6 +33,20 @@ uint32_t shared_frames(std::span<const uint64_t> now, std::span<const uint64_t> 
     ++shared;
   }
   return shared;
+}
+
+// A collector that has lost records learns the context again after a while.
+uint8_t trace_flags(const TraceState& trace) {
+  if (!trace.current.is_set()) return 0;
+  const bool is_new = trace.current != trace.recorded || trace.since_new >= wire::kFullStackInterval;
+  return wire::kSampleInTrace | (is_new ? wire::kSampleNewTrace : uint8_t{0});
+}
+
+void note_trace(TraceState& trace, uint8_t flags) {
+  ++trace.since_new;
+  if ((flags & wire::kSampleNewTrace) == 0) return;
+  trace.recorded = trace.current;
+  trace.since_new = 0;
 }
 
 template <typename F>
@@ -57,6 +71,7 @@ void prepare_samples(SampleState& state, uint32_t slot, void* shared) {
   state.previous_depth = 0;
   state.samples_since_full = 0;
   state.python.step = {};
+  prepare_trace(state.trace, wire::thread_slot(shared, slot)->context);
 }
 
 bool write_with_stack(SampleState& state, wire::RecordType type, std::span<const uint8_t> fields,
@@ -88,7 +103,9 @@ bool write_with_stack(SampleState& state, wire::RecordType type, std::span<const
 
 void record_sample(SampleState& state, const Sample& sample) {
   const uint64_t left_out_ns = state.left_out_ns;
-  const uint8_t flags = sample.flags | (left_out_ns != 0 ? wire::kSampleAfterGap : uint8_t{0});
+  const uint8_t flags = sample.flags | (left_out_ns != 0 ? wire::kSampleAfterGap : uint8_t{0}) |
+                        trace_flags(state.trace);
+  const bool in_new_trace = (flags & wire::kSampleNewTrace) != 0;
   uint8_t fields[kMostFields];
   ByteWriter writer(fields);
   writer.fixed(sample.time_ns);
@@ -103,9 +120,11 @@ void record_sample(SampleState& state, const Sample& sample) {
     writer.fixed(step.task);
     writer.fixed(step.id);
   }
+  if (in_new_trace) writer.bytes(&state.trace.current, sizeof state.trace.current);
   if (write_with_stack(state, wire::RecordType::kSample, writer.written(), sample.depth,
                        kReserve)) {
     state.left_out_ns = 0;
+    note_trace(state.trace, flags);
   } else {
     state.ring.count_dropped();
   }

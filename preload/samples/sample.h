@@ -10,6 +10,7 @@
 
 #include "preload/python/interpreter.h"
 #include "preload/python/python_stack.h"
+#include "preload/tracing/thread_context.h"
 #include "unwind/walker.h"
 #include "wire/loss.h"
 #include "wire/record.h"
@@ -30,6 +31,7 @@ struct SampleState {
   std::span<uint64_t> previous;  // the stack that was recorded last: previous_depth frames
   unwind::LastWalk* last_walk;   // of its native frames
   PythonState python;
+  TraceState trace;
   uint32_t previous_depth;
   uint32_t samples_since_full;
 };
@@ -49,12 +51,14 @@ extern unwind::Walker walker;
 // shared with the collector.
 void prepare_samples(SampleState& state, uint32_t slot, void* shared);
 
-// Walks the stack of the calling thread into `frames`, with the frames of its interpreter.
+// Walks the stack of the calling thread into `frames`, with the frames of its interpreter, and reads for
+// which request it works.
 inline unwind::WalkResult walk_stack(SampleState& state, const unwind::Registers& registers) {
   // Sequentially consistent: either the thread that unloads a module sees this, or the walker sees
   // that a module is being unloaded.
   state.walking.store(true);
   state.python.step.kind = wire::StepKind::kNone;
+  read_context(state.trace, state.stack, walker.unloading());
   const bool may_ask =
       interpreter_layout() != nullptr && state.stack.may_probe && !walker.unloading();
   const uint64_t thread = may_ask ? interpreter_thread() : 0;

@@ -98,6 +98,7 @@ void prepare_trace(TraceState& state, wire::ShownContext& shown) {
   state.may_read = false;
   state.own = state.request = state.recorded = {};
   state.request_section = 0;
+  state.since_new = 0;
   shown.otel_avma.store(0, std::memory_order_relaxed);
   shown.show({});
   state.is_changing.store(false, std::memory_order_relaxed);

@@ -26,7 +26,8 @@ struct TraceState {
 
   // By the handler.
   wire::TraceContext current;   // of the sample that is being taken
-  wire::TraceContext recorded;  // of the sample before
+  wire::TraceContext recorded;  // that a sample had last
+  uint32_t since_new;           // samples since then
 };
 
 // At start-up, in ordinary context: the heap, whose pages need not be asked for while it only grows.

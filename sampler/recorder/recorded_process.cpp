@@ -56,6 +56,7 @@ void RecordedProcess::add_sample(SampledThread& thread, const SampleRecord& samp
   row.weight_ns = thread.weigh(sample, period_ns);
   row.stop = sample.stop;
   row.stack = stack_row(thread, stack, shared, sample.time_ns);
+  row.context = writer_.context(sample.context);
   writer_.add(row);
 }
 

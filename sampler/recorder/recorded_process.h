@@ -45,6 +45,7 @@ struct SampleRecord {
   wire::StopReason stop;
   uint64_t left_out_ns = 0;  // CPU since the sample before in which sampling was off
   StepRecord step = {};
+  wire::TraceContext context = {};  // not set: of no request
 };
 
 struct SampledThread {
@@ -118,6 +119,8 @@ class RecordedProcess {
   // and it says itself how it ended.
   virtual bool tells_its_end() const = 0;
 
+  // For which request a thread works that waits.
+  virtual wire::TraceContext context_of(pid_t) const { return {}; }
   // The row of the thread that has this tid now; kNone when it is not known.
   virtual uint32_t thread_row(pid_t tid) const = 0;
   // For who walks its stacks from outside.

@@ -117,6 +117,7 @@ std::optional<SampleRecord> SampleDecoder::decode(Payload payload) {
     known_ = kind < wire::kStepKindCount && record.step.task <= wire::kTaskNumbers;
     if (!known_) return std::nullopt;
   }
+  record.context = decode_context(cursor, flags);
   known_ = cursor.ok() && stop < wire::kStopReasonCount && decode_stack(cursor);
   if (!known_) return std::nullopt;
   record.stop = static_cast<wire::StopReason>(stop);
@@ -179,6 +180,14 @@ bool SampleDecoder::decode_stop_and_stack(ByteCursor& cursor, wire::StopReason* 
   known_ = cursor.ok() && reason < wire::kStopReasonCount && decode_stack(cursor);
   if (known_) *stop = static_cast<wire::StopReason>(reason);
   return known_;
+}
+
+wire::TraceContext SampleDecoder::decode_context(ByteCursor& cursor, uint8_t flags) {
+  if ((flags & wire::kSampleNewTrace) != 0) {
+    const Payload bytes = cursor.take(sizeof context_);
+    if (cursor.ok()) std::copy(bytes.begin(), bytes.end(), reinterpret_cast<uint8_t*>(&context_));
+  }
+  return (flags & wire::kSampleInTrace) != 0 ? context_ : wire::TraceContext{};
 }
 
 bool SampleDecoder::decode_stack(ByteCursor& cursor) {

@@ -104,7 +104,10 @@ class SampleDecoder {
   std::optional<LockWaitRecord> decode_lock_wait(Payload payload);
   std::optional<ReleaseRecord> decode_release(Payload payload);
   // Another thread begins, or records were lost.
-  void forget() { known_ = false; }
+  void forget() {
+    known_ = false;
+    context_ = {};
+  }
 
   // Lookup AVMAs, root first.
   const std::vector<uint64_t>& stack() const { return stack_; }
@@ -114,10 +117,12 @@ class SampleDecoder {
  private:
   bool decode_stack(ByteCursor& cursor);
   bool decode_stop_and_stack(ByteCursor& cursor, wire::StopReason* stop);
+  wire::TraceContext decode_context(ByteCursor& cursor, uint8_t flags);
 
   std::vector<uint64_t> stack_;
   size_t shared_ = 0;
   bool known_ = false;
+  wire::TraceContext context_ = {};  // of the latest sample that had one; not set: not known
 };
 
 }  // namespace sampan::sampler

@@ -1,10 +1,13 @@
 #include "sampler/rings/shim_process.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <unordered_set>
 
 #include "base/clock.h"
 #include "sampler/process/proc_task.h"
+#include "sampler/process/remote_memory.h"
 #include "wire/record.h"
 
 namespace sampan::sampler {
@@ -234,6 +237,7 @@ bool ShimProcess::start_thread(Slot& slot, const ThreadStartRecord& record) {
   slot.steps = {};
   slot.thread = begin_thread(record.tid, record.time_ns, record.cpu_ns, record.name);
   thread_rows_[record.tid] = slot.thread->row;
+  slot_of_[record.tid] = static_cast<uint32_t>(&slot - slots_.data());
   ++threads_seen_;
   return true;
 }
@@ -307,12 +311,34 @@ void ShimProcess::end_thread_of(Slot& slot, MonotonicNs time_ns, std::optional<C
   slot.steps.close(writer());
   end_thread(*slot.thread, time_ns, clock_ns);
   markers_.thread_ended(slot.thread->row, time_ns);
+  slot_of_.erase(slot.thread->tid);
   slot.thread.reset();
 }
 
 uint32_t ShimProcess::thread_row(pid_t tid) const {
   const auto found = thread_rows_.find(tid);
   return found == thread_rows_.end() ? recording::kNone : found->second;
+}
+
+// The library's record is read as the handler reads it, of a thread that waits meanwhile.
+wire::TraceContext ShimProcess::context_of(pid_t tid) const {
+  const auto slot = slot_of_.find(tid);
+  if (slot == slot_of_.end()) return {};
+  const wire::ShownContext& shown = wire::thread_slot(memory_->base(), slot->second)->context;
+  wire::TraceContext own;
+  if (!shown.read(own)) return {};
+  const uint64_t pointer = shown.otel_avma.load(std::memory_order_relaxed);
+  uint64_t avma = 0;
+  std::array<uint8_t, wire::OtelRecord::kSize> bytes{};
+  if (pointer == 0 || read_process(pid(), Avma::at(pointer), &avma, sizeof avma) != sizeof avma ||
+      avma == 0 ||
+      read_process(pid(), Avma::at(avma), bytes.data(), bytes.size()) != bytes.size()) {
+    return own;
+  }
+  wire::OtelRecord record{};
+  std::memcpy(record.ids.data(), bytes.data(), sizeof record.ids);
+  record.valid = bytes[wire::OtelRecord::kValidOffset];
+  return wire::context_of(record, own);
 }
 
 void ShimProcess::apply_names() {

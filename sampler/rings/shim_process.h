@@ -77,6 +77,7 @@ class ShimProcess : public RecordedProcess {
   bool tells_its_end() const override { return true; }
   // kNone for a thread that has not announced itself.
   uint32_t thread_row(pid_t tid) const override;
+  wire::TraceContext context_of(pid_t tid) const override;
   // For walks from outside the modules are looked up a second time: the shim announces where the
   // loader has put them, not what is in them, nor what the program itself has mapped of them.
   ProcessModules& modules() override { return outside().modules; }
@@ -147,6 +148,7 @@ class ShimProcess : public RecordedProcess {
   std::vector<Slot> slots_;
   std::vector<uint32_t> filled_;  // slots whose rings have more than when they were read last
   std::vector<uint8_t> copy_;
+  std::unordered_map<int32_t, uint32_t> slot_of_;      // by tid, of those that live
   std::unordered_map<int32_t, uint32_t> thread_rows_;  // by tid, those that ended too
   // Tids and rows of threads that had ended when the latest segment did: when this segment ends,
   // nothing more comes of them.

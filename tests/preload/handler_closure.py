@@ -65,7 +65,7 @@ SHIM = """
     preload::perf_clock::disarm preload::perf_clock::sent preload::perf_clock::signals_outlive_exec
 
     preload::read_context preload::read_record preload::readable preload::in_heap preload::on_same_page preload::load
-    preload::prepare_trace preload::trace_flags preload::OtelPlace::* preload::has_otel_places preload::thread_pointer
+    preload::prepare_trace preload::trace_flags preload::note_trace preload::OtelPlace::* preload::has_otel_places preload::thread_pointer
     wire::context_of wire::ShownContext::* wire::TraceContext::*
 
     preload::walk_stack preload::record_sample preload::write_with_stack preload::shared_frames preload::for_each_delta preload::uleb_size

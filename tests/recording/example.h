@@ -32,6 +32,10 @@ inline Session example_session() {
           .engine = "preload"};
 }
 
+inline TraceContext example_context(int i) {
+  return {{1, 2, static_cast<uint8_t>(i)}, {3, 4}, {static_cast<uint8_t>(i % 2)}};
+}
+
 // Samples of two threads that go back and forth between `flushes` blocks of four samples each.
 inline void write_example(Writer& writer, int flushes) {
   const uint32_t process = writer.add(Process{4711, 1, 10, "/usr/bin/zstd"});
@@ -45,7 +49,8 @@ inline void write_example(Writer& writer, int flushes) {
     const Frame frames[] = {{library, 0x1234 + static_cast<uint64_t>(i)},
                             {program, 0x2000 + 16 * static_cast<uint64_t>(i % 3)},
                             {program, 0x1100}};
-    writer.add(Sample{main, writer.stack(frames), now, 4'000'000, wire::StopReason::kRoot});
+    writer.add(Sample{main, writer.stack(frames), now, 4'000'000, wire::StopReason::kRoot, kNone,
+                      writer.context(example_context(i))});
     const Frame unknown[] = {{kNone, UINT64_MAX - 1}, frames[2]};
     writer.add(
         Sample{worker, writer.stack(unknown), now - 70'000, 3'999'000, wire::StopReason::kNoRule});

@@ -123,6 +123,39 @@ TEST(SampleDecoder, MayHaveAStepOfAnEventLoop) {
   EXPECT_EQ(outside->step.kind, wire::StepKind::kNone);
 }
 
+TEST(SampleDecoder, KeepsTheRequestUntilAnotherOne) {
+  const wire::TraceContext one = {{1}, {2}, {3}}, other = {{4}, {5}, {}};
+  const auto with = [](uint8_t flags, const wire::TraceContext* context) {
+    return payload([&](ByteWriter& out) {
+      for (const uint64_t value : {5, 6}) out.fixed(value);
+      out.fixed(uint16_t{1});
+      out.fixed(uint8_t{0});
+      out.fixed(flags);
+      if (context != nullptr) out.bytes(context, sizeof *context);
+      out.uleb(0);
+      out.uleb(0);
+    });
+  };
+  constexpr uint8_t kNew = wire::kSampleInTrace | wire::kSampleNewTrace;
+  SampleDecoder decoder;
+  const auto context = [&](const Bytes& bytes) {
+    const auto record = decoder.decode(bytes);
+    return record ? record->context : wire::TraceContext{{0xff}, {}, {}};
+  };
+  EXPECT_EQ(context(with(wire::kSampleInTrace, nullptr)), wire::TraceContext{});  // not known
+  EXPECT_EQ(context(with(kNew, &one)), one);
+  EXPECT_EQ(context(with(wire::kSampleInTrace, nullptr)), one);
+  EXPECT_EQ(context(with(0, nullptr)), wire::TraceContext{});
+  EXPECT_EQ(context(with(wire::kSampleInTrace, nullptr)), one);
+  EXPECT_EQ(context(with(kNew, &other)), other);
+  const Bytes whole = with(kNew, &other);
+  for (size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_FALSE(SampleDecoder().decode(Payload(whole).first(i))) << i;
+  }
+  decoder.forget();
+  EXPECT_EQ(context(with(wire::kSampleInTrace, nullptr)), wire::TraceContext{});
+}
+
 TEST(SampleDecoder, SharesTheRootSideWithTheSampleBefore) {
   SampleDecoder decoder;
   ASSERT_TRUE(decoder.decode(sample(1, 1, 1, 0, {30, 20, 10})));

@@ -108,6 +108,11 @@ void add_selection_options(CLI::App& command, profile::Selection& selection) {
       .add_option("--section", selection.section,
                   "Only what threads did inside the section with this name")
       ->type_name("NAME");
+  command
+      .add_option(
+          "--trace", selection.trace,
+          "Only samples of the request across services with this trace id, or the begin of it")
+      ->type_name("ID");
 }
 
 void add_python_option(CLI::App& command, profile::PythonFrames& python) {

@@ -30,7 +30,7 @@ struct RecordingOptions {
   std::string directory() const;  // that the file is in
 };
 
-// --thread, --process, --label, --state, --from, --to, --section.
+// --thread, --process, --label, --state, --from, --to, --section, --trace.
 void add_selection_options(CLI::App& command, profile::Selection& selection);
 // --python, for commands that show stacks.
 void add_python_option(CLI::App& command, profile::PythonFrames& python);

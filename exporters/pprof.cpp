@@ -9,7 +9,7 @@
 //   inuse_space, whichever part of it the view has; that part's space is the default.
 // - Threads are labels: thread, process (strings), tid, pid (numbers), named as perf_to_profile's.
 //   See `go tool pprof -tags`, -tagfocus=thread=NAME, -tagroot=thread. Samples in a task of asyncio
-//   have the label task, too.
+//   have the label task, too, and those of a request across services trace_id and span_id.
 // - A location's first line is the innermost inlined function.
 // - A function's system_name stays empty: if it equals the name, pprof takes the name for a mangled
 //   one and removes templates and parameters.
@@ -35,13 +35,14 @@
 #include "exporters/formats.h"
 #include "exporters/mapping_ranges.h"
 #include "exporters/output_file.h"
+#include "exporters/sample_labels.h"
 #include "exporters/write_stacks.h"
 #include "profile/frames.h"
 #include "profile/heap.h"
-#include "profile/loop_steps.h"
 #include "profile/profile.h"
 #include "profile/rates.h"
 #include "profile/shown.h"
+#include "profile/trace_ids.h"
 #include "profile/unit.h"
 
 namespace sampan::exporters {
@@ -102,11 +103,11 @@ class PprofStrings {
 
 class PprofWriter {
  public:
-  PprofWriter(const profile::View& view, const StackRows& rows, const profile::TaskLabels& tasks,
+  PprofWriter(const profile::View& view, const StackRows& rows, const SampleLabels& labels,
               OutputFile& file)
       : view_(view),
         rows_(rows),
-        tasks_(tasks),
+        sample_labels_(labels),
         profile_(*view.profile),
         gzip_(file),
         strings_(profile_.strings),
@@ -208,8 +209,8 @@ class PprofWriter {
     message_.add_int64(profile_field::kComment, strings_.add(std::string(what) + value));
   }
 
-  // The labels of all samples of a thread in a task, encoded.
-  std::string labels_of(uint32_t index, uint32_t task) {
+  // The labels of all samples of a thread in a task and a request, encoded.
+  std::string labels_of(uint32_t index, const SampleLabel& of) {
     const profile::Thread& thread = profile_.threads[index];
     const profile::Process& process = profile_.processes[thread.process];
     std::string labels;
@@ -228,7 +229,12 @@ class PprofWriter {
     number("tid", thread.tid);
     text("process", process.name);
     number("pid", process.pid);
-    if (task != 0) text("task", tasks_.texts[task]);
+    if (of.task != 0) text("task", sample_labels_.tasks[of.task]);
+    if (of.context == kNone) return labels;
+    const profile::TraceContext& context = profile_.contexts[of.context];
+    text("trace_id", profile::trace_text(context));
+    const std::string span_id = profile::span_text(context.span_id);
+    if (!span_id.empty()) text("span_id", span_id);
     return labels;
   }
 
@@ -269,12 +275,12 @@ class PprofWriter {
     }
   }
 
-  void write_sample(uint32_t thread, uint32_t task, uint32_t stack,
+  void write_sample(uint32_t thread, uint32_t label, uint32_t stack,
                     const std::vector<int64_t>& values) {
-    if (thread != labelled_thread_ || task != labelled_task_) {
+    if (thread != labelled_thread_ || label != label_) {
       labelled_thread_ = thread;
-      labelled_task_ = task;
-      labels_ = labels_of(thread, task);
+      label_ = label;
+      labels_ = labels_of(thread, sample_labels_.labels[label]);
     }
     ids_.clear();
     for (uint32_t i = stack; i != kNone; i = profile_.stacks[i].prefix) {
@@ -392,7 +398,7 @@ class PprofWriter {
 
   const profile::View& view_;
   const StackRows& rows_;
-  const profile::TaskLabels& tasks_;
+  const SampleLabels& sample_labels_;
   const profile::Profile& profile_;
   GzipWriter gzip_;
   std::string data_;
@@ -402,7 +408,7 @@ class PprofWriter {
   std::vector<bool> used_locations_;
   std::vector<bool> used_functions_;
   bool unknown_used_ = false;
-  uint32_t labelled_thread_ = kNone, labelled_task_ = kNone;  // that have labels_
+  uint32_t labelled_thread_ = kNone, label_ = kNone;  // that have labels_
   std::string labels_, sample_data_;
   std::vector<uint64_t> ids_;
   std::vector<ModuleUse> modules_;
@@ -412,19 +418,19 @@ class PprofWriter {
 
 Outcome write_pprof(const profile::View& view, const std::string& path, uint64_t max_size) {
   if (view.profile->shown == profile::Shown::kHeap) {
-    const profile::TaskLabels none;
+    const SampleLabels none;
     return write_stacks(profile::heap_part(view, {}), path, max_size,
                         [&](const StackRows& rows, OutputFile& file) {
                           PprofWriter(view, rows, none, file).write();
                         });
   }
-  const profile::TaskLabels tasks = profile::task_labels(view);
+  const SampleLabels labels = sample_labels(view);
   return write_stacks(
       view, path, max_size,
       [&](const StackRows& rows, OutputFile& file) {
-        PprofWriter(view, rows, tasks, file).write();
+        PprofWriter(view, rows, labels, file).write();
       },
-      tasks.of_samples);
+      labels.of_samples);
 }
 
 }  // namespace sampan::exporters

@@ -22,6 +22,7 @@
 #include "base/time.h"
 #include "wire/loss.h"
 #include "wire/record.h"
+#include "wire/trace_context.h"
 
 namespace sampan::profile {
 
@@ -49,6 +50,7 @@ using vocabulary::Step;
 using vocabulary::StepKind;
 using vocabulary::WatchChange;
 using vocabulary::Watched;
+using wire::TraceContext;
 
 // The address of a location without a module that is no code: see wire/record.h.
 using wire::kShortThread;
@@ -142,9 +144,10 @@ struct Sample {
   SessionNs time_ns;
   uint64_t weight_ns;
   uint32_t thread;
-  uint32_t stack;  // kNone: nothing known
-  uint32_t wait;   // kNone: on CPU
-  bool complete;   // the walk reached the thread's root
+  uint32_t stack;            // kNone: nothing known
+  uint32_t wait;             // kNone: on CPU
+  bool complete;             // the walk reached the thread's root
+  uint32_t context = kNone;  // kNone: its thread worked for no request
 };
 
 // An allocation that was drawn, and its end. heap.h says what it stands for.
@@ -208,8 +211,9 @@ struct Profile {
   std::vector<Line> lines;
   std::vector<Location> locations;
   std::vector<Wait> waits;
-  std::vector<Stack> stacks;    // prefix before stack
-  std::vector<Sample> samples;  // by time
+  std::vector<Stack> stacks;           // prefix before stack
+  std::vector<TraceContext> contexts;  // each once
+  std::vector<Sample> samples;         // by time
   Shown shown = Shown::kSamples;
   std::vector<Block> blocks;   // by time
   uint64_t unknown_frees = 0;  // of allocations that are not in the recording

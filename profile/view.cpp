@@ -10,6 +10,7 @@
 #include "base/nearest.h"
 #include "profile/heap.h"
 #include "profile/sections.h"
+#include "profile/trace_ids.h"
 
 namespace sampan::profile {
 namespace {
@@ -162,6 +163,14 @@ View select(const Profile& profile, const Selection& selection) {
   if (selection.state == State::kWaiting && !profile.has_waits()) {
     throw Error("the recording has no waiting samples: record with --clock wall");
   }
+  if (selection.trace && profile.shown != Shown::kSamples) {
+    throw Error("only samples have a trace id: allocations and waits for locks have none");
+  }
+  const std::vector<bool> in_trace =
+      selection.trace ? contexts_of_trace(profile, *selection.trace) : std::vector<bool>();
+  const auto wanted_context = [&](const Sample& sample) {
+    return !selection.trace || (sample.context != kNone && in_trace[sample.context]);
+  };
   const auto wanted_state = [&](uint32_t index) {
     if (profile.shown == Shown::kHeap) return is_in(profile, index, selection.heap, to_ns);
     return selection.state == State::kAll ||
@@ -180,7 +189,7 @@ View select(const Profile& profile, const Selection& selection) {
   for (uint32_t i = 0; i < profile.samples.size(); ++i) {
     const Sample& sample = profile.samples[i];
     if (wanted[sample.thread] && sample.time_ns >= from_ns && sample.time_ns <= to_ns &&
-        wanted_state(i)) {
+        wanted_state(i) && wanted_context(sample)) {
       view.samples.push_back(i);
     }
   }

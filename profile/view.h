@@ -35,6 +35,8 @@ struct Selection {
   std::vector<std::string> labels = {};          // of merged recordings; empty: all
   std::optional<double> from_s = {}, to_s = {};  // seconds since the session's start
   std::optional<std::string> section = {};       // only what threads did while they were in it
+  std::optional<std::string> trace =
+      {};                     // only samples of the request with this trace id, or its begin
   State state = State::kAll;  // kCpu and kAll are the same where only CPU was sampled
   Merge merge = Merge::kNothing;
   HeapPart heap = HeapPart::kLive;

@@ -15,6 +15,8 @@
 #include "profile/rates.h"
 #include "profile/sections.h"
 #include "profile/summary.h"
+#include "profile/trace_ids.h"
+#include "profile/traces.h"
 #include "profile/unit.h"
 #include "reports/report.h"
 #include "reports/table.h"
@@ -108,6 +110,18 @@ void write_processes(Json& json, const profile::Profile& profile, const profile:
     json.member("samples", row.samples);
     if (process.exit_status) json.member("exit_status", *process.exit_status);
     if (process.exit_signal) json.member("exit_signal", *process.exit_signal);
+  });
+}
+
+void write_traces(Json& json, const profile::View& view) {
+  json.objects("traces", profile::traces_of(view), [&](const profile::Trace& trace) {
+    json.member("trace_id", profile::hex_text(trace.trace_id));
+    json.member("processes", trace.processes);
+    json.member("spans", uint64_t{trace.spans.size()});
+    json.member("cpu_s", in_seconds(trace.cpu.ns));
+    json.member("waiting_s", in_seconds(trace.waiting.ns));
+    json.member("runnable_s", in_seconds(trace.runnable.ns));
+    json.member("samples", trace.cpu.samples + trace.waiting.samples + trace.runnable.samples);
   });
 }
 
@@ -212,6 +226,7 @@ std::string json(const profile::View& view, const std::vector<std::string>& note
     if (profile.shown == profile::Shown::kLocks) write_locks(json, view);
     if (!profile.markers.sections.empty() && !view.section) write_sections(json, view);
     if (!profile.markers.steps.empty()) write_tasks(json, view, least_block_ns);
+    if (!profile.contexts.empty()) write_traces(json, view);
     write_functions(json, view, unit);
   });
   return json.text();

@@ -10,6 +10,7 @@
 #include "profile/frames.h"
 #include "profile/function_kinds.h"
 #include "profile/spans.h"
+#include "profile/trace_ids.h"
 #include "profile/unit.h"
 #include "reports/query/vector_table.h"
 
@@ -45,6 +46,10 @@ struct Source {
   mutable std::optional<std::vector<profile::FunctionKind>> function_kinds_;
 };
 
+Value span_id_of(const profile::TraceContext& context) {
+  std::string id = profile::span_text(context.span_id);
+  return id.empty() ? Value() : Value(std::move(id));
+}
 Value number(uint64_t value) {
   return static_cast<int64_t>(value);
 }
@@ -234,6 +239,16 @@ void Tables::add_samples() {
            [](auto&, auto& of) -> Value { return row(of.stack); }},
           {{"wait", "INTEGER", "row of waits"},
            [](auto&, auto& of) -> Value { return row(of.wait); }},
+          {{"trace_id", "TEXT", "of the request across services that the thread worked for"},
+           [](auto& source, auto& of) -> Value {
+             return of.context == kNone
+                        ? Value()
+                        : Value(profile::trace_text(source.profile.contexts[of.context]));
+           }},
+          {{"span_id", "TEXT", "the same"},
+           [](auto& source, auto& of) -> Value {
+             return of.context == kNone ? Value() : span_id_of(source.profile.contexts[of.context]);
+           }},
           {{"is_complete", "INTEGER", "1: the stack reaches the thread's first function"},
            [](auto&, auto& of) -> Value { return int64_t{of.complete}; }},
       });

@@ -38,7 +38,8 @@ uint32_t shared_frames(std::span<const uint64_t> now, std::span<const uint64_t> 
 // A collector that has lost records learns the context again after a while.
 uint8_t trace_flags(const TraceState& trace) {
   if (!trace.current.is_set()) return 0;
-  const bool is_new = trace.current != trace.recorded || trace.since_new >= wire::kFullStackInterval;
+  const bool is_new =
+      trace.current != trace.recorded || trace.since_new >= wire::kFullStackInterval;
   return wire::kSampleInTrace | (is_new ? wire::kSampleNewTrace : uint8_t{0});
 }
 

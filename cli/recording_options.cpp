@@ -29,9 +29,9 @@ LabelledPath labelled(const std::string& word) {
   const size_t equals = word.find('=');
   if (equals == std::string::npos || equals == 0 || fs::exists(word)) {
     const std::string path = recording_path(named_recording(word));
-    return {usual_label(path), path};
+    return {usual_label(path), path, false};
   }
-  return {word.substr(0, equals), recording_path(named_recording(word.substr(equals + 1)))};
+  return {word.substr(0, equals), recording_path(named_recording(word.substr(equals + 1))), true};
 }
 
 const std::map<std::string, profile::State> kStates = {{"cpu", profile::State::kCpu},

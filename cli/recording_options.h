@@ -48,7 +48,8 @@ void add_recording_options(CLI::App& command, RecordingOptions& options);
 // the name of its directory or file. "-1" is the latest (cli/latest_recording.h).
 struct LabelledPath {
   std::string label;
-  std::string path;  // of the file
+  std::string path;       // of the file
+  bool is_chosen = true;  // the label is the user's, not that of the directory
 };
 
 // Duplicate labels get the suffixes "-2", "-3".

@@ -26,8 +26,10 @@
 //             string sampan_version, uleb start_unix_ns, uleb rate_hz, uleb kernel_hz,
 //             string clock, string engine, uleb start_monotonic_ns,
 //             uleb cpus: of the machine, 0 if not known,
-//             string unit: what the weights of samples count, "" for time.
-//             Files of older programs end before the last three.
+//             string unit: what the weights of samples count, "" for time,
+//             uleb count, { string name, string value } each: labels,
+//             maybe uleb clock_error: of start_unix_ns, at most.
+//             Files of older programs end before start_monotonic_ns, cpus, unit or the labels.
 //   kOrigins  uleb count, { string label, string host, string program, uleb start_unix_ns,
 //             uleb processes } each: the recordings that were merged. Rows of processes belong to
 //             them in this order, `processes` to each.

@@ -105,6 +105,14 @@ std::string origins(const Context& context) {
   return item(context, "merged", printable(text + (all.size() > kNamed ? ", …" : "")));
 }
 
+std::string labels(const Context& context) {
+  std::string text;
+  for (const auto& [name, value] : context.profile().session.labels) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, value);
+  }
+  return text.empty() ? "" : item(context, "labels", printable(text));
+}
+
 // Engines outside the target. The shim is the default and is not mentioned.
 std::string engine(const Context& context) {
   const std::string& name = context.profile().session.engine;
@@ -262,7 +270,7 @@ std::string item(const Context& context, std::string_view name, std::string_view
 std::string heading(const Context& context) {
   std::string text = title(context);
   for (const auto part :
-       {outcome, origins, engine, pauses, selection, figures, stacks, losses, notes}) {
+       {outcome, origins, labels, engine, pauses, selection, figures, stacks, losses, notes}) {
     text += part(context);
   }
   return text;

@@ -54,6 +54,12 @@ void write_session(Json& json, const profile::Profile& profile, const profile::S
   json.member("start_time",
               is_known ? std::optional(iso_8601(profile.session.start_unix_ns)) : std::nullopt);
   if (!unit.is_time()) json.member("unit", unit.what());
+  if (!profile.session.labels.empty()) {
+    json.key("labels");
+    json.object([&] {
+      for (const auto& [name, value] : profile.session.labels) json.member(name, value);
+    });
+  }
   json.member("duration_s", in_seconds(profile.duration_ns()));
   json.member("clock", profile.session.clock);
   json.member("cpus", profile.session.cpus);

@@ -16,9 +16,10 @@ ROOT = pathlib.Path(__file__).parent.parent.parent
 COUNTS = {
     "cpus", "samples", "self_samples", "total_samples", "too_few_samples", "occurrences", "unclosed", "count", "tasks", "spans", "functions",
     "closed_by_thread_end", "closed_by_process_end", "in_slow"}
-SHARES = {"share", "distance", "self_share", "total_share", "change", "low", "high", "confidence", "p", "coverage", "complete_stacks"}
+SHARES = {"share", "mean_share", "distance", "self_share", "total_share", "change", "low", "high", "confidence", "p", "coverage", "complete_stacks"}
 NUMBERS_OF_THINGS = {"pid", "tid", "parent", "depth", "line", "column", "exit_status", "exit_signal"}
 RATES = {"rate_hz", "achieved_rate_hz"}
+OF_COUNTERS = {"mean", "least", "most", "deviation", "excess"}  # in what the program counts
 # What other words would say: the word that is used for it.
 SYNONYMS = {"queued_s": "runnable_s", "runnable_ns": "runnable_s", "seconds": "time_s", "total": "total_s", "self": "self_s",
             "wait_s": "waiting_s", "waited_s": "waiting_s", "span_s": "duration_s", "stopped_ns": "stopped_s",
@@ -58,11 +59,12 @@ asyncio.run(main())
 
 
 def members(value):
-    """All keys with their values, however deep. Reasons of losses are keys, too, and have a table of their own."""
+    """All keys with their values, however deep. Reasons of losses are keys, too, and have a table of their own; labels are
+    the user's."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield key, inner
-            if key != "lost":
+            if key not in ("lost", "labels"):
                 yield from members(inner)
     elif isinstance(value, list):
         for inner in value:
@@ -146,7 +148,7 @@ class Words(cli_test.Case):
                     self.assertNotIn(key, SYNONYMS)
                     if isinstance(value, (int, float)) and not isinstance(value, bool) and key != "beyond_noise":
                         self.assertTrue(key.endswith(("_s", "_s_since_start")) or
-                                        key in COUNTS | SHARES | NUMBERS_OF_THINGS | RATES, f"{key}: {value}")
+                                        key in COUNTS | SHARES | NUMBERS_OF_THINGS | RATES | OF_COUNTERS, f"{key}: {value}")
                     if command != "doctor":
                         self.assertIn(f"`{key}`", documented)
         self.assertLessEqual({"report", "spans", "diff", "annotate", "doctor"}, commands)

@@ -177,12 +177,13 @@ void write_names(const profile::View& view, const TraceMarkers& markers, EventFi
     row->second.start_ns = start_ns;
     row->second.name = name;
   };
+  const std::vector<int32_t> pids = trace_pids(profile);
   bool have_markers = false;
   for (const uint32_t index : view.threads) {
     const Thread& thread = profile.threads[index];
     const Process& process = profile.processes[thread.process];
-    add(processes, process.pid, process.start_ns, process.name);
-    const std::pair ids(process.pid, thread.tid);
+    const std::pair ids(pids[thread.process], thread.tid);
+    add(processes, ids.first, process.start_ns, process.name);
     add(threads, ids, thread.start_ns, thread.name);
     if (!markers.has_track(index)) continue;
     threads[ids].has_markers = have_markers = true;
@@ -208,10 +209,11 @@ void write_counters(const profile::View& view, uint64_t max_size, EventFile& fil
   constexpr uint64_t kEventSize = 100;
   const RunningThreads running =
       running_threads(view, std::min(kMostEvents, max_size / 10 / kEventSize));
+  const std::vector<int32_t> pids = trace_pids(*view.profile);
   for (size_t process = 0; process < running.by_process.size(); ++process) {
     const std::vector<double>& steps = running.by_process[process];
     const auto event = [&](size_t step, double threads) {
-      file.event(counter_event("threads on CPU", view.profile->processes[process].pid,
+      file.event(counter_event("threads on CPU", pids[process],
                                (running.begin_ns + step * running.step_ns) / 1000, "threads",
                                threads));
     };

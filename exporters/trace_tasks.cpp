@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "exporters/escaped_text.h"
+#include "exporters/trace_events.h"
 #include "profile/loop_steps.h"
 #include "profile/trace_ids.h"
 
@@ -95,12 +96,13 @@ void TraceTasks::drop_shortest(uint64_t max_size) {
 }
 
 void TraceTasks::write(const std::function<void(std::string_view)>& event) const {
+  const std::vector<int32_t> pids = trace_pids(*view_.profile);
   for (const Run& run : runs_) {
     const profile::Thread& thread = view_.profile->threads[run.thread];
     const std::string head =
         fmt::format(R"({{"name":{},"cat":"{}","id2":{{"local":"{} {} {}"}},"pid":{},"tid":{})",
                     labels_.names[run.label], labels_.category, labels_.category, run.thread,
-                    run.label, view_.profile->processes[thread.process].pid, thread.tid);
+                    run.label, pids[thread.process], thread.tid);
     event(fmt::format(R"({},"ph":"b","ts":{},"args":{{{},"samples":{}}}}})", head,
                       microseconds_of(run.begin_ns), labels_.args[run.label], run.samples));
     event(fmt::format(R"({},"ph":"e","ts":{}}})", head, microseconds_of(run.end_ns)));

@@ -99,6 +99,7 @@ std::vector<uint32_t> write_processes(Json& json, const profile::View& view) {
     json.member("pid", process.pid);
     json.member("parent", process.parent_pid);
     json.member("name", process.name);
+    if (process.origin != kNone) json.member("label", profile.origins[process.origin].label);
     json.member("exit", exit_of(process));
   });
   return places;

@@ -8,7 +8,7 @@ import {recall, remember} from "./prefs.js";
 import {initially} from "./state.js";
 import {transformsOf, transformText} from "./transforms.js";
 
-const kViews = ["flame", "icicle", "leftheavy", "timeorder", "sunburst", "sandwich", "tree", "table", "markers", "source"];
+const kViews = ["flame", "icicle", "leftheavy", "timeorder", "sunburst", "sandwich", "tree", "table", "markers", "workers", "source"];
 const kChoices = {view: kViews, colorBy: ["module", "thread", "diff"], theme: ["auto", "light", "dark"],
   trackBy: ["state", "module"]};
 const kSorts = /^-?(name|self|total|samples|module|file|change)$/;

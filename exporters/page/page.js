@@ -29,10 +29,11 @@ import {createSplit} from "./views/split.js";
 import {create as createTimeline} from "./views/timeline.js";
 import {createTooltip} from "./views/tooltip.js";
 import {create as createTreeChart} from "./views/tree_chart.js";
+import {create as createWorkers, hasWorkers} from "./views/workers.js";
 
 const kViewModules = {flame: createTreeChart, icicle: createTreeChart, leftheavy: createTreeChart,
   timeorder: createTimeOrder, sunburst: createSunburst, sandwich: createSandwich,
-  tree: createCallTree, source: createSource, table: createTable, markers: createMarkersView};
+  tree: createCallTree, source: createSource, table: createTable, markers: createMarkersView, workers: createWorkers};
 const kSaidMs = 4000;
 const kOfTracks = ["seen", "trackBy"];  // what only the tracks show
 const kParts = ["header", "toolbar", "timeline", "split-tracks", "view", "status", "split-details", "details"];
@@ -71,7 +72,8 @@ function createViews(element, profile, state, context) {
   const made = new Map();
   return {
     redraw() {
-      if (state.get().view === "source" && context.sources === null) return state.set({view: "table"});
+      const {view} = state.get();
+      if ((view === "source" && context.sources === null) || (view === "workers" && !hasWorkers(profile))) return state.set({view: "table"});
       const create = kViewModules[state.get().view];
       element.setAttribute("aria-labelledby", `tab-${state.get().view}`);
       if (!made.has(create)) {

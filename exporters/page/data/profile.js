@@ -62,6 +62,7 @@
  * @property {number} pid
  * @property {number} parent pid
  * @property {string} name
+ * @property {string} [label] of the recording that it is from, in a merged one
  * @property {string} exit "status 0", "signal 11"; "" unknown
  */
 

@@ -5,6 +5,7 @@ import {kSwitches} from "../data/transforms.js";
 import {h} from "../dom.js";
 import {switchTransform} from "../transforms.js";
 import {create as createSearchBox} from "./search_box.js";
+import {hasWorkers} from "./workers.js";
 
 export const kViews = [
   ["flame", "Flame", "callers below, by name"],
@@ -16,6 +17,7 @@ export const kViews = [
   ["tree", "Tree", "rows that unfold, with self, total and when"],
   ["table", "Table", "all functions, sortable"],
   ["markers", "Markers", "spans, sections, events, counters and waits, with percentiles"],
+  ["workers", "Workers", "ranks, hosts or processes beside each other, over time"],
   ["source", "Source", "lines and instructions of the chosen function, with their time"],
 ];
 const kInvertible = ["flame", "icicle", "leftheavy", "sunburst", "tree"];
@@ -102,7 +104,7 @@ function createMenu(state) {
 export function create(element, profile, state, context) {
   const {actions} = context;
   const tabs = viewTabs(state, kViews.filter(([view]) =>
-    (view !== "source" || context.sources !== null) && (view !== "timeorder" || profile.meta.hasTimes)));
+    (view !== "source" || context.sources !== null) && (view !== "timeorder" || profile.meta.hasTimes) && (view !== "workers" || hasWorkers(profile))));
   const button = (action, text, label, title) => h("button", {"data-action": action, title,
     class: text === label ? "" : "sign", "aria-label": label, onclick: () => actions[action]()}, text);
   const inverted = h("button", {"data-action": "invert", class: "toggle", title: "from where the time was spent (i)",
@@ -140,7 +142,7 @@ export function create(element, profile, state, context) {
       inverted.setAttribute("aria-pressed", shown.inverted);
       inverted.disabled = !kInvertible.includes(shown.view);
       color.value = shown.colorBy;
-      color.disabled = ["table", "timeorder", "tree", "markers", "source"].includes(shown.view);
+      color.disabled = ["table", "timeorder", "tree", "markers", "workers", "source"].includes(shown.view);
       if (states) states.value = shown.selection.state;
       const [sign, words] = kThemeSigns[shown.theme];
       theme.textContent = sign;

@@ -174,9 +174,9 @@ function openPage(profile, {sources, comparison, compare}) {
     drawn = shown;
     for (const each of changed) each.redraw();
   };
-  redraw();
   const soon = beforeNextFrame(redraw);
   state.subscribe(soon);
+  redraw();  // a view that this profile does not have becomes another one
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", soon, {signal});
 
   listenToKeys({

@@ -112,6 +112,17 @@ class Guide(fleet.Case):
         self.follow("guide.md", "sampan diff --html diff.html BEFORE AFTER", pair)
         self.assertIn("<html", (self.path / "diff.html").read_text()[:2000])
 
+    def test_heap_and_locks(self):
+        self.follow("guide.md", "sampan run --heap --locks -- ./service", {"./service": "./program 10", "sampan run": "sampan run --quiet --output heap"})
+        [directory] = (self.path / "heap").iterdir()
+        latest = {"SAMPAN_OUTPUT": str(self.path / "heap")}
+        self.follow("guide.md", "sampan report --heap", **latest)
+        self.follow("guide.md", "sampan report --locks", **latest)
+        self.follow("guide.md", "sampan report --heap --callers malloc", **latest)
+        self.follow("guide.md", "sampan view --heap", **latest)
+        self.follow("guide.md", "sampan export --heap -f pprof,flamegraph,speedscope", **latest)
+        self.follow("guide.md", "sampan diff --heap BEFORE AFTER", {"BEFORE": directory, "AFTER": directory})
+
     def test_many_runs(self):
         self.follow("guide.md", "sampan merge DIR DIR DIR -o all", {"DIR DIR DIR": f"{self.directory} {self.wall}"})
         self.follow("guide.md", "sampan merge web=DIR db=DIR -o both", {"web=DIR db=DIR": f"web={self.directory} db={self.wall}"})

@@ -30,7 +30,7 @@ def cost(bench):
     bench.table.row("  Tracy, as published (begin and end)", f"{TRACY_NS}")
     for name in ("span_across", "event", "counter", "set_context"):
         bench.table.row(f"  {name}", f"{on[name]:.0f}")
-    # In the handler, for each sample. Of a record that may be gone, the kernel is asked.
+    # In the handler, for each sample. The kernel is asked for a record that may be gone.
     bench.judge("context of a sample, in the thread's storage, ns", off["context_of_thread"], 10,
                 f"{off['context_of_thread']:.1f}")
     bench.table.row("  none published", f"{off['context_none']:.1f}")

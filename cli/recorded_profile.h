@@ -42,7 +42,7 @@ recording::Recording read_recording(const std::string& path);
 
 // The recording that the options name, with the frames that they choose.
 profile::Profile load_profile(const RecordingOptions& options);
-// Of several recordings, by the clocks of their hosts if they ran at the same time.
+// One of several recordings, by the clocks of their hosts if they ran at the same time.
 profile::Profile load_together(const std::vector<LabelledPath>& paths,
                                profile::PythonFrames python);
 

@@ -51,7 +51,7 @@ struct Spread {
   void summarize();  // after the values are set
   double highest() const { return values[most]; }
   double lowest() const { return values[least]; }
-  // Of the worker with the most, above the mean.
+  // The worker with the most, above the mean.
   double excess() const { return highest() - mean; }
   double imbalance() const { return highest() / mean; }
 };
@@ -68,7 +68,7 @@ struct WorkerSpan {
   Spread ns;
 };
 
-// A counter that never fell is a total: the last value counts. Of another one, the mean of its values does. A worker
+// A counter that never fell is a total: the last value counts. For another one, the mean of its values does. A worker
 // without the counter has 0.
 struct WorkerCounter {
   uint32_t name = 0;  // into Markers::texts

@@ -166,7 +166,7 @@ void decode_losses(ColumnReader* in, Recording* to) {
   }
 }
 
-// Of the samples from `first` on.
+// For the samples from `first` on.
 void decode_contexts(ColumnReader* in, size_t first, Recording* to) {
   const size_t before = to->contexts.size();
   const uint32_t count = in->count();

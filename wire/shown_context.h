@@ -28,7 +28,7 @@ struct OtelRecord {
   uint8_t valid;
 };
 
-// Of a thread whose program has set `own` and whose library has a record: the library's ids count. The
+// For a thread whose program has set `own` and whose library has a record: the library's ids count. The
 // parent that was set holds for all spans of its trace.
 inline TraceContext context_of(const OtelRecord& record, const TraceContext& own) {
   const TraceContext::Words set = own.words();
@@ -42,7 +42,7 @@ inline TraceContext context_of(const OtelRecord& record, const TraceContext& own
 // neither trusts the other.
 class ShownContext {
  public:
-  // Of the thread's `otel_thread_ctx_v1`; 0: it has none.
+  // The address of the thread's `otel_thread_ctx_v1`; 0: it has none.
   std::atomic<uint64_t> otel_avma;
 
   // Not while it is under way on the same thread.

@@ -12,7 +12,7 @@
 
 namespace sampan::preload {
 
-// Of one thread.
+// The context of one thread.
 struct TraceState {
   wire::ShownContext* shown;
   bool may_read;  // its thread-local storage is glibc's

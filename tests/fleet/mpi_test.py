@@ -31,7 +31,7 @@ class Mpi(fleet.Case):
         self.assertEqual([worker["name"] for worker in said["workers"]], [f"rank-{rank}" for rank in range(RANKS)])
         rows = {row["name"]: row for row in json.loads(self.shell("sampan ranks --json --of total job").stdout)["functions"]}
         self.assertEqual(rows["relax"]["slowest"], f"rank-{SLOW}")
-        # Of about 2.4 s. Both ends of 80 pieces are met by samples 4 ms apart, if not closer: sqrt(80 / 6) * 4 ms, in the
+        # They take about 2.4 s. Both ends of 80 pieces are met by samples 4 ms apart, if not closer: sqrt(80 / 6) * 4 ms, in the
         # slow rank and in the mean of the others. Six standard deviations, because ranks share the CPUs.
         others = (rows["relax"]["mean_s"] * RANKS - rows["relax"]["most_s"]) / (RANKS - 1)
         self.assertAlmostEqual(rows["relax"]["most_s"] / others, 1.3, delta=6 * 0.0146 * (1 + 1.3 / (RANKS - 1) ** 0.5) / 2.4)

@@ -64,13 +64,10 @@ profile::Profile load_together(const std::vector<LabelledPath>& paths,
                                profile::PythonFrames python) {
   if (paths.size() == 1) return profile::load(read_recording(paths.front().path), python);
   std::vector<recording::MergeInput> inputs;
-  std::vector<recording::MergeHead> heads;
   for (const LabelledPath& each : paths) {
     inputs.push_back({each.label, read_recording(each.path)});
-    heads.push_back(recording::head_of(each.label, inputs.back().recording));
   }
-  const recording::Align align = recording::usual_alignment(heads);
-  return profile::load(recording::merge(std::move(inputs), align), python);
+  return profile::load(recording::merge(std::move(inputs), std::nullopt), python);
 }
 
 std::vector<std::string> find_names(profile::Profile& profile, const std::string& sysroot,

@@ -178,7 +178,7 @@ Recording Merger::take() {
   return merged;
 }
 
-Recording merge(std::vector<MergeInput> inputs, Align how) {
+Recording merge(std::vector<MergeInput> inputs, std::optional<Align> how) {
   if (inputs.empty()) throw Error("there is no recording to merge");
   std::vector<MergeHead> heads;
   for (const MergeInput& input : inputs) heads.push_back(head_of(input.label, input.recording));

@@ -69,7 +69,7 @@ class Merger {
   std::vector<Cost> costs_;
 };
 
-// At least one input. Throws Error when they count different units.
-Recording merge(std::vector<MergeInput> inputs, Align how);
+// At least one input; `how` as of align(). Throws Error when they count different units.
+Recording merge(std::vector<MergeInput> inputs, std::optional<Align> how);
 
 }  // namespace sampan::recording

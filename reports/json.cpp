@@ -209,13 +209,12 @@ void write_functions(Json& json, const profile::View& view, const profile::Unit&
 
 }  // namespace
 
-std::string json(const profile::View& view, const std::vector<std::string>& notes,
-                 uint64_t least_block_ns) {
+std::string json(const profile::View& view, const PageOptions& options) {
   const profile::Profile& profile = *view.profile;
   const profile::Summary summary = profile::summarize(view);
   std::vector<std::string> all_notes = profile::notes_of_end(profile);
   for (const std::string& note : profile::python_notes(profile)) all_notes.push_back(note);
-  all_notes.insert(all_notes.end(), notes.begin(), notes.end());
+  all_notes.insert(all_notes.end(), options.notes.begin(), options.notes.end());
 
   Json json;
   json.object([&] {
@@ -231,8 +230,9 @@ std::string json(const profile::View& view, const std::vector<std::string>& note
     if (profile.shown == profile::Shown::kHeap) write_heap(json, view);
     if (profile.shown == profile::Shown::kLocks) write_locks(json, view);
     if (!profile.markers.sections.empty() && !view.section) write_sections(json, view);
-    if (!profile.markers.steps.empty()) write_tasks(json, view, least_block_ns);
+    if (!profile.markers.steps.empty()) write_tasks(json, view, options.least_block_ns);
     if (!profile.contexts.empty()) write_traces(json, view);
+    if (!options.critical.empty()) write_critical_path(json, view, options.critical);
     write_functions(json, view, unit);
   });
   return json.text();

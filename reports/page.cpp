@@ -26,6 +26,7 @@ std::string files_section(const Context& context) {
 std::string chosen_section(const Context& context) {
   if (!context.options.callers.empty()) return callers_section(context);
   if (!context.options.callees.empty()) return callees_section(context);
+  if (!context.options.critical.empty()) return critical_section(context);
   if (context.options.tasks) return tasks_section(context);
   if (context.options.tree) return tree_section(context);
   if (context.options.by == By::kFunction) {

@@ -56,6 +56,8 @@ std::string heap_section(const Context& context);
 // locks.cpp: the same of a view of locks.
 std::string lock_figures(const Context& context);
 std::string locks_section(const Context& context);
+// critical.cpp: the critical path of options.critical. Throws Error as critical_path() does.
+std::string critical_section(const Context& context);
 // also_recorded.cpp: spans, counters and the like, with the commands that show them. Empty if there are none.
 std::string also_recorded_section(const Context& context);
 

@@ -62,6 +62,12 @@ struct sampan_marker_functions {
   int (*trace_section_start)(const char* name, const char* traceparent, const char* tracestate);
 };
 
+#ifdef __cplusplus
+#define SAMPAN_MARKERS_NULL nullptr
+#else
+#define SAMPAN_MARKERS_NULL 0
+#endif
+
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__)) && !defined(__ILP32__) && \
     defined(__GNUC__) && !defined(SAMPAN_NO_MARKERS)
 
@@ -91,12 +97,7 @@ extern __attribute__((visibility("hidden"))) const struct sampan_marker_function
 #define SAMPAN_MARKERS_FOUND __atomic_load_n(&sampan_markers_3, __ATOMIC_RELAXED)
 #define SAMPAN_MARKERS_RARELY(condition) __builtin_expect(!!(condition), 0)
 #else
-static const struct sampan_marker_functions* const sampan_markers_3 =
-#ifdef __cplusplus
-    nullptr;
-#else
-    0;
-#endif
+static const struct sampan_marker_functions* const sampan_markers_3 = SAMPAN_MARKERS_NULL;
 #define SAMPAN_MARKERS_FOUND sampan_markers_3
 #define SAMPAN_MARKERS_RARELY(condition) (condition)
 #endif
@@ -213,7 +214,7 @@ static inline void sampan_thread_section_stop(const char* name) {
 // copied. A null trace_id or one of zeros: for none. Where an OpenTelemetry library publishes the
 // thread's context (OTEP 4947), that counts.
 static inline void sampan_context(const uint8_t* trace_id, const uint8_t* span_id) {
-  SAMPAN_MARKERS_CALL(markers->trace_context(trace_id, span_id, 0));
+  SAMPAN_MARKERS_CALL(markers->trace_context(trace_id, span_id, SAMPAN_MARKERS_NULL));
 }
 
 // The same, and `parent_id` is the span of the service that sent the request, 8 bytes.
@@ -223,7 +224,8 @@ static inline void sampan_context_child(const uint8_t* trace_id, const uint8_t* 
 }
 
 static inline void sampan_context_clear(void) {
-  SAMPAN_MARKERS_CALL(markers->trace_context(0, 0, 0));
+  SAMPAN_MARKERS_CALL(
+      markers->trace_context(SAMPAN_MARKERS_NULL, SAMPAN_MARKERS_NULL, SAMPAN_MARKERS_NULL));
 }
 
 // Starts a section of the calling thread if the request asks for it and may: if the HTTP headers

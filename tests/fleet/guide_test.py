@@ -68,6 +68,7 @@ class Guide(fleet.Case):
                     {"FORMAT": "folded", "NAME": "worker-1", "--from 2 --to 5": "--from 0.2 --to 1", "FILE": "part.folded"})
         self.assertIn("compress_block", (self.path / "part.folded").read_text())
         self.follow("guide.md", "sampan export --format FORMAT --section NAME DIR", {"FORMAT": "folded", "NAME": "infer_17"})
+        self.follow("guide.md", "sampan export --format FORMAT --trace ID DIR", {"FORMAT": "folded", "ID": "17"})
         self.follow("guide.md", "sampan export --section infer_17 --format firefox DIR")
 
     def test_formats_and_their_viewers(self):

@@ -1,5 +1,5 @@
 // What the guide's examples speak of: the threads worker-1 and worker-2, the function compress_block, spans called "answer",
-// sections called infer_1, infer_2…, a counter.
+// sections called infer_1, infer_2…, a counter, requests of traces 1…, 2…
 #include <pthread.h>
 #include <sampan/markers.h>
 #include <time.h>
@@ -27,6 +27,8 @@ static void work(int number, int requests) {
     const std::string name = "infer_" + std::to_string(i);
     sampan::Section section{name.c_str()};
     sampan::Span span{"answer", name.c_str()};
+    const uint8_t trace_id[16] = {uint8_t(i + 1), 1}, span_id[8] = {uint8_t(number)};
+    sampan_context(trace_id, span_id);
     sampan_counter_set("queue length", requests - i);
     std::free(std::malloc(compress_block(unsigned(i), 0.02 + 0.03 * (i % 10 == 0)) % 100));
   }

@@ -38,7 +38,7 @@ TEST(ControlBlock, LayoutIsThatOfItsVersion) {
   ASSERT_EQ(kWireVersion, 12u);
   EXPECT_EQ(sizeof(RingPositions), 128u);
   EXPECT_EQ(sizeof(ControlBlock), 448u);
-  EXPECT_EQ(sizeof(ThreadSlot), 3840u);
+  EXPECT_EQ(sizeof(ThreadSlot), 3904u);
   EXPECT_EQ(kSlotsOffset % kPage, 0u);
   EXPECT_EQ(kSlotStride % kPage, 0u);
   EXPECT_EQ(sizeof(Hello), 24u);

@@ -59,13 +59,12 @@ class PathWalk {
         continue;
       }
       const bool known = wait->waker != kNone && wait->waker != thread && wait->woken_ns != 0;
-      const SessionNs left_ns = std::max(
-          interval.begin_ns,
-          known ? std::clamp(wait->woken_ns, wait->begin_ns, wait->end_ns()) : wait->begin_ns);
+      const SessionNs woken_ns = known ? std::max(wait->woken_ns, wait->begin_ns) : wait->begin_ns;
+      const SessionNs left_ns = std::max(interval.begin_ns, std::min(woken_ns, wait->end_ns()));
       rows_[{thread, known ? PathPart::kWoken : PathPart::kNotKnown, kNone, wait->lock}] +=
           wait->end_ns() - left_ns;
       now_ns = left_ns;
-      if (!known) continue;
+      if (!known || now_ns == interval.begin_ns) continue;
       ++handovers_[{thread, wait->waker, wait->lock}];
       thread = wait->waker;
     }

@@ -3,13 +3,12 @@
 //
 //   offset 0               ControlBlock
 //   kProcessRingOffset     the process ring's buffer
-//   kLateFreesOffset       LateFrees
 //   kSlotsOffset           slots x { ThreadSlot, the thread ring's buffer }
-//   after the last slot    MarkerNames, then kLaneCount x { LanePositions, the lane's cells }
+//   after the last slot    MarkerNames, then kLaneCount x { LanePositions, the lane's cells }, then LateFrees
 //
 // The process says how many slots it can have (Hello::slots); so many threads are sampled at a time. Where a limit
-// on file sizes (ulimit -f) leaves less room, the memory ends after some of the slots, and no markers are
-// recorded.
+// on file sizes (ulimit -f) leaves less room, the memory ends after some of the slots: no markers are
+// recorded, and no frees that come late.
 //
 // A slot belongs to one thread at a time and is used again once that thread has ended: the ring
 // tells where one thread ends and the next begins. Unused slots cost no memory.
@@ -92,24 +91,24 @@ struct ThreadSlot {
 
 inline constexpr size_t kPage = 4096;
 inline constexpr size_t kProcessRingOffset = kPage;
-inline constexpr size_t kLateFreesOffset = kProcessRingOffset + kProcessRingSize;
-inline constexpr size_t kLateFreesSize = (sizeof(LateFrees) + kPage - 1) / kPage * kPage;
-inline constexpr size_t kSlotsOffset = kLateFreesOffset + kLateFreesSize;
+inline constexpr size_t kSlotsOffset = kProcessRingOffset + kProcessRingSize;
 inline constexpr size_t kSlotStride = kPage + kThreadRingSize;
 inline constexpr size_t kMarkerNamesSize = (sizeof(MarkerNames) + kPage - 1) / kPage * kPage;
 inline constexpr size_t kLaneStride = kPage + kLaneCells * sizeof(MarkerCell);
 inline constexpr size_t kMarkersSize = kMarkerNamesSize + kLaneCount * kLaneStride;
+inline constexpr size_t kLateFreesSize = (sizeof(LateFrees) + kPage - 1) / kPage * kPage;
+inline constexpr size_t kAfterSlots = kMarkersSize + kLateFreesSize;
 static_assert(sizeof(ControlBlock) <= kPage && sizeof(ThreadSlot) <= kPage);
 
 struct MemoryShape {
   uint32_t slots = 0;
-  bool markers = false;
+  bool markers = false;  // and what follows them
 
   bool operator==(const MemoryShape&) const = default;
   constexpr size_t markers_offset() const { return kSlotsOffset + slots * kSlotStride; }
-  constexpr size_t size() const { return markers_offset() + (markers ? kMarkersSize : 0); }
+  constexpr size_t size() const { return markers_offset() + (markers ? kAfterSlots : 0); }
   // Both sides map so much. Where the memory has no markers, what they map is private and stays empty.
-  constexpr size_t mapped_size() const { return markers_offset() + kMarkersSize; }
+  constexpr size_t mapped_size() const { return markers_offset() + kAfterSlots; }
 };
 
 // The memory that a file of at most `size` bytes can have, for a process that has asked for `slots`.
@@ -127,7 +126,7 @@ inline constexpr uint64_t kShareOfAddressSpace = 8;
 constexpr uint32_t slots_permitted(uint64_t limit) {
   const uint64_t room = limit / kShareOfAddressSpace;
   if (room < MemoryShape{kFewestSlots, true}.size()) return 0;
-  const uint64_t slots = (room - kMarkersSize - kSlotsOffset) / kSlotStride;
+  const uint64_t slots = (room - kAfterSlots - kSlotsOffset) / kSlotStride;
   return slots < kMostSlots ? static_cast<uint32_t>(slots) : kMostSlots;
 }
 
@@ -136,9 +135,6 @@ inline ControlBlock* control_block(void* base) {
 }
 inline std::span<uint8_t> process_ring_buffer(void* base) {
   return {static_cast<uint8_t*>(base) + kProcessRingOffset, kProcessRingSize};
-}
-inline LateFrees* late_frees(void* base) {
-  return reinterpret_cast<LateFrees*>(static_cast<uint8_t*>(base) + kLateFreesOffset);
 }
 inline ThreadSlot* thread_slot(void* base, uint32_t index) {
   return reinterpret_cast<ThreadSlot*>(static_cast<uint8_t*>(base) + kSlotsOffset +
@@ -161,6 +157,10 @@ inline std::span<MarkerCell> lane_cells(void* base, uint32_t slots, uint32_t lan
   return {reinterpret_cast<MarkerCell*>(
               reinterpret_cast<uint8_t*>(lane_positions(base, slots, lane)) + kPage),
           kLaneCells};
+}
+inline LateFrees* late_frees(void* base, uint32_t slots) {
+  return reinterpret_cast<LateFrees*>(reinterpret_cast<uint8_t*>(marker_names(base, slots)) +
+                                      kMarkersSize);
 }
 
 }  // namespace sampan::wire

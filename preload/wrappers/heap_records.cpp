@@ -72,7 +72,10 @@ SampleState* samples_of(const ThreadRing& ring) {
 
 // Without its time and stack, for there is no room for them.
 void free_late(uint64_t id) {
-  if (!wire::late_frees(this_process.shared)->put(id)) count_loss(wire::Loss::kFreeLost);
+  const wire::MemoryShape& shape = this_process.shape;
+  if (!shape.markers || !wire::late_frees(this_process.shared, shape.slots)->put(id)) {
+    count_loss(wire::Loss::kFreeLost);
+  }
 }
 
 void begin_again_in_child() {

@@ -93,7 +93,7 @@ ShimProcess::Drained ShimProcess::read_rings() {
 }
 
 void ShimProcess::read_late_frees() {
-  wire::LateFrees& frees = *wire::late_frees(memory_->base());
+  wire::LateFrees& frees = *wire::late_frees(memory_->base(), memory_->shape().slots);
   const uint64_t count = frees.count();
   if (std::exchange(late_frees_, count) == count) return;
   const SessionNs now_ns = session_time(monotonic_ns());

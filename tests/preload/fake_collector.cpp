@@ -96,7 +96,9 @@ class Joined {
       }
     }
     records.interned_names = wire::marker_names(base_, shape_.slots)->count.load();
-    wire::late_frees(base_)->take([&](uint64_t id) { records.late_frees.push_back(id); });
+    wire::late_frees(base_, shape_.slots)->take([&](uint64_t id) {
+      records.late_frees.push_back(id);
+    });
     const wire::ControlBlock* control = wire::control_block(base_);
     for (unsigned i = 0; i < wire::kLossCount; ++i) records.losses[i] = control->losses[i].load();
     records.corrupt = process_.corrupt();

@@ -67,7 +67,6 @@ void start_shim() {
   if (!join()) return;
   start_process_ring();
   start_markers(markers_allowed() && this_process.shape.markers);
-  read_trace_key(trace_key_file());
   find_heap();
   find_markers_by([] {
     ThreadState* thread = current_thread();
@@ -87,6 +86,7 @@ void start_shim() {
   }
   this_process.started.store(true, std::memory_order_release);
   if (inherited == Inherited::kForbidsSamples) forbid_samples();
+  read_trace_key(trace_key_file());
   find_interpreter(nullptr);
   start_exit();
   begin_main_thread();

@@ -12,7 +12,7 @@
 
 namespace sampan::preload {
 
-// Once, in the constructor: the program may change its root later. A file that cannot be read, or has less than
+// Once, in the constructor, when losses can be counted: the program may change its root later. A file that cannot be read, or has less than
 // 16 or more than 1,024 bytes, is counted, and no request is accepted. `path` may be null: there is no key.
 void read_trace_key(const char* path);
 

@@ -42,10 +42,9 @@ def cpu(run):
 
 def samples(run):
     """By function that works for a request: (trace id, span id) and the number of samples with them."""
-    rows = json.loads(call("query", "--json", """
+    rows = json.loads(call("query", "--json", run.directory, """
         SELECT name, trace_id, span_id, count(*) AS samples FROM samples JOIN frames USING (stack)
-        WHERE name LIKE 'work_for_%' OR name LIKE '%::work_for_%' GROUP BY name, trace_id, span_id""",
-                           run.directory))
+        WHERE name LIKE 'work_for_%' OR name LIKE '%::work_for_%' GROUP BY name, trace_id, span_id"""))
     found = {}
     for row in rows:
         name = row["name"].split("::")[-1].split("(")[0]

@@ -65,23 +65,19 @@ Publish find_publish(const char* library) {
   return reinterpret_cast<Publish>(dlsym(handle, "otel_publish"));
 }
 
-// Like work::burn, with code of its own.
-template <int kSeed>
-__attribute__((always_inline)) inline double use_cpu(double seconds) {
-  const double begin = work::thread_cpu();
-  uint64_t value = kSeed;
-  while (work::thread_cpu() < begin + seconds) value = work::spin(value, 20000);
-  return work::thread_cpu() - begin + (value == 0 ? 1e-12 : 0);
-}
-__attribute__((noinline)) double work_for_alpha(double seconds) {
-  return use_cpu<3>(seconds);
-}
-__attribute__((noinline)) double work_for_beta(double seconds) {
-  return use_cpu<5>(seconds);
-}
-__attribute__((noinline)) double work_for_none(double seconds) {
-  return use_cpu<7>(seconds);
-}
+// Like work::burn, with all of its code in one function.
+#define WORK_FOR(name, seed)                                                 \
+  __attribute__((noinline)) double work_for_##name(double seconds) {         \
+    const double begin = work::thread_cpu();                                 \
+    uint64_t value = seed;                                                   \
+    while (work::thread_cpu() < begin + seconds) {                           \
+      for (int i = 0; i < 20'000; ++i) value = value * 1664525 + 1013904223; \
+    }                                                                        \
+    return work::thread_cpu() - begin + (value == 0 ? 1e-12 : 0);            \
+  }
+WORK_FOR(alpha, 3)
+WORK_FOR(beta, 5)
+WORK_FOR(none, 7)
 
 struct Sums {
   double alpha = 0, beta = 0, none = 0;

@@ -21,7 +21,7 @@ class CriticalPath(sampan.Case):
         self.assertEqual(self.sampled.returncode, 0, self.sampled.stderr)
         self.true_s = dict(zip(("in_main", "in_front", "in_back"), (int(word) / 1e9 for word in self.sampled.stdout.split())))
 
-    def path(self, of):
+    def critical(self, of):
         path = sampan.report(self.sampled.recording, "--critical", of)["critical_path"]
         self.assertAlmostEqual(sum(row["s"] for row in path["rows"]), path["total_s"], delta=1e-6)
         return path
@@ -46,10 +46,10 @@ class CriticalPath(sampan.Case):
             self.assertGreaterEqual(times, 0.9 * ROUNDS, f"{edge}: {edges}")
 
     def test_spans_and_their_thread(self):
-        spans = self.path("request")
+        spans = self.critical("request")
         self.assertEqual(spans["intervals"], ROUNDS)
         self.check(spans)
-        self.check(self.path(self.main_name()))
+        self.check(self.critical(self.main_name()))
 
     def main_name(self):
         return next(row["name"] for row in self.sampled.report["threads"] if row["tid"] == row["pid"])

@@ -134,9 +134,9 @@ work_for_none()
 """
         run = sampan.run([sys.executable, "-c", program], env={"PYTHONPATH": os.environ["SAMPAN_EXAMPLE_SOURCES"]})
         self.assertEqual(run.returncode, 0, run.stderr)
-        words = call("report", "--trace", ALPHA, "--python", "python", run.directory)
-        self.assertIn("work_for_alpha", words)
-        self.assertNotIn("work_for_none", words)
+        names = {row["name"] for row in sampan.report(run.recording, "--trace", ALPHA, "--python", "python")["functions"]}
+        self.assertIn("work_for_alpha", names)
+        self.assertNotIn("work_for_none", names)
 
     def test_what_is_no_record_does_no_harm(self):
         for library in ("", "calls"):

@@ -130,13 +130,13 @@ void write_critical_path(Json& json, const profile::View& view, const std::strin
       json.member("thread", profile.threads[row.thread].name);
       json.member("part", part_word(row.part));
       json.member("name", part_name(profile, row));
-      json.member("s", in_seconds(row.ns));
+      json.member("time_s", in_seconds(row.ns));
     });
     json.objects("handovers", path.handovers, [&](const profile::PathHandover& row) {
       json.member("waiter_tid", profile.threads[row.waiter].tid);
       json.member("waker_tid", profile.threads[row.waker].tid);
       json.member("lock", lock_name(profile, row.lock));
-      json.member("times", row.count);
+      json.member("count", row.count);
     });
   });
 }

@@ -49,8 +49,8 @@ std::optional<double> optional_s(const std::optional<uint64_t>& ns) {
 }
 
 void write_sum(Json& json, const profile::LockSum& sum) {
-  json.member("waited_s", sum.waited_ns / 1e9);
-  json.member("waited_error_s", sum.waited_error_ns() / 1e9);
+  json.member("waiting_s", sum.waited_ns / 1e9);
+  json.member("waiting_error_s", sum.waited_error_ns() / 1e9);
   json.member("waits", sum.waits);
   json.member("longest_s", in_seconds(sum.longest_ns));
   json.member("draws", sum.draws);

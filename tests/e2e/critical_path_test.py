@@ -23,7 +23,7 @@ class CriticalPath(sampan.Case):
 
     def critical(self, of):
         path = sampan.report(self.sampled.recording, "--critical", of)["critical_path"]
-        self.assertAlmostEqual(sum(row["s"] for row in path["rows"]), path["total_s"], delta=1e-6)
+        self.assertAlmostEqual(sum(row["time_s"] for row in path["rows"]), path["total_s"], delta=1e-6)
         return path
 
     def check(self, path):
@@ -31,7 +31,7 @@ class CriticalPath(sampan.Case):
         for row in path["rows"]:
             self.assertNotEqual(row["thread"], "busy", row)
             for name in on_cpu:
-                on_cpu[name] += row["s"] * (row["part"] == "cpu" and name in row["name"])
+                on_cpu[name] += row["time_s"] * (row["part"] == "cpu" and name in row["name"])
         all_s, all_true_s = sum(on_cpu.values()), sum(self.true_s.values())
         # A period of 1 ms takes a sample of each part independently: the parts take 4 ms and more in turn.
         samples = all_true_s * RATE_HZ
@@ -39,7 +39,7 @@ class CriticalPath(sampan.Case):
             share = true_s / all_true_s
             self.assertAlmostEqual(on_cpu[name] / all_s, share, delta=share_noise(share, samples), msg=f"{name}: {path['rows']}")
         self.assertLessEqual(all_s, path["total_s"])
-        edges = {(row["waker_tid"], row["waiter_tid"]): row["times"] for row in path["handovers"]}
+        edges = {(row["waker_tid"], row["waiter_tid"]): row["count"] for row in path["handovers"]}
         # Main waits for front, front for back; and each is asked. A wait below the limit is not recorded now and then.
         self.assertEqual(len(edges), 4, edges)
         for edge, times in edges.items():

@@ -146,7 +146,7 @@ TEST(WatchedPage, LocksAsDataHaveTheSameSums) {
   const profile::Profile profile = locks();
   const rapidjson::Document document = parsed_json(select(profile));
   const auto& locks = document["locks"];
-  EXPECT_NEAR(locks["waited_s"].GetDouble(), 60 * 1e-3 + 30 * 10e-6, 1e-9);
+  EXPECT_NEAR(locks["waiting_s"].GetDouble(), 60 * 1e-3 + 30 * 10e-6, 1e-9);
   EXPECT_NEAR(locks["waits"].GetDouble(), 60 + 30 * 2.5, 1e-9);
   ASSERT_EQ(locks["table"].Size(), 2u);
   EXPECT_STREQ(locks["table"][0]["kind"].GetString(), "mutex");

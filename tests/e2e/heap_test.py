@@ -2,7 +2,9 @@
 import hashlib
 import math
 import os
+import re
 import shutil
+import signal
 import subprocess
 import unittest
 
@@ -28,6 +30,30 @@ threads = [threading.Thread(target=count, args=(1000 * n,)) for n in range(3)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
 print(len(words), sum(len(v) for v in words.values()))
+"""
+
+CRASH = """
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void wait_for_debugger(int number) {
+  if (write(1, "crashed\\n", 8) == 8) for (;;) pause();
+  _exit(number);
+}
+__attribute__((noinline)) void break_heap(void) {
+  char* block = malloc(100);
+  free(block + 8);
+  puts("not reached");
+}
+int main(void) {
+  signal(SIGABRT, wait_for_debugger);
+  printf("%d\\n", getpid());
+  fflush(stdout);
+  for (int i = 0; i < 100; ++i) free(malloc(100));
+  break_heap();
+  return 0;
+}
 """
 
 CPP = """
@@ -180,6 +206,25 @@ class Same(sampan.Case):
 
     def test_limited_address_space(self):
         self.compare(["/bin/sh", "-c", "ulimit -v 2000000; exec /usr/bin/python3 -c 'print(len([str(i) for i in range(100000)]))'"])
+
+    def test_a_crash_in_free_has_the_programs_own_frames_in_a_debugger(self):
+        debugger = self.need("gdb")
+        (self.path / "crash.c").write_text(CRASH)
+        program = self.path / "crash"
+        subprocess.run(["gcc", "-g", "-O1", "-w", "-o", program, self.path / "crash.c"], check=True)
+        with subprocess.Popen([sampan.PROGRAM, "run", "--quiet", "--format", "none", "--heap=1", "--output", self.path, "--", program],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as run:
+            pid = run.stdout.readline().decode().strip()
+            self.assertEqual(run.stdout.readline(), b"crashed\n")
+            shown = subprocess.run([debugger, "-batch", "-nx", "-p", pid, "-ex", "backtrace"], capture_output=True, text=True,
+                                   check=False, timeout=120)
+            os.kill(int(pid), signal.SIGKILL)
+        if "ptrace" in shown.stderr and "permitted" in shown.stderr:
+            self.skipTest("no debugger may attach here")
+        frames = re.findall(r"^#\d+ +(?:0x[0-9a-f]+ in )?(\S+)", shown.stdout, re.MULTILINE)
+        self.assertNotIn("??", frames, shown.stdout)
+        own = [frame for frame in frames if frame in ("wait_for_debugger", "abort", "__GI_abort", "break_heap", "main")]
+        self.assertEqual([frame.removeprefix("__GI_") for frame in own], ["wait_for_debugger", "abort", "break_heap", "main"], shown.stdout)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 //   than nanoseconds: their second type is cycles/count, or space/bytes.
 // - The heap has the four types of Go's heap profiles: alloc_objects, alloc_space, inuse_objects and
 //   inuse_space, whichever part of it the view has; that part's space is the default.
+// - Waits for locks have the two types of Go's block and mutex profiles: contentions and delay.
 // - Threads are labels: thread, process (strings), tid, pid (numbers), named as perf_to_profile's.
 //   See `go tool pprof -tags`, -tagfocus=thread=NAME, -tagroot=thread. Samples in a task of asyncio
 //   have the label task, too, and those of a request across services trace_id and span_id.
@@ -39,6 +40,7 @@
 #include "exporters/write_stacks.h"
 #include "profile/frames.h"
 #include "profile/heap.h"
+#include "profile/locks.h"
 #include "profile/profile.h"
 #include "profile/rates.h"
 #include "profile/shown.h"
@@ -154,7 +156,11 @@ class PprofWriter {
 
   void write_header() {
     const profile::Session& session = profile_.session;
-    is_heap() ? write_heap_types() : write_types();
+    switch (profile_.shown) {
+      case profile::Shown::kSamples: write_types(); break;
+      case profile::Shown::kHeap: write_heap_types(); break;
+      case profile::Shown::kLocks: write_lock_types(); break;
+    }
     const SessionNs end_ns = view_.to_ns != UINT64_MAX ? view_.to_ns : profile_.duration_ns();
     const SessionNs from_ns = std::min(view_.from_ns, end_ns);
     message_.add_int64(profile_field::kTimeNanos, static_cast<int64_t>(session.unix_time(from_ns)));
@@ -165,8 +171,6 @@ class PprofWriter {
     add_comment("host: ", session.host);
     add_comment("profiler: sampan ", session.sampan_version);
   }
-
-  bool is_heap() const { return profile_.shown == profile::Shown::kHeap; }
 
   void write_types() {
     add_value_type(profile_field::kSampleType, "samples", "count");
@@ -195,6 +199,12 @@ class PprofWriter {
     add_value_type(profile_field::kPeriodType, "space", "bytes");
     const uint64_t mean = watched_time(profile_, profile::Watched::kHeap).least_setting;
     message_.add_int64(profile_field::kPeriod, static_cast<int64_t>(mean));
+  }
+
+  void write_lock_types() {
+    add_value_type(profile_field::kSampleType, "contentions", "count");
+    add_value_type(profile_field::kSampleType, "delay", "nanoseconds");
+    message_.add_int64(profile_field::kDefaultSampleType, strings_.add("delay"));
   }
 
   // The type of the last value of a sample.
@@ -239,7 +249,8 @@ class PprofWriter {
   }
 
   void write_samples() {
-    if (is_heap()) return write_heap_samples();
+    if (profile_.shown == profile::Shown::kHeap) return write_heap_samples();
+    if (profile_.shown == profile::Shown::kLocks) return write_lock_samples();
     for (const profile::WeightedStack& row : rows_) {
       const auto weight =
           static_cast<int64_t>(profile::whole_units(profile_.session, row.weight.ns));
@@ -272,6 +283,19 @@ class PprofWriter {
       std::vector<int64_t> values;
       for (const double value : sum) values.push_back(std::llround(value));
       write_sample(key.first, 0, key.second, values);
+    }
+  }
+
+  // Waits are never merged into others, so each stack is a row.
+  void write_lock_samples() {
+    std::map<std::pair<uint32_t, uint32_t>, profile::LockSum> sums;
+    for (const uint32_t index : view_.samples) {
+      const profile::Sample& sample = profile_.samples[index];
+      sums[{view_.thread_of(sample.thread), sample.stack}].add(profile_.lock_waits[index]);
+    }
+    for (const auto& [key, sum] : sums) {
+      write_sample(key.first, 0, key.second,
+                   {std::llround(sum.waits), std::llround(sum.waited_ns)});
     }
   }
 
@@ -417,9 +441,11 @@ class PprofWriter {
 }  // namespace
 
 Outcome write_pprof(const profile::View& view, const std::string& path, uint64_t max_size) {
-  if (view.profile->shown == profile::Shown::kHeap) {
+  const profile::Shown shown = view.profile->shown;
+  if (shown != profile::Shown::kSamples) {
     const SampleLabels none;
-    return write_stacks(profile::heap_part(view, {}), path, max_size,
+    const bool is_heap = shown == profile::Shown::kHeap;
+    return write_stacks(is_heap ? profile::heap_part(view, {}) : view, path, max_size,
                         [&](const StackRows& rows, OutputFile& file) {
                           PprofWriter(view, rows, none, file).write();
                         });

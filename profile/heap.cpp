@@ -76,7 +76,9 @@ double Estimate::blocks_error() const {
 
 void show_heap(Profile* profile) {
   if (profile->blocks.empty() && !profile->has_watched(Watched::kHeap)) {
-    throw Error("nothing of the heap is in the recording: record with `sampan run --heap`");
+    throw Error(
+        "nothing of the heap is in the recording: record with `sampan run --heap` or `sampan serve "
+        "--heap -- COMMAND`");
   }
   replace_samples(profile, Shown::kHeap, "bytes");
   for (const Block& block : profile->blocks) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -51,18 +52,6 @@ bool is_library_of_locks(const Profile& profile, uint32_t module) {
   return false;
 }
 
-uint32_t function_at(const Profile& profile, uint32_t stack) {
-  std::vector<Frame> frames;
-  leaf_to_root(profile, stack, &frames);
-  for (const Frame& frame : frames) {
-    const Location& place = profile.locations[frame.location];
-    if (place.wait != kNone || is_library_of_locks(profile, place.module)) continue;
-    const std::string_view name = function_name(profile, frame.function);
-    if (!name.starts_with("std::") && !name.starts_with("__gthread_")) return frame.function;
-  }
-  return frames.empty() ? kNone : frames.front().function;
-}
-
 template <typename Stack>
 std::vector<BlockedBy> pairs(const View& view, const Stack& stack_of) {
   const Profile& profile = *view.profile;
@@ -70,7 +59,7 @@ std::vector<BlockedBy> pairs(const View& view, const Stack& stack_of) {
   const auto function = [&](uint32_t stack) {
     if (stack == kNone) return kNone;
     const auto [found, is_new] = functions.try_emplace(stack, kNone);
-    if (is_new) found->second = function_at(profile, stack);
+    if (is_new) found->second = locking_function(profile, stack);
     return found->second;
   };
   std::map<std::tuple<LockKey, uint32_t, uint32_t>, BlockedBy> rows;
@@ -128,9 +117,11 @@ std::string lock_name(const Profile& profile, uint32_t lock) {
   return fmt::format("{:#x}{}{}", row.address, origin.empty() ? "" : " of ", origin);
 }
 
-void show_locks(Profile* profile) {
+void show_locks(Profile* profile, LockSide side) {
   if (profile->lock_waits.empty() && !profile->has_watched(Watched::kLocks)) {
-    throw Error("no waits for locks are in the recording: record with `sampan run --locks`");
+    throw Error(
+        "no waits for locks are in the recording: record with `sampan run --locks` or `sampan "
+        "serve --locks -- COMMAND`");
   }
   replace_samples(profile, Shown::kLocks, "");
   profile->session.clock = "wall";
@@ -146,14 +137,25 @@ void show_locks(Profile* profile) {
       wait.object = lock_name(*profile, row.lock);
       wait.lock = row.lock;
     }
+    const bool of_holder = side == LockSide::kHolders;
+    const uint32_t prefix = of_holder ? row.holder_stack : row.stack;
+    const uint32_t thread = of_holder && row.holder != kNone ? row.holder : row.thread;
     const auto next_stack = static_cast<uint32_t>(profile->stacks.size());
-    const auto [stack, is_new_stack] =
-        stacks.try_emplace({row.stack, location->second}, next_stack);
-    if (is_new_stack) profile->stacks.push_back({row.stack, location->second});
+    const auto [stack, is_new_stack] = stacks.try_emplace({prefix, location->second}, next_stack);
+    if (is_new_stack) profile->stacks.push_back({prefix, location->second});
     const uint32_t wait = profile->locations[location->second].wait;
-    add_sample({row.end_ns(), weight_ns(row), row.thread, stack->second, wait, false}, row.stop,
+    add_sample({row.end_ns(), weight_ns(row), thread, stack->second, wait, false}, row.stop,
                profile);
   }
+}
+
+View with_known_holders(const View& view) {
+  std::vector<uint32_t> samples;
+  std::ranges::copy_if(view.samples, std::back_inserter(samples), [&](uint32_t index) {
+    const LockWait& wait = view.profile->lock_waits[index];
+    return wait.holder != kNone && wait.holder_stack != kNone;
+  });
+  return view.part(std::move(samples), view.threads);
 }
 
 std::vector<LockRow> lock_table(const View& view) {
@@ -182,6 +184,18 @@ std::vector<LockRow> lock_table(const View& view) {
   std::ranges::stable_sort(rows, std::ranges::greater(),
                            [](const LockRow& row) { return row.sum.waited_ns; });
   return rows;
+}
+
+uint32_t locking_function(const Profile& profile, uint32_t stack) {
+  std::vector<Frame> frames;
+  leaf_to_root(profile, stack, &frames);
+  for (const Frame& frame : frames) {
+    const Location& place = profile.locations[frame.location];
+    if (place.wait != kNone || is_library_of_locks(profile, place.module)) continue;
+    const std::string_view name = function_name(profile, frame.function);
+    if (!name.starts_with("std::") && !name.starts_with("__gthread_")) return frame.function;
+  }
+  return frames.empty() ? kNone : frames.front().function;
 }
 
 std::vector<BlockedBy> blocked_by(const View& view) {

@@ -15,10 +15,18 @@
 
 namespace sampan::profile {
 
+// Whose threads and stacks the samples of waits have.
+enum class LockSide {
+  kWaiters,
+  kHolders,  // the stack of the release; the waiter's thread and no stack where the holder is not known
+};
+
 // The same profile, whose samples are its waits for locks: waiting, with the time that they stand for,
 // at the time of their ends. The leaf of a stack is the lock: "[mutex queue_lock]". Throws Error when no
 // waits for locks were recorded.
-void show_locks(Profile* profile);
+void show_locks(Profile* profile, LockSide side = LockSide::kWaiters);
+// The same view without the waits whose holder is not known, as of conditions, which nobody holds.
+View with_known_holders(const View& view);
 
 // "mutex", "read lock", "condition"
 std::string_view kind_name(wire::LockKind kind);
@@ -49,9 +57,12 @@ struct LockRow {
 // Most waited first.
 std::vector<LockRow> lock_table(const View& view);
 
-// Who waited for whom. A function is that of the innermost frame of the stack outside the C and C++
-// libraries: where the waiter waited, where the holder released the lock, where the waker woke it. kNone:
-// not known.
+// The function of the innermost frame of a stack outside the C and C++ libraries; the innermost of all if
+// there is none; kNone without a stack.
+uint32_t locking_function(const Profile& profile, uint32_t stack);
+
+// Who waited for whom. Functions are those of locking_function(): where the waiter waited, where the
+// holder released the lock, where the waker woke it. kNone: not known.
 struct BlockedBy {
   uint32_t lock = kNone;                    // one of its row in lock_table()
   uint32_t waiter = kNone, holder = kNone;  // functions

@@ -58,8 +58,13 @@ class QueryTable {
 
 // The profile must outlive them.
 std::vector<std::unique_ptr<QueryTable>> query_tables(const profile::Profile& profile);
-// One of them, `frames`: the stacks of samples, a row for each frame.
+// Some of them. `frames`: the stacks of the other tables, a row for each frame.
 std::unique_ptr<QueryTable> frames_table(const profile::Profile& profile);
+// The heap and locks.
+std::vector<std::unique_ptr<QueryTable>> watched_tables(const profile::Profile& profile);
+
+// The innermost function of a stack, an inlined one if there is one.
+uint32_t leaf_function(const profile::Profile& profile, uint32_t stack);
 
 // The names of all tables and columns with what they mean, for people.
 std::string query_schema();

@@ -75,7 +75,7 @@ double Estimate::blocks_error() const {
 }
 
 void show_heap(Profile* profile) {
-  if (profile->blocks.empty() && !profile->has_watched(Watched::kHeap)) {
+  if (!profile->can_show(Shown::kHeap)) {
     throw Error(
         "nothing of the heap is in the recording: record with `sampan run --heap` or `sampan serve "
         "--heap -- COMMAND`");

@@ -33,11 +33,11 @@ std::string_view named(const Profile& profile, uint32_t location) {
 
 // What makes waits one row: the variable, else the function that initialised it, else the address.
 using LockKey = std::tuple<uint32_t, uint32_t, uint32_t, uint64_t, wire::LockKind>;
-LockKey key_of(const Profile& profile, const LockWait& wait) {
-  const Lock& lock = profile.locks[wait.lock];
-  if (lock.location != kNone) return {lock.process, lock.location, kNone, 0, wait.kind};
-  if (lock.origin != kNone) return {lock.process, kNone, lock.origin, 0, wait.kind};
-  return {lock.process, kNone, kNone, lock.address, wait.kind};
+LockKey key_of(const Profile& profile, uint32_t index, wire::LockKind kind) {
+  const Lock& lock = profile.locks[index];
+  if (lock.location != kNone) return {lock.process, lock.location, kNone, 0, kind};
+  if (lock.origin != kNone) return {lock.process, kNone, lock.origin, 0, kind};
+  return {lock.process, kNone, kNone, lock.address, kind};
 }
 
 // Whether code of this module says nothing of who waits: the libraries that locks are in.
@@ -52,21 +52,43 @@ bool is_library_of_locks(const Profile& profile, uint32_t module) {
   return false;
 }
 
+// Names the last location after its lock, as far as that has a name by now. `functions`: by name.
+void name_by(std::map<std::string, uint32_t>* functions, const Wait& wait, Profile* profile) {
+  const auto next = static_cast<uint32_t>(profile->functions.size());
+  const auto [function, is_new] = functions->try_emplace(wait_name(wait), next);
+  if (is_new) profile->functions.push_back({.name = profile->strings.intern(function->first)});
+  Location& location = profile->locations.back();
+  location.first_line = static_cast<uint32_t>(profile->lines.size());
+  location.line_count = 1;
+  profile->lines.push_back({.function = function->second});
+}
+
+// locking_function() of stacks, each looked at once.
+class FunctionsOfStacks {
+ public:
+  explicit FunctionsOfStacks(const Profile& profile) : profile_(profile) {}
+
+  uint32_t operator()(uint32_t stack) {
+    if (stack == kNone) return kNone;
+    const auto [found, is_new] = by_stack_.try_emplace(stack, kNone);
+    if (is_new) found->second = locking_function(profile_, stack);
+    return found->second;
+  }
+
+ private:
+  const Profile& profile_;
+  std::map<uint32_t, uint32_t> by_stack_;
+};
+
 template <typename Stack>
 std::vector<BlockedBy> pairs(const View& view, const Stack& stack_of) {
   const Profile& profile = *view.profile;
-  std::map<uint32_t, uint32_t> functions;  // by stack
-  const auto function = [&](uint32_t stack) {
-    if (stack == kNone) return kNone;
-    const auto [found, is_new] = functions.try_emplace(stack, kNone);
-    if (is_new) found->second = locking_function(profile, stack);
-    return found->second;
-  };
+  FunctionsOfStacks function(profile);
   std::map<std::tuple<LockKey, uint32_t, uint32_t>, BlockedBy> rows;
   for (const uint32_t index : view.samples) {
     const LockWait& wait = profile.lock_waits[index];
     const uint32_t waiter = function(wait.stack), other = function(stack_of(wait));
-    BlockedBy& row = rows[{key_of(profile, wait), waiter, other}];
+    BlockedBy& row = rows[{key_of(profile, wait.lock, wait.kind), waiter, other}];
     row.lock = wait.lock;
     row.waiter = waiter;
     row.holder = other;
@@ -81,10 +103,15 @@ std::vector<BlockedBy> pairs(const View& view, const Stack& stack_of) {
 
 }  // namespace
 
+double waits_of(const LockWait& wait) {
+  if (wait.duration_ns == 0) return 1;
+  return static_cast<double>(weight_ns(wait)) / static_cast<double>(wait.duration_ns);
+}
+
 void LockSum::add(const LockWait& wait) {
   const auto weight = static_cast<double>(weight_ns(wait));
   const double probability = weight > 0 ? static_cast<double>(wait.duration_ns) / weight : 1;
-  waits += probability > 0 ? 1 / probability : 1;
+  waits += waits_of(wait);
   waited_ns += weight;
   waited_variance += weight * weight * (1 - probability);
   longest_ns = std::max(longest_ns, wait.duration_ns);
@@ -118,7 +145,7 @@ std::string lock_name(const Profile& profile, uint32_t lock) {
 }
 
 void show_locks(Profile* profile, LockSide side) {
-  if (profile->lock_waits.empty() && !profile->has_watched(Watched::kLocks)) {
+  if (!profile->can_show(Shown::kLocks)) {
     throw Error(
         "no waits for locks are in the recording: record with `sampan run --locks` or `sampan "
         "serve --locks -- COMMAND`");
@@ -127,6 +154,7 @@ void show_locks(Profile* profile, LockSide side) {
   profile->session.clock = "wall";
   std::map<std::pair<uint32_t, wire::LockKind>, uint32_t> locations;  // by lock and kind
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> stacks;           // by stack and location
+  std::map<std::string, uint32_t> functions;                          // that stand for locks
   for (const LockWait& row : profile->lock_waits) {
     const auto next = static_cast<uint32_t>(profile->locations.size());
     const auto [location, is_new] = locations.try_emplace({row.lock, row.kind}, next);
@@ -136,6 +164,7 @@ void show_locks(Profile* profile, LockSide side) {
       wait.call = kind_name(row.kind);
       wait.object = lock_name(*profile, row.lock);
       wait.lock = row.lock;
+      name_by(&functions, profile->waits.back(), profile);
     }
     const bool of_holder = side == LockSide::kHolders;
     const uint32_t prefix = of_holder ? row.holder_stack : row.stack;
@@ -168,7 +197,7 @@ std::vector<LockRow> lock_table(const View& view) {
   std::map<LockKey, Sums> by_lock;
   for (const uint32_t index : view.samples) {
     const LockWait& wait = profile.lock_waits[index];
-    Sums& sums = by_lock[key_of(profile, wait)];
+    Sums& sums = by_lock[key_of(profile, wait.lock, wait.kind)];
     sums.row.lock = wait.lock;
     sums.row.kind = wait.kind;
     sums.row.sum.add(wait);
@@ -203,6 +232,23 @@ std::vector<BlockedBy> blocked_by(const View& view) {
 }
 std::vector<BlockedBy> woken_by(const View& view) {
   return pairs(view, [](const LockWait& wait) { return wait.waker_stack; });
+}
+
+std::vector<LockSides> lock_sides(const View& view, const std::vector<LockRow>& table) {
+  const Profile& profile = *view.profile;
+  std::map<LockKey, uint32_t> rows;
+  for (const LockRow& row : table) {
+    rows.emplace(key_of(profile, row.lock, row.kind), static_cast<uint32_t>(rows.size()));
+  }
+  FunctionsOfStacks function(profile);
+  std::vector<LockSides> sides;
+  sides.reserve(view.samples.size());
+  for (const uint32_t index : view.samples) {
+    const LockWait& wait = profile.lock_waits[index];
+    sides.push_back({rows.at(key_of(profile, wait.lock, wait.kind)), function(wait.stack),
+                     function(wait.holder_stack), function(wait.waker_stack)});
+  }
+  return sides;
 }
 
 LockSum lock_total(const View& view) {

@@ -5,6 +5,7 @@
 // sum of w^2 (1 - p) over the weights w of its draws.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -32,6 +33,9 @@ View with_known_holders(const View& view);
 std::string_view kind_name(wire::LockKind kind);
 // What is known of it: the name of its variable, else its address: "queue_lock", "0x7f12ac00 of Pool::Pool".
 std::string lock_name(const Profile& profile, uint32_t lock);
+
+// How many waits a draw stands for: 1 / p.
+double waits_of(const LockWait& wait);
 
 // A sum over draws.
 struct LockSum {
@@ -73,5 +77,15 @@ std::vector<BlockedBy> blocked_by(const View& view);
 std::vector<BlockedBy> woken_by(const View& view);
 
 LockSum lock_total(const View& view);
+
+// What is told of a wait above: its row in lock_table(), and the functions as of blocked_by() and
+// woken_by().
+struct LockSides {
+  uint32_t row = kNone, waiter = kNone, holder = kNone, waker = kNone;
+
+  friend auto operator<=>(const LockSides&, const LockSides&) = default;
+};
+// By position in view.samples; `table`: lock_table() of the same view.
+std::vector<LockSides> lock_sides(const View& view, const std::vector<LockRow>& table);
 
 }  // namespace sampan::profile

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -199,6 +200,16 @@ enum class Shown {
   kLocks,    // Profile::lock_waits, by the same index (locks.h)
 };
 
+// What show() replaces of a profile of threads' samples (shown.h).
+struct Sampled {
+  Session session;
+  Rates rates;
+  std::vector<Process> processes;
+  std::vector<Thread> threads;
+  std::vector<Sample> samples;
+  std::vector<uint64_t> stops;
+};
+
 struct Profile {
   Session session;
   std::optional<SessionEnd> end;
@@ -215,8 +226,9 @@ struct Profile {
   std::vector<TraceContext> contexts;  // each once
   std::vector<Sample> samples;         // by time
   Shown shown = Shown::kSamples;
-  std::vector<Block> blocks;   // by time
-  uint64_t unknown_frees = 0;  // of allocations that are not in the recording
+  std::shared_ptr<const Sampled> sampled;  // while it shows something else; else null
+  std::vector<Block> blocks;               // by time
+  uint64_t unknown_frees = 0;              // of allocations that are not in the recording
   std::vector<Lock> locks;
   std::vector<LockWait> lock_waits;  // by their ends
   std::vector<WatchChange> watch_changes;
@@ -229,10 +241,9 @@ struct Profile {
   StringTable strings;
 
   SessionNs duration_ns() const;  // of the session, or up to the last sample
-  bool has_waits() const {
-    return shown != Shown::kHeap && (!waits.empty() || session.clock == "wall");
-  }
+  bool has_waits() const;
   bool has_watched(Watched what) const;  // it was on at some time
+  bool can_show(Shown what) const;       // it was recorded, be it that there was nothing
   bool is_runnable(uint32_t wait) const { return waits[wait].call == kRunnable; }
 };
 

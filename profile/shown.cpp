@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <utility>
 
 #include "profile/heap.h"
 #include "profile/locks.h"
@@ -9,7 +11,29 @@
 
 namespace sampan::profile {
 
+namespace {
+
+void show_sampled(Profile* profile) {
+  const Sampled& sampled = *profile->sampled;
+  profile->session = sampled.session;
+  profile->rates = sampled.rates;
+  profile->processes = sampled.processes;
+  profile->threads = sampled.threads;
+  profile->samples = sampled.samples;
+  profile->stops = sampled.stops;
+  profile->shown = Shown::kSamples;
+  profile->sampled = nullptr;
+}
+
+}  // namespace
+
 void replace_samples(Profile* profile, Shown shown, const std::string& unit) {
+  if (profile->shown == Shown::kSamples) {
+    profile->sampled = std::make_shared<const Sampled>(
+        Sampled{profile->session, profile->rates, profile->processes, profile->threads,
+                std::move(profile->samples), profile->stops});
+  }
+  profile->session = profile->sampled->session;
   profile->shown = shown;
   profile->samples.clear();
   profile->stops.assign(wire::kStopReasonCount, 0);
@@ -36,8 +60,36 @@ void add_sample(Sample sample, wire::StopReason stop, Profile* profile) {
 }
 
 void show(Shown shown, Profile* profile) {
+  if (shown == profile->shown) return;
   if (shown == Shown::kHeap) show_heap(profile);
   if (shown == Shown::kLocks) show_locks(profile);
+  if (shown == Shown::kSamples) show_sampled(profile);
+}
+
+View same_part(const Profile& profile, const View& view, HeapPart heap) {
+  std::vector<bool> wanted(profile.threads.size());
+  for (const uint32_t thread : view.threads) wanted[thread] = true;
+  const auto is_meant = [&](uint32_t index, const Sample& sample) {
+    if (!wanted[view.thread_of(sample.thread)] ||
+        !view.meets(sample.thread, sample.time_ns, sample.time_ns)) {
+      return false;
+    }
+    switch (profile.shown) {
+      case Shown::kHeap: return is_in(profile, index, heap, view.to_ns);
+      case Shown::kLocks: return true;
+      case Shown::kSamples:
+        return view.state == State::kAll ||
+               (view.state == State::kWaiting) == (sample.wait != kNone);
+    }
+    return false;
+  };
+  View part = view.part({}, view.threads);
+  part.profile = &profile;
+  part.heap = heap;
+  for (uint32_t i = 0; i < profile.samples.size(); ++i) {
+    if (is_meant(i, profile.samples[i])) part.samples.push_back(i);
+  }
+  return part;
 }
 
 WatchedTime watched_time(const Profile& profile, Watched what) {

@@ -137,7 +137,8 @@ View View::part(std::vector<uint32_t> some_samples, std::vector<uint32_t> some_t
           .from_ns = from_ns,
           .to_ns = to_ns,
           .section = section,
-          .heap = heap};
+          .heap = heap,
+          .is_of_trace = is_of_trace};
 }
 
 bool View::meets(uint32_t thread, SessionNs begin_ns, SessionNs end_ns) const {
@@ -184,7 +185,8 @@ View select(const Profile& profile, const Selection& selection) {
             .merge = selection.merge,
             .from_ns = from_ns,
             .to_ns = to_ns,
-            .heap = selection.heap};
+            .heap = selection.heap,
+            .is_of_trace = selection.trace.has_value()};
   view.samples.reserve(profile.samples.size());
   for (uint32_t i = 0; i < profile.samples.size(); ++i) {
     const Sample& sample = profile.samples[i];

@@ -68,6 +68,7 @@ struct View {
   SessionNs from_ns = 0, to_ns = UINT64_MAX;
   std::shared_ptr<const SectionTimes> section = nullptr;
   HeapPart heap = HeapPart::kLive;  // matters only where the heap is shown
+  bool is_of_trace = false;         // only samples of one trace id
 
   // Whether some time in between was selected, for a thread or for any thread of a process.
   bool meets(uint32_t thread, SessionNs begin_ns, SessionNs end_ns) const;

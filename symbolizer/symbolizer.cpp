@@ -206,7 +206,10 @@ bool ProfileNames::enter_unknown(profile::Location& location) {
   SourceFunction source;
   if (location.wait != profile::kNone) {
     profile::Wait& wait = profile_.waits[location.wait];
-    if (wait.lock != profile::kNone) wait.object = profile::lock_name(profile_, wait.lock);
+    if (wait.lock != profile::kNone) {
+      wait.object = profile::lock_name(profile_, wait.lock);
+      location.line_count = 0;  // its name was of when the lock had none
+    }
     source.name = profile::wait_name(wait);
   } else {
     source.name =

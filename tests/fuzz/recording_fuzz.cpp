@@ -302,8 +302,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         require(std::isfinite(lock_total(view).waited_ns));
         lock_table(view);
         blocked_by(view);
+        lock_sides(view, lock_table(view));
       }
     }
+    show(profile::Shown::kSamples, &profile);
+    check_sums(profile);
   } catch (const Error&) {
     // Not a recording: the reader says so in a sentence.
   }

@@ -5,12 +5,18 @@ import {decode} from "./data/decode.js";
 import {joined} from "./data/join.js";
 import {fileName} from "./format.js";
 
-/** The profile in a page's text. @param {string} text @returns {Promise<import("./data/profile.js").Profile>} */
-async function profileIn(text) {
+const typeOf = ({meta}) => meta.sampleTypes?.shown ?? "cpu";
+
+/** The profile of samples of a type in a page's text. @param {string} text @returns {Promise<import("./data/profile.js").Profile>} */
+async function profileIn(text, type) {
   const part = (id) => new RegExp(`<script type="application/octet-stream" id="${id}">([A-Za-z0-9+/=\\s]*)</script>`).exec(text)?.[1];
-  const data = {header: part("profile-header"), columns: part("profile-columns")};
-  if (data.header === undefined || data.columns === undefined) throw new Error("it is no profile.html of sampan");
-  return decode(data);
+  const dataOf = (suffix) => ({header: part(`profile-header${suffix}`), columns: part(`profile-columns${suffix}`)});
+  const isThere = ({header, columns}) => header !== undefined && columns !== undefined;
+  const [data, first] = [dataOf(`-${type}`), dataOf("")];
+  if (!isThere(first)) throw new Error("it is no profile.html of sampan");
+  const profile = await decode(isThere(data) ? data : first);
+  if (typeOf(profile) !== type) throw new Error("it does not have the samples that this page shows");
+  return profile;
 }
 
 /**
@@ -19,7 +25,7 @@ async function profileIn(text) {
  * @returns {Promise<import("./data/profile.js").Profile>} the comparison. Throws an Error that says why not.
  */
 async function compareWith(a, file) {
-  const b = await profileIn(await file.text());
+  const b = await profileIn(await file.text(), typeOf(a));
   if (b.meta.diff) throw new Error("it is a comparison itself");
   if (b.meta.unit !== a.meta.unit) throw new Error(`it counts ${b.meta.unit || "time"}, and this page ${a.meta.unit || "time"}`);
   const own = decodeURIComponent(fileName(location.pathname)) || a.meta.program;

@@ -64,7 +64,7 @@ function joinedMeta(a, b, labels) {
     completeStacks: (a.completeStacks * a.samples + b.completeStacks * b.samples) / Math.max(1, sum("samples")),
     lost: Object.fromEntries([...new Set([...Object.keys(a.lost), ...Object.keys(b.lost)])]
       .map((reason) => [reason, (a.lost[reason] ?? 0) + (b.lost[reason] ?? 0)])),
-    diff: labels};
+    diff: labels, sampleTypes: undefined};
 }
 
 /**

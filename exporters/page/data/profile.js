@@ -26,6 +26,9 @@
  * @property {Object<string, number>} lost samples, by reason
  * @property {string[]} notes what the person must know about the data
  * @property {null|{a: string, b: string}} diff labels of the two sides of a comparison
+ * @property {{shown: SampleType, first: SampleType, all: SampleType[], waits: boolean}} [sampleTypes] of a page with several:
+ *   that of this profile, that which the page shows at first, and all; waits: samples of "cpu" wait
+ * @typedef {"cpu"|"live"|"allocated"|"locks"} SampleType what samples are: of CPU and waiting, blocks of the heap, waits for locks
  */
 
 /**
@@ -91,6 +94,9 @@
  * @property {Int32Array} stack -1: nothing known
  * @property {Uint8Array} waiting 1: was not on CPU
  * @property {Uint32Array} taken samples of the recording that it stands for: 1, but in large ones
+ * @property {Uint32Array} [side] of waits for locks: row of `lockSides`
+ * @property {Float64Array} [waits] how many waits it stands for
+ * @property {Float64Array} [longestNs] the longest of those that were recorded
  */
 
 /**
@@ -121,6 +127,10 @@
  * @property {Thread[]} threads by process, main first, then busiest first
  * @property {Samples} samples
  * @property {Markers} markers
+ * @property {{kind: string, name: string, locks: number}[]} [locks] where samples are waits for locks: those of one variable, or
+ *   one origin, are one row of so many
+ * @property {{lock: number, waiter?: string, holder?: string, waker?: string}[]} [lockSides] a row of `locks`, and the functions
+ *   that waited, held the lock and ended the wait
  */
 
 export {};

@@ -19,7 +19,7 @@
  * @property {number} lowestRateHz of them
  * @property {string} cost of sampling, as a sentence; "" where it is not known
  * @property {number} achievedRateHz per second of CPU
- * @property {number|null} cpuNs as the kernel accounted it; null of what is imported
+ * @property {number|null} cpuNs as the kernel accounted it; null of what is imported, of the heap and of locks
  * @property {number} sampledCpuNs what samples carry of it
  * @property {number} samples of the recording; `notes` says when the page has some of them as one
  * @property {number} completeStacks 0..1

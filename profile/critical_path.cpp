@@ -236,7 +236,7 @@ std::vector<PathInterval> intervals_called(const Profile& profile, const std::st
 
 CriticalPath critical_path(const View& view, const std::string& what) {
   const Profile& profile = *view.profile;
-  if (profile.lock_waits.empty() && !profile.has_watched(Watched::kLocks)) {
+  if (!profile.can_show(Shown::kLocks)) {
     throw Error("who waited for whom is not in the recording: record with `sampan run --locks`");
   }
   PathWalk walk(profile);

@@ -176,7 +176,7 @@ TEST(CriticalPath, GoesBackToTheFirstThreadWhereAnotherBegan) {
 
 TEST(CriticalPath, WaitingSamplesCountForTheTimeThatIsOnThePath) {
   recording::Recording rows = three_threads();
-  rows.waits.push_back({.call = "read"});
+  rows.waits.emplace_back().call = "read";
   rows.samples.push_back(
       {.thread = kQuiet, .stack = kQuiet, .time_ns = 1000, .weight_ns = 900, .wait = 0});
   const Profile profile = loaded(rows);

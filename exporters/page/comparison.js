@@ -42,6 +42,7 @@ async function compareWith(a, file) {
 export function createComparisons(profile, open, signal) {
   const made = new Map();  // by their number, which the history knows
   let current = null;
+  let making = 0;
   // After the page was loaded anew, the history has numbers of comparisons that are gone.
   const follow = () => {
     const wanted = made.has(history.state?.comparison) ? history.state.comparison : null;
@@ -52,9 +53,12 @@ export function createComparisons(profile, open, signal) {
   addEventListener("popstate", follow, {signal});
   return {
     current: () => current,
+    /** Whether one is being made: if the page ended now, it would be lost. */
+    isMaking: () => making > 0,
     /** Throws an Error that says why not. @param {File} file @param {(comparison: number, joined: object) => void} step */
     async add(file, step) {
-      const comparison = await compareWith(profile, file);
+      making += 1;
+      const comparison = await compareWith(profile, file).finally(() => { making -= 1; });
       if (signal.aborted) return;
       const number = Date.now();
       made.set(number, comparison);

@@ -125,6 +125,7 @@ export function startPage(profile, {sources = null, showSamples = null, onOpen =
     /** A step of the history to what another page shows. @param {string} fragment */
     leave: (fragment) => shown.leave(fragment),
     isCompared: () => comparisons.current() !== null,
+    isComparing: () => comparisons.isMaking() || comparisons.current() !== null,
     /** Leaves the document as it was, for another profile. */
     stop() {
       ended.abort();

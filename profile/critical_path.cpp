@@ -125,7 +125,7 @@ class PathWalk {
       const Sample& sample = profile_.samples[*at];
       if (sample.time_ns > step.end_ns) break;
       times.cpu_ns += sample.weight_ns;
-      times.cpu[leaf_function(sample.stack)] += sample.weight_ns;
+      times.cpu[leaf_function(profile_, sample.stack)] += sample.weight_ns;
     }
     const std::vector<uint32_t>& waiting = waiting_.rows[step.thread];
     for (auto at = after(waiting, step.begin_ns); at != waiting.end(); ++at) {
@@ -138,12 +138,6 @@ class PathWalk {
       }
       if (sample.time_ns >= step.end_ns) break;  // the next one begins later
     }
-  }
-
-  uint32_t leaf_function(uint32_t stack) {
-    if (stack == kNone) return kNone;
-    leaf_to_root(profile_, stack, &frames_);
-    return frames_.empty() ? kNone : frames_.front().function;
   }
 
   // Samples on CPU are an estimate, and may weigh more than the time that there is.
@@ -176,7 +170,6 @@ class PathWalk {
   std::map<uint32_t, ThreadTimes> threads_;
   std::map<std::tuple<uint32_t, PathPart, uint32_t, uint32_t>, uint64_t> rows_;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint64_t> handovers_;
-  std::vector<Frame> frames_;
   CriticalPath path_;
 };
 

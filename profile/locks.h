@@ -5,10 +5,10 @@
 // sum of w^2 (1 - p) over the weights w of its draws.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "profile/profile.h"
@@ -83,7 +83,10 @@ LockSum lock_total(const View& view);
 struct LockSides {
   uint32_t row = kNone, waiter = kNone, holder = kNone, waker = kNone;
 
-  friend auto operator<=>(const LockSides&, const LockSides&) = default;
+  friend bool operator<(const LockSides& a, const LockSides& b) {
+    return std::tie(a.row, a.waiter, a.holder, a.waker) <
+           std::tie(b.row, b.waiter, b.holder, b.waker);
+  }
 };
 // By position in view.samples; `table`: lock_table() of the same view.
 std::vector<LockSides> lock_sides(const View& view, const std::vector<LockRow>& table);

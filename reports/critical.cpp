@@ -1,8 +1,6 @@
 // The critical path: what the time of a thread, a span or a section was spent on, on whichever thread.
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "base/text/readable.h"
 #include "base/time.h"
 #include "profile/critical_path.h"
@@ -22,14 +20,8 @@ std::string thread_cell(const profile::Profile& profile, uint32_t thread) {
   return printable(fmt::format("{} ({})", row.name, row.tid));
 }
 
-std::string lock_cell(const profile::Profile& profile, uint32_t lock) {
-  return printable(
-      fmt::format("{} {}", profile::kind_name(profile.locks[lock].kind), lock_name(profile, lock)));
-}
-
-std::string rest_of(const Context& context, size_t shown, size_t all) {
-  if (shown == all) return "";
-  return context.style.faint(fmt::format("  and {} more", count(all - shown))) + "\n";
+std::string path_lock_cell(const profile::Profile& profile, uint32_t lock) {
+  return lock_cell(profile, lock, profile.locks[lock].kind);
 }
 
 std::string part_cell(const Context& context, const profile::PathRow& row) {
@@ -39,9 +31,10 @@ std::string part_cell(const Context& context, const profile::PathRow& row) {
     case profile::PathPart::kWait: return printable(wait_name(profile.waits[row.object]));
     case profile::PathPart::kUnsampled: return "(off CPU, or too short for a sample)";
     case profile::PathPart::kWoken:
-      return fmt::format("(did not run yet, after {})", lock_cell(profile, row.object));
+      return fmt::format("(did not run yet, after {})", path_lock_cell(profile, row.object));
     case profile::PathPart::kNotKnown:
-      return fmt::format("(waited for {}, ended by nobody known)", lock_cell(profile, row.object));
+      return fmt::format("(waited for {}, ended by nobody known)",
+                         path_lock_cell(profile, row.object));
   }
   return "";
 }
@@ -51,9 +44,7 @@ std::string rows_table(const Context& context, const profile::CriticalPath& path
                {.title = "%"},
                function_column(context.options, "spent in"),
                {.title = "thread", .left = true, .minimum = 12}});
-  const size_t shown = context.options.top == 0
-                           ? path.rows.size()
-                           : std::min<size_t>(path.rows.size(), context.options.top);
+  const size_t shown = rows_shown(context, path.rows.size(), context.options.top);
   const auto total_ns = static_cast<double>(path.total_ns);
   for (size_t i = 0; i < shown; ++i) {
     const profile::PathRow& row = path.rows[i];
@@ -62,8 +53,12 @@ std::string rows_table(const Context& context, const profile::CriticalPath& path
                thread_cell(context.profile(), row.thread)},
               ns >= kStrongShare * total_ns);
   }
-  return table.text(context.options.width, context.style) +
-         rest_of(context, shown, path.rows.size());
+  const std::string times =
+      path.intervals == 1 ? "" : fmt::format(", {} times", count(path.intervals));
+  const std::string title =
+      fmt::format("Critical path of {}{}: {} s", printable(context.options.critical), times,
+                  seconds(path.total_ns));
+  return with_rest(context, table, title, shown, path.rows.size());
 }
 
 std::string handovers_table(const Context& context, const profile::CriticalPath& path) {
@@ -72,16 +67,15 @@ std::string handovers_table(const Context& context, const profile::CriticalPath&
                {.title = "let wait by", .left = true, .minimum = 12},
                {.title = "thread that waited", .left = true, .minimum = 12},
                {.title = "lock", .left = true, .minimum = 12}});
-  const size_t shown = context.options.top == 0 ? path.handovers.size()
-                                                : std::min(path.handovers.size(), kShownHandovers);
+  const size_t shown = rows_shown(context, path.handovers.size(), kShownHandovers);
   for (size_t i = 0; i < shown; ++i) {
     const profile::PathHandover& row = path.handovers[i];
     table.add({count(row.count), thread_cell(context.profile(), row.waker),
-               thread_cell(context.profile(), row.waiter), lock_cell(context.profile(), row.lock)});
+               thread_cell(context.profile(), row.waiter),
+               path_lock_cell(context.profile(), row.lock)});
   }
-  return "\n" + context.style.heading("Threads on it that let each other wait") + "\n" +
-         table.text(context.options.width, context.style) +
-         rest_of(context, shown, path.handovers.size());
+  return "\n" + with_rest(context, table, "Threads on it that let each other wait", shown,
+                          path.handovers.size());
 }
 
 std::string_view part_word(profile::PathPart part) {
@@ -108,13 +102,8 @@ std::string part_name(const profile::Profile& profile, const profile::PathRow& r
 }  // namespace
 
 std::string critical_section(const Context& context) {
-  const std::string& what = context.options.critical;
-  const profile::CriticalPath path = critical_path(context.view, what);
-  const std::string times =
-      path.intervals == 1 ? "" : fmt::format(", {} times", count(path.intervals));
-  return context.style.heading(fmt::format("Critical path of {}{}: {} s", printable(what), times,
-                                           seconds(path.total_ns))) +
-         "\n" + rows_table(context, path) + handovers_table(context, path);
+  const profile::CriticalPath path = critical_path(context.view, context.options.critical);
+  return rows_table(context, path) + handovers_table(context, path);
 }
 
 void write_critical_path(Json& json, const profile::View& view, const std::string& what) {

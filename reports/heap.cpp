@@ -125,20 +125,6 @@ std::string stack_cell(const Context& context, uint32_t stack) {
   return frames.size() > kShownCallers ? text + " ← …" : text;
 }
 
-std::string with_rest(const Context& context, const Table& table, std::string_view title,
-                      size_t shown, size_t all) {
-  std::string text =
-      context.style.heading(title) + "\n" + table.text(context.options.width, context.style);
-  if (shown < all) {
-    text += context.style.faint(fmt::format("  and {} more", count(all - shown))) + "\n";
-  }
-  return text;
-}
-
-size_t rows_shown(const Context& context, size_t all, size_t usual) {
-  return context.options.top == 0 ? all : std::min(all, usual);
-}
-
 std::string functions_section(const Context& context) {
   const bool live_first = context.view.heap == profile::HeapPart::kLive;
   const std::vector<profile::HeapFunction> rows = heap_functions(context.view, context.view.heap);

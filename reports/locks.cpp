@@ -20,24 +20,9 @@ uint64_t whole(double value) {
   return static_cast<uint64_t>(std::llround(value));
 }
 
-// "mutex queue_lock", "3 mutexes of Pool::Pool"
-std::string lock_cell(const profile::Profile& profile, uint32_t lock, wire::LockKind kind,
-                      uint64_t locks) {
-  const std::string name = printable(lock_name(profile, lock));
-  if (locks <= 1) return fmt::format("{} {}", profile::kind_name(kind), name);
-  const size_t of = name.find(" of ");
-  return fmt::format("{}{}", plural(locks, profile::kind_name(kind)),
-                     of == std::string::npos ? " " + name : name.substr(of));
-}
-
 std::string function_or_unknown(const Context& context, uint32_t function) {
   return function == profile::kNone ? "-"
                                     : function_cell(context.profile(), function, context.options);
-}
-
-std::string rest(const Context& context, size_t shown, size_t all) {
-  if (shown == all) return "";
-  return context.style.faint(fmt::format("  and {} more", count(all - shown))) + "\n";
 }
 
 std::string table_of_locks(const Context& context) {
@@ -51,8 +36,7 @@ std::string table_of_locks(const Context& context) {
                {.title = "longest"},
                {.title = "threads"},
                {.title = "lock", .left = true, .minimum = 20}});
-  const size_t shown =
-      context.options.top == 0 ? rows.size() : std::min<size_t>(rows.size(), context.options.top);
+  const size_t shown = rows_shown(context, rows.size(), context.options.top);
   for (size_t i = 0; i < shown; ++i) {
     const profile::LockRow& row = rows[i];
     table.add({seconds(whole(row.sum.waited_ns)), seconds(whole(row.sum.waited_error_ns())),
@@ -61,8 +45,7 @@ std::string table_of_locks(const Context& context) {
                lock_cell(context.profile(), row.lock, row.kind, row.locks)},
               row.sum.waited_ns >= kStrongShare * all_ns);
   }
-  return context.style.heading("Locks, most waited first (seconds)") + "\n" +
-         table.text(context.options.width, context.style) + rest(context, shown, rows.size());
+  return with_rest(context, table, "Locks, most waited first (seconds)", shown, rows.size());
 }
 
 std::string table_of_pairs(const Context& context, const std::vector<profile::BlockedBy>& all,
@@ -76,8 +59,7 @@ std::string table_of_pairs(const Context& context, const std::vector<profile::Bl
                function_column(context.options, "waited in"),
                function_column(context.options, std::string(other)),
                {.title = "lock", .left = true, .minimum = 12}});
-  const size_t shown =
-      context.options.top == 0 ? rows.size() : std::min(rows.size(), kShownBlocked);
+  const size_t shown = rows_shown(context, rows.size(), kShownBlocked);
   for (size_t i = 0; i < shown; ++i) {
     const profile::BlockedBy& row = rows[i];
     table.add({seconds(whole(row.sum.waited_ns)), count(whole(row.sum.waits)),
@@ -85,8 +67,7 @@ std::string table_of_pairs(const Context& context, const std::vector<profile::Bl
                function_or_unknown(context, row.waiter), function_or_unknown(context, row.holder),
                printable(lock_name(context.profile(), row.lock))});
   }
-  return context.style.heading(title) + "\n" + table.text(context.options.width, context.style) +
-         rest(context, shown, rows.size());
+  return with_rest(context, table, title, shown, rows.size());
 }
 
 // How much of the waiting has a known holder.
@@ -100,6 +81,15 @@ std::string known_holders(const Context& context) {
 }
 
 }  // namespace
+
+std::string lock_cell(const profile::Profile& profile, uint32_t lock, wire::LockKind kind,
+                      uint64_t locks) {
+  const std::string name = printable(lock_name(profile, lock));
+  if (locks <= 1) return fmt::format("{} {}", profile::kind_name(kind), name);
+  const size_t of = name.find(" of ");
+  return fmt::format("{}{}", plural(locks, profile::kind_name(kind)),
+                     of == std::string::npos ? " " + name : name.substr(of));
+}
 
 std::string lock_figures(const Context& context) {
   const profile::LockSum sum = lock_total(context.view);

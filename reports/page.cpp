@@ -53,6 +53,20 @@ bool hide_idle(const Context& context) {
          !std::all_of(threads.begin(), threads.end(), only_waits);
 }
 
+std::string with_rest(const Context& context, const Table& table, std::string_view title,
+                      size_t shown, size_t all) {
+  std::string text =
+      context.style.heading(title) + "\n" + table.text(context.options.width, context.style);
+  if (shown < all) {
+    text += context.style.faint(fmt::format("  and {} more", count(all - shown))) + "\n";
+  }
+  return text;
+}
+
+size_t rows_shown(const Context& context, size_t all, size_t usual) {
+  return context.options.top == 0 ? all : std::min(all, usual);
+}
+
 std::string page(const profile::View& view, const PageOptions& options) {
   const profile::Summary summary = profile::summarize(view);
   const Context context{view, summary, options, Style(options.colour)};

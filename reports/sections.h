@@ -27,6 +27,12 @@ struct Context {
 // are no others.
 bool hide_idle(const Context& context);
 
+// page.cpp: the table below its title, and how many of all rows it does not show.
+std::string with_rest(const Context& context, const Table& table, std::string_view title,
+                      size_t shown, size_t all);
+// How many of all rows are shown: as many as usual, or all if the options say so.
+size_t rows_shown(const Context& context, size_t all, size_t usual);
+
 enum class Tone { kPlain, kWarning };
 // heading.cpp: "  name      text", with the lines of the text aligned.
 std::string item(const Context& context, std::string_view name, std::string_view text,
@@ -53,6 +59,9 @@ std::string callees_section(const Context& context);
 // heap.cpp: items of the heading, and the tables, for a view of the heap.
 std::string heap_figures(const Context& context);
 std::string heap_section(const Context& context);
+// locks.cpp: "mutex queue_lock", "3 mutexes of Pool::Pool"
+std::string lock_cell(const profile::Profile& profile, uint32_t lock, wire::LockKind kind,
+                      uint64_t locks = 1);
 // locks.cpp: the same of a view of locks.
 std::string lock_figures(const Context& context);
 std::string locks_section(const Context& context);

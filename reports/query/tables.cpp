@@ -346,12 +346,6 @@ std::vector<std::unique_ptr<QueryTable>> query_tables(const Profile& profile) {
   return Tables(profile).take();
 }
 
-uint32_t leaf_function(const Profile& profile, uint32_t stack) {
-  if (stack == kNone) return kNone;
-  const profile::Location& leaf = profile.locations[profile.stacks[stack].location];
-  return leaf.line_count == 0 ? kNone : profile.lines[leaf.first_line].function;
-}
-
 std::string query_schema() {
   const Profile none;
   std::string schema;

@@ -63,9 +63,6 @@ std::unique_ptr<QueryTable> frames_table(const profile::Profile& profile);
 // The heap and locks.
 std::vector<std::unique_ptr<QueryTable>> watched_tables(const profile::Profile& profile);
 
-// The innermost function of a stack, an inlined one if there is one.
-uint32_t leaf_function(const profile::Profile& profile, uint32_t stack);
-
 // The names of all tables and columns with what they mean, for people.
 std::string query_schema();
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "profile/frames.h"
 #include "profile/heap.h"
 #include "profile/locks.h"
 #include "reports/query/vector_table.h"

@@ -1,7 +1,6 @@
 // The page of locks: which were waited for, by whom, and who held them meanwhile.
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/text/readable.h"

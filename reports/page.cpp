@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text/readable.h"
 #include "reports/report.h"
 #include "reports/sections.h"
 #include "reports/tasks.h"

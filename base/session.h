@@ -21,6 +21,11 @@ namespace sampan::vocabulary {
 
 inline constexpr uint32_t kNone = UINT32_MAX;  // an index or a handle of nothing
 
+// Labels that tell a worker of a parallel job from the others.
+inline constexpr const char* kRank = "rank";
+inline constexpr const char* kArrayTask = "array_task";
+inline constexpr const char* kPodName = "k8s.pod.name";
+
 struct Session {
   std::string program;  // file name of the command, or --name
   std::vector<std::string> command;
@@ -36,7 +41,25 @@ struct Session {
   std::string engine = "preload";
   // Weights count these, in thousandths: "cycles", "bytes" (profile/unit.h). "": they are time.
   std::string unit = {};
+  // What the user and the environment said about the recording: {"rank", "7"}, {"k8s.pod.name", …}. Each name once.
+  std::vector<std::pair<std::string, std::string>> labels = {};
+  // How far start_unix_ns was from the true time at most, as the host's kernel was told by its time service. Absent: no
+  // service keeps the clock, or it is not known.
+  std::optional<uint64_t> clock_error_ns = {};
 
+  std::string label(std::string_view name) const {  // "": there is none
+    for (const auto& [key, value] : labels) {
+      if (key == name) return value;
+    }
+    return "";
+  }
+  // "rank-7", "task-3-rank-0", or the name of the pod; "" if its labels do not tell it from others.
+  std::string worker_name() const {
+    const std::string task = label(kArrayTask), rank = label(kRank);
+    if (task.empty() && rank.empty()) return label(kPodName);
+    const std::string prefix = task.empty() ? "" : "task-" + task + (rank.empty() ? "" : "-");
+    return rank.empty() ? prefix : prefix + "rank-" + rank;
+  }
   std::string counted() const { return unit.empty() ? "time" : unit; }
   // Recorded by another program: engine is "import of a pprof file".
   bool is_imported() const { return engine.starts_with("import "); }
@@ -125,6 +148,16 @@ struct Cost {
   uint64_t in_target_ns = 0;  // used in them by sampling: measured in part, in part estimated
   uint64_t recorder_ns = 0;   // used by the sampan that records
   friend bool operator==(const Cost&, const Cost&) = default;
+};
+
+// What is recorded of a process besides its CPU, from a time on.
+enum class Watched : uint8_t { kHeap = 0, kLocks = 1 };
+inline constexpr unsigned kWatchedCount = 2;
+struct WatchChange {
+  uint32_t process = kNone;
+  SessionNs time_ns = 0;
+  Watched what = Watched::kHeap;
+  uint64_t setting = 0;  // the mean in bytes, or the limit in ns; 0: off
 };
 
 struct Rates {

@@ -12,7 +12,7 @@ COVERAGE = 0.95
 
 
 def cpu_s(pid):
-    """Of all threads, to the nanosecond: a collector that runs for moments is not met by the kernel's tick."""
+    """The CPU of all threads, to the nanosecond: a collector that runs for moments is not met by the kernel's tick."""
     tasks = pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat")
     return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
 

@@ -28,8 +28,13 @@ def cost(bench):
     bench.judge("span, begin or end, ns", on["span"] / 2, 60, f"{on['span'] / 2:.0f}")
     bench.table.row("  reading the clock", f"{on['read_clock']:.0f}")
     bench.table.row("  Tracy, as published (begin and end)", f"{TRACY_NS}")
-    for name in ("span_across", "event", "counter"):
+    for name in ("span_across", "event", "counter", "set_context"):
         bench.table.row(f"  {name}", f"{on[name]:.0f}")
+    # In the handler, for each sample. The kernel is asked for a record that may be gone.
+    bench.judge("context of a sample, in the thread's storage, ns", off["context_of_thread"], 10,
+                f"{off['context_of_thread']:.1f}")
+    bench.table.row("  none published", f"{off['context_none']:.1f}")
+    bench.table.row("  elsewhere in memory, with a system call", f"{off['context_elsewhere']:.0f}")
 
 
 def storm(bench):

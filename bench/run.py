@@ -18,7 +18,9 @@ import continuous
 import drum
 import exports
 import governor
+import heap
 import imports
+import locks
 import many
 import markers
 import outside
@@ -229,9 +231,9 @@ class Bench:
 
 
 ROWS = ("sample", "walk", "start", "size", "finish", "memory", "overhead", "kilohertz", "recursion",
-        *outside.ROWS, *exports.ROWS, *page.ROWS, *markers.ROWS, *spans.ROWS,
+        *outside.ROWS, *exports.ROWS, *page.ROWS, *markers.ROWS, *locks.ROWS, *spans.ROWS,
         *symbols.ROWS, *same_names.ROWS, *serve.ROWS, *top.ROWS, *continuous.ROWS, *governor.ROWS,
-        *python_frames.ROWS, *stacks.ROWS, *imports.ROWS, *drum.ROWS, *many.ROWS, *ranks.ROWS)
+        *python_frames.ROWS, *stacks.ROWS, *imports.ROWS, *drum.ROWS, *many.ROWS, *ranks.ROWS, *heap.ROWS)
 
 
 def main():
@@ -239,10 +241,10 @@ def main():
     with tempfile.TemporaryDirectory(prefix="sampan-bench-") as folder:
         bench = Bench(folder)
         for row in wanted:
-            elsewhere = {**outside.ROWS, **exports.ROWS, **page.ROWS, **markers.ROWS, **spans.ROWS,
+            elsewhere = {**outside.ROWS, **exports.ROWS, **page.ROWS, **markers.ROWS, **locks.ROWS, **spans.ROWS,
                          **symbols.ROWS, **same_names.ROWS, **serve.ROWS, **top.ROWS,
                          **continuous.ROWS, **governor.ROWS, **python_frames.ROWS,
-                         **stacks.ROWS, **imports.ROWS, **drum.ROWS, **many.ROWS, **ranks.ROWS}
+                         **stacks.ROWS, **imports.ROWS, **drum.ROWS, **many.ROWS, **ranks.ROWS, **heap.ROWS}
             elsewhere[row](bench) if row in elsewhere else getattr(bench, row)()
         bench.table.finish()
     return 1 if bench.missed else 0

@@ -92,8 +92,8 @@ def entry_point(program):
 
 
 def true_share(script, program):
-    """Of the samples in the output of `perf script`, or in sampan's export in that form: per cent whose outermost function is
-    where a thread begins, and the other ones' commonest ends."""
+    """How many per cent of the samples in the output of `perf script`, or in sampan's export in that form, have an outermost
+    function in which a thread begins, and the other ones' commonest ends."""
     entry = entry_point(program)
     true, others = 0, collections.Counter()
     for sample in script.split("\n\n"):

@@ -61,6 +61,7 @@ void add_annotate(CLI::App& app, Commands& commands) {
                    "The function's name, with or without parameters and namespace, or a part of it")
       ->required();
   add_recording_options(*command, options->recording);
+  add_shown_options(*command, options->recording.what, options->recording.selection);
   add_sysroot_option(*command, options->recording.sysroot);
   add_source_path_option(*command, options->source_paths);
   command

@@ -56,10 +56,10 @@ int collect(const CollectOptions& options) {
   RunFiles files(options.run, description.program, options.parent);
   {
     EventLoop loop;
-    const auto session =
-        sampler::record_with_shim(loop, record_options(options.run, description, files),
-                                  {options.session, options.run.sections_only, options.run.python,
-                                   sampler::ends_with_namespace(), options.run.sampling_clock});
+    const auto session = sampler::record_with_shim(
+        loop, record_options(options.run, description, files),
+        {options.session, options.run.sections_only, options.run.python,
+         sampler::ends_with_namespace(), options.run.sampling_clock, options.run.watched});
     const sampler::ControlSocket control(loop, session->controlled(), read_control_token());
     const FlushSignal flush(loop, [&session] { return session->flush(); });
     files.set_hidden([&session] { return session->hidden(); });
@@ -85,6 +85,7 @@ void add_collect(CLI::App& app, Commands& commands) {
   const auto options = std::make_shared<CollectOptions>();
   add_run_options(*command, options->run);
   add_sampling_clock_option(*command, options->run.sampling_clock);
+  add_watch_options(*command, options->run.watched);
   command->add_option("--session", options->session)->required();
   command->add_option("--parent-pid", options->parent)->required();
   commands.actions[command] = [options] { return collect(*options); };

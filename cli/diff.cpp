@@ -12,6 +12,7 @@
 #include "exporters/exporter.h"
 #include "profile/diff.h"
 #include "profile/load.h"
+#include "profile/shown.h"
 #include "recording/merge.h"
 #include "reports/diff.h"
 
@@ -22,6 +23,7 @@ struct DiffArguments {
   std::string a = "-2", b = "-1";
   profile::Selection selection;
   profile::PythonFrames python = profile::PythonFrames::kMixed;
+  ShownOptions what;
   std::string sysroot;
   std::string by = "time";
   std::string of = "self";
@@ -54,11 +56,13 @@ int compare(DiffArguments arguments) {
   recording::MergeInput a{paths[0].label, read_recording(paths[0].path)};
   recording::MergeInput b{paths[1].label, read_recording(paths[1].path)};
   std::vector<std::string> notes;
-  if (has_waits(a) != has_waits(b) && arguments.selection.state != profile::State::kCpu) {
+  if (arguments.what.shown == profile::Shown::kSamples && has_waits(a) != has_waits(b) &&
+      arguments.selection.state != profile::State::kCpu) {
     arguments.selection.state = profile::State::kCpu;
     notes.push_back("only one of the recordings has waiting samples: CPU is compared");
   }
   profile::Profile profile = profile::load_sides(std::move(a), std::move(b), arguments.python);
+  show(arguments.what.shown, &profile);
   for (const std::string& problem : find_names(profile, arguments.sysroot)) {
     notes.push_back("no symbols: " + problem);
   }
@@ -93,6 +97,7 @@ void add_diff(CLI::App& app, Commands& commands) {
   command->add_option("B", arguments->b, "The recording to compare with (default: -1, the latest)");
   add_selection_options(*command, arguments->selection);
   add_python_option(*command, arguments->python);
+  add_shown_options(*command, arguments->what, arguments->selection);
   add_sysroot_option(*command, arguments->sysroot);
   command->add_option("--by", arguments->by, "Compare shares of time or of samples")
       ->type_name("time|samples")

@@ -160,6 +160,7 @@ void add_export(CLI::App& app, Commands& commands) {
   const auto options = std::make_shared<ExportOptions>();
   options->write.max_sections = exporters::kUsualSections;
   add_recording_options(*command, options->input);
+  add_shown_options(*command, options->input.what, options->input.selection);
   add_sysroot_option(*command, options->input.sysroot);
   command
       ->add_option("-f,--format", options->formats,

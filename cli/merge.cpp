@@ -29,7 +29,7 @@ struct MergeOptions {
   std::string output;
   std::string sample;            // "16", "10%"; "": all
   std::optional<uint32_t> seed;  // of the choice
-  std::string align;             // "": the usual alignment
+  std::string align;             // "": as is usual
 };
 
 // How many of `all`: "16" or "10%", of which one at least.
@@ -67,9 +67,15 @@ std::string output_path(const std::string& output) {
   return path / "recording.sampan";
 }
 
-std::optional<recording::Align> alignment(const std::string& name) {
-  if (name.empty()) return {};
-  return name == "clock" ? recording::Align::kClock : recording::Align::kStart;
+recording::MergeAlign alignment(const std::string& text) {
+  constexpr std::string_view kMarker = "marker:";
+  if (text.empty()) return {};
+  if (text == "start") return {recording::Align::kStart};
+  if (text == "clock") return {recording::Align::kClock};
+  if (text.starts_with(kMarker) && text.size() > kMarker.size()) {
+    return {recording::Align::kMarks, text.substr(kMarker.size())};
+  }
+  throw UsageError("merge: --align takes start, clock, or marker:NAME, not '{}'", text);
 }
 
 int merge_recordings(const MergeOptions& options) {
@@ -82,7 +88,7 @@ int merge_recordings(const MergeOptions& options) {
         all, seed);
   }
   std::vector<recording::MergeFile> files;
-  for (const LabelledPath& path : chosen) files.push_back({path.label, path.path});
+  for (const LabelledPath& path : chosen) files.push_back({path.label, path.path, path.is_chosen});
   const std::string path = output_path(options.output);
   StopSignals stop;
   const recording::MergedFiles merged =
@@ -96,8 +102,7 @@ int merge_recordings(const MergeOptions& options) {
   for (const recording::LeftOut& each : merged.left_out)
     say("sampan: {}: left out: {}\n", each.label, each.why);
   say("sampan: merged {} of {} recordings, {}\n", merged.merged, all,
-      merged.align == recording::Align::kClock ? "at the times of their clocks"
-                                               : "as if all had begun together");
+      recording::words(merged.alignment));
   return 0;
 }
 
@@ -127,12 +132,12 @@ void add_merge(CLI::App& app, Commands& commands) {
       ->type_name("N")
       ->needs(sample);
   command
-      ->add_option(
-          "--align", options->align,
-          "start: all begin together; clock: by the clocks of their hosts (default: clock if "
-          "all ran at the same time, else start)")
-      ->type_name("start|clock")
-      ->check(CLI::IsMember({"start", "clock"}).description(""));
+      ->add_option("--align", options->align,
+                   "start: all begin together; clock: by the clocks of their hosts; marker:NAME: "
+                   "by the ends of the spans, or the "
+                   "events, that all have, such as barriers (default: clock if all ran at the same "
+                   "time, else start)")
+      ->type_name("start|clock|marker:NAME");
   set_examples(*command, {"sampan merge -2 -1 -o both", "sampan merge web=DIR db=DIR -o both",
                           "sampan merge --sample 16 profiles/* -o some"});
   commands.actions[command] = [options] { return merge_recordings(*options); };

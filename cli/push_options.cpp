@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/say.h"
+#include "base/session.h"
 #include "base/text/quantity.h"
 #include "base/token_file.h"
 #include "cli/command.h"
@@ -28,15 +29,18 @@ std::string usual_spool() {
   throw UsageError("--spool: needed for what was not sent yet, because there is no home directory");
 }
 
+const char* environment(const char* name) {
+  return std::getenv(name);
+}
+
 std::string text_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
 push::Labels labels_of(const PushOptions& options, pid_t process) {
-  push::Labels labels;
-  for (const std::string& label : options.labels) push::add_label("--label", label, &labels);
-  labels.add(push::environment_labels([](const char* name) { return std::getenv(name); }));
+  push::Labels labels = chosen_labels(options);
+  labels.add(push::environment_labels(environment));
   if (process >= 0) {
     const std::string place = process == 0 ? "/proc/self/" : fmt::format("/proc/{}/", process);
     labels.add("container.id",
@@ -74,7 +78,7 @@ void add_push_options(CLI::App& command, PushOptions& options) {
       ->check(CLI::IsMember(push::format_names()).description(""));
   command
       .add_option("--label", options.labels,
-                  "A label of the profiles, such as team=search (repeatable)")
+                  "A label of the recording, such as team=search or rank=FROM_ENV (repeatable)")
       ->type_name("K=V")
       ->allow_extra_args(false);
   command
@@ -104,6 +108,35 @@ void add_push_options(CLI::App& command, PushOptions& options) {
                   "TLS: CA certificates for the store, PEM (default: curl's)")
       ->envname("SAMPAN_PUSH_CACERT")
       ->type_name("FILE");
+}
+
+push::Labels chosen_labels(const PushOptions& options) {
+  push::Labels labels;
+  try {
+    for (const std::string& label : options.labels) {
+      push::add_label("--label", label, environment, &labels);
+    }
+  } catch (const Error& error) {
+    throw UsageError("{}", error.what());
+  }
+  return labels;
+}
+
+push::Labels recorded_labels(const PushOptions& options) {
+  push::Labels labels = chosen_labels(options);
+  try {
+    labels.add(push::environment_labels(environment));
+  } catch (const Error& error) {
+    say("sampan: the recording has no labels of the environment: {}\n", error.what());
+  }
+  return labels;
+}
+
+std::string job_suffix() {
+  vocabulary::Session session;
+  session.labels = push::job_labels(environment).pairs();
+  const std::string name = session.worker_name();
+  return name.empty() ? "" : "-" + name;
 }
 
 push::PushOptions push_options(const PushOptions& options, pid_t process) {

@@ -34,6 +34,15 @@ void add_push_options(CLI::App& command, PushOptions& options);
 // `process`: labels tell its container; 0: this process; -1: unknown. Throws UsageError.
 push::PushOptions push_options(const PushOptions& options, pid_t process);
 
+// Those of --label. Throws UsageError.
+push::Labels chosen_labels(const PushOptions& options);
+// What is recorded about the process: --label, then the environment's. Labels of the environment that are malformed are
+// left out, and a message says so.
+push::Labels recorded_labels(const PushOptions& options);
+
+// "-rank-3" for a worker of a parallel job, "-task-2" for a task of a job array; else "".
+std::string job_suffix();
+
 // Prints a summary on stderr. With `quiet` only if something was not sent.
 void say_pushed(const push::Summary& summary, const PushOptions& options,
                 const std::string& directory, bool quiet);

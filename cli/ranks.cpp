@@ -60,7 +60,8 @@ void add_ranks(CLI::App& app, Commands& commands) {
   command->add_option("--top", options->top, "Number of rows (0: all)")->type_name("N");
   add_table_options(*command, options->table);
   add_full_names_option(*command, options->table);
-  command->add_flag("--csv", options->csv, "Print the seconds of each function in each worker");
+  command->add_flag("--csv", options->csv,
+                    "Print each function, span and counter with its value in each worker");
   command->add_flag("--json", options->json, "Print JSON, see docs/ranks-json.md");
   set_examples(*command,
                {"sampan ranks", "sampan ranks --of total merged", "sampan ranks --csv merged"});

@@ -143,18 +143,6 @@ void write_results(const std::string& directory, const ResultOptions& options) {
   if (options.page) print_page(profile::select(profile), directory, written, std::move(notes));
 }
 
-// "-rank-3" for a worker of a parallel job, by what its launcher says: Open MPI, MPICH, PMIx, Slurm.
-std::string rank_suffix() {
-  for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
-    const char* const rank = std::getenv(name);
-    if (rank == nullptr || *rank == '\0') continue;
-    const bool is_number =
-        std::string_view(rank).find_first_not_of("0123456789") == std::string::npos;
-    return is_number ? fmt::format("-rank-{}", rank) : "";
-  }
-  return "";
-}
-
 }  // namespace
 
 OutputDirectory::OutputDirectory(const std::string& output, const std::string& program, mode_t mode)
@@ -184,7 +172,7 @@ RunFiles::RunFiles(const RunOptions& options, const std::string& program, pid_t 
     : options_(options),
       formats_(chosen_formats(options)),
       // Only the directory: to a profile store, all ranks are one service.
-      directory_(options.output, program + (options.name.empty() ? rank_suffix() : ""),
+      directory_(options.output, program + (options.name.empty() ? job_suffix() : ""),
                  file_mode(options.mode)) {
   recording::set_file_mode(file_mode(options.mode));
   try {
@@ -291,6 +279,7 @@ void check_options(const RunOptions& options, pid_t process) {
   segment_options(options.continuous, "");
   if (options.push.wanted()) push_options(options.push, process);
   rate_options(options.sampling, options.quiet);
+  chosen_labels(options.push);
   starts_paused(options);
 }
 
@@ -298,6 +287,7 @@ recording::Session describe(const std::vector<std::string>& command, const RunOp
   recording::Session session =
       sampler::describe_session(command, options.name, options.sampling.rate_hz, SAMPAN_VERSION);
   session.clock = options.sampling.clock;
+  session.labels = recorded_labels(options.push).pairs();
   return session;
 }
 

@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "base/say.h"
 #include "profile/load.h"
+#include "profile/shown.h"
+#include "recording/merge.h"
 #include "recording/names.h"
 #include "recording/segments.h"
 
@@ -53,7 +55,19 @@ recording::Recording read_recording(const std::string& path) {
 }
 
 profile::Profile load_profile(const RecordingOptions& options) {
-  return profile::load(read_recording(options.path()), options.python);
+  profile::Profile profile = profile::load(read_recording(options.path()), options.python);
+  show(options.what.shown, &profile);
+  return profile;
+}
+
+profile::Profile load_together(const std::vector<LabelledPath>& paths,
+                               profile::PythonFrames python) {
+  if (paths.size() == 1) return profile::load(read_recording(paths.front().path), python);
+  std::vector<recording::MergeInput> inputs;
+  for (const LabelledPath& each : paths) {
+    inputs.push_back({each.label, read_recording(each.path)});
+  }
+  return profile::load(recording::merge(std::move(inputs), std::nullopt), python);
 }
 
 std::vector<std::string> find_names(profile::Profile& profile, const std::string& sysroot,

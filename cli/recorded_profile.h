@@ -42,6 +42,9 @@ recording::Recording read_recording(const std::string& path);
 
 // The recording that the options name, with the frames that they choose.
 profile::Profile load_profile(const RecordingOptions& options);
+// One of several recordings, by the clocks of their hosts if they ran at the same time.
+profile::Profile load_together(const std::vector<LabelledPath>& paths,
+                               profile::PythonFrames python);
 
 // Looks up the names of the profile's functions. `sysroot`: see add_sysroot_option(). Returns a
 // sentence for each module with missing names.

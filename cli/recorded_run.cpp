@@ -154,6 +154,10 @@ void RecordedRun::say_how(const sampler::Preloadability& why) const {
   if (options_.sections_only) {
     say("sampan: its sections are not known from outside: all of it is sampled\n");
   }
+  if (options_.watched.any()) {
+    say("sampan: its allocations and locks are not known from outside: --heap and --locks have no "
+        "effect\n");
+  }
 }
 
 sampler::ExitState RecordedRun::from_outside(const sampler::Preloadability& why) {

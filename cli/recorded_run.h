@@ -45,7 +45,8 @@ class RecordedRun {
                                          {.socket = socket,
                                           .sections_only = options_.sections_only,
                                           .python = options_.python,
-                                          .clock = options_.sampling_clock});
+                                          .clock = options_.sampling_clock,
+                                          .watched = options_.watched});
   }
   void sample_from_outside(pid_t pid, bool awaits_exec) {
     session_ = sampler::record_from_outside(

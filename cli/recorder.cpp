@@ -16,6 +16,7 @@ int record(live::RecorderConfig config) {
   AttachOptions options;
   RunOptions& run = options.run;
   run.sampling = {config.rate_hz, config.clock, config.max_overhead};
+  run.watched = config.watched;
   run.output = config.output;
   run.mode = config.mode;
   run.formats = {"none"};

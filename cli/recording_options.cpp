@@ -29,14 +29,17 @@ LabelledPath labelled(const std::string& word) {
   const size_t equals = word.find('=');
   if (equals == std::string::npos || equals == 0 || fs::exists(word)) {
     const std::string path = recording_path(named_recording(word));
-    return {usual_label(path), path};
+    return {usual_label(path), path, false};
   }
-  return {word.substr(0, equals), recording_path(named_recording(word.substr(equals + 1)))};
+  return {word.substr(0, equals), recording_path(named_recording(word.substr(equals + 1))), true};
 }
 
 const std::map<std::string, profile::State> kStates = {{"cpu", profile::State::kCpu},
                                                        {"waiting", profile::State::kWaiting},
                                                        {"all", profile::State::kAll}};
+
+const std::map<std::string, profile::HeapPart> kHeapParts = {
+    {"live", profile::HeapPart::kLive}, {"allocated", profile::HeapPart::kAllocated}};
 
 const std::map<std::string, profile::PythonFrames> kPythonFrames = {
     {"native", profile::PythonFrames::kNative},
@@ -105,6 +108,11 @@ void add_selection_options(CLI::App& command, profile::Selection& selection) {
       .add_option("--section", selection.section,
                   "Only what threads did inside the section with this name")
       ->type_name("NAME");
+  command
+      .add_option(
+          "--trace", selection.trace,
+          "Only samples of the request across services with this trace id, or the begin of it")
+      ->type_name("ID");
 }
 
 void add_python_option(CLI::App& command, profile::PythonFrames& python) {
@@ -116,6 +124,24 @@ void add_python_option(CLI::App& command, profile::PythonFrames& python) {
       ->envname("SAMPAN_PYTHON_FRAMES")
       ->type_name("native|python|mixed")
       ->check(CLI::IsMember({"native", "python", "mixed"}).description(""));
+}
+
+void add_shown_options(CLI::App& command, ShownOptions& options, profile::Selection& selection) {
+  CLI::Option* const heap =
+      command
+          .add_flag("--heap{live}", options.heap,
+                    "The heap instead of the time: live: bytes that live at the end, or at --to; "
+                    "allocated: all that were allocated")
+          ->type_name("live|allocated")
+          ->check(CLI::IsMember({"live", "allocated"}).description(""))
+          ->each([&options, &selection](const std::string& part) {
+            options.shown = profile::Shown::kHeap;
+            selection.heap = kHeapParts.at(part);
+          });
+  CLI::Option* const locks = command.add_flag_callback(
+      "--locks", [&options] { options.shown = profile::Shown::kLocks; },
+      "Waits for locks instead of the time");
+  heap->excludes(locks);
 }
 
 void add_sysroot_option(CLI::App& command, std::string& sysroot) {

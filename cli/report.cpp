@@ -13,6 +13,7 @@
 #include "cli/recording_options.h"
 #include "cli/table_options.h"
 #include "cli/values.h"
+#include "profile/shown.h"
 #include "profile/view.h"
 #include "recording/segments.h"
 
@@ -41,7 +42,7 @@ struct ReportOptions {
   uint64_t blocking_ns = profile::kLongBlock;
   bool json = false;
   bool summary = false;
-  std::string callers, callees;
+  std::string callers, callees, critical;
 };
 
 template <typename Value>
@@ -70,13 +71,15 @@ int report(const ReportOptions& options) {
   page.least_block_ns = options.blocking_ns;
   page.callers = options.callers;
   page.callees = options.callees;
+  page.critical = options.critical;
   page.recording = options.recording.recording;
 
   profile::Profile profile =
       profile::load(recording::read_whole(options.recording.path()), options.recording.python);
+  show(options.recording.what.shown, &profile);
   const profile::View view = select(profile, options.recording.selection);
   page.notes = find_names(profile, options.recording.sysroot);
-  print_paged(options.json      ? reports::json(view, page.notes, page.least_block_ns)
+  print_paged(options.json      ? reports::json(view, page)
               : options.summary ? reports::summary(view, page)
                                 : reports::page(view, page),
               options.table);
@@ -90,6 +93,7 @@ void add_report(CLI::App& app, Commands& commands) {
       app.add_subcommand("report", "Show tables of a recording in the terminal");
   const auto options = std::make_shared<ReportOptions>();
   add_recording_options(*command, options->recording);
+  add_shown_options(*command, options->recording.what, options->recording.selection);
   add_sysroot_option(*command, options->recording.sysroot);
   command->add_option("--sort", options->sort, "Order of the rows")
       ->type_name("self|total|samples|name|file")
@@ -113,6 +117,11 @@ void add_report(CLI::App& app, Commands& commands) {
       ->add_option("--callees", options->callees,
                    "Show what functions whose names contain NAME call")
       ->type_name("NAME");
+  command
+      ->add_option("--critical", options->critical,
+                   "Show what the time of a thread, or of spans or sections with this name, was "
+                   "spent on, over all threads that it waited for (recorded with --locks)")
+      ->type_name("THREAD|SPAN|SECTION");
   command->add_flag("--tasks", options->tasks,
                     "Show the tasks of asyncio instead of the table, and what held their loops");
   add_time_option(*command, "--blocking",

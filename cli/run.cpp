@@ -23,19 +23,20 @@ namespace sampan::cli {
 namespace {
 
 constexpr const char* kShim = "libsampan_preload.so";
+constexpr const char* kShimWithWrappers = "libsampan_wrappers.so";
 
 // Beside the program (a build directory), or where `meson install` puts it. Returns an absolute
 // path. Throws Error, which says where it was looked for.
-std::string find_shim() {
+std::string find_shim(const char* name) {
   namespace fs = std::filesystem;
   std::error_code error;
   const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
   if (error) throw Error("/proc/self/exe: {}: sampan needs /proc", error.message());
   const fs::path installed = (here / SAMPAN_SHIM_FOLDER).lexically_normal();
   for (const fs::path& place : {here, installed}) {
-    if (access((place / kShim).c_str(), R_OK) == 0) return place / kShim;
+    if (access((place / name).c_str(), R_OK) == 0) return place / name;
   }
-  throw Error("{} was found neither in {} nor in {}: build or install sampan whole", kShim,
+  throw Error("{} was found neither in {} nor in {}: build or install sampan whole", name,
               here.string(), installed.string());
 }
 
@@ -48,7 +49,7 @@ std::string preloadable(const std::string& shim) {
   const std::string cache = symbolizer::default_cache_directory();
   if (cache.empty()) return shim;
   const fs::path folder = fmt::format("{}/shim-{:016x}", cache, std::hash<std::string>()(shim));
-  const fs::path link = folder / kShim;
+  const fs::path link = folder / fs::path(shim).filename();
   std::error_code error;
   fs::create_directories(folder, error);
   fs::create_symlink(shim, link, error);
@@ -60,7 +61,8 @@ std::string preloadable(const std::string& shim) {
 sampler::ExitState record_somehow(const std::vector<std::string>& command,
                                   const RunOptions& options, const recording::Session& session,
                                   RunFiles& files, const sampler::OwnLimits& limits) {
-  const std::string shim = preloadable(find_shim());
+  const std::string shim =
+      preloadable(find_shim(options.watched.any() ? kShimWithWrappers : kShim));
   const sampler::Preloadability program =
       sampler::preloadability(sampler::find_program(command[0]));
   const auto run = [&] { return RecordedRun(command, options, files, session, limits); };
@@ -133,6 +135,7 @@ void add_launcher(CLI::App& app, Commands& commands) {
   const auto options = std::make_shared<RunOptions>();
   add_run_options(*command, *options);
   add_sampling_clock_option(*command, options->sampling_clock);
+  add_watch_options(*command, options->watched);
   commands.actions[command] = [options, &commands] {
     return run_and_record(commands.program, *options);
   };

@@ -186,6 +186,35 @@ void add_sampling_clock_option(CLI::App& command, sampler::SamplingClock& clock)
       ->transform(CLI::CheckedTransformer(kClocks).description(""));
 }
 
+void add_watch_options(CLI::App& command, sampler::WatchOptions& watched) {
+  const auto heap = [&watched](const std::string& text) {
+    watched.heap_mean = text.empty() ? sampler::kUsualHeapMean : heap_mean_value("--heap", text);
+  };
+  command
+      .add_option_function<std::string>(
+          "--heap", heap,
+          fmt::format("Sample allocations, too: one in BYTES on average (default {}k); off: not "
+                      "before `sampan ctl PID heap on`",
+                      sampler::kUsualHeapMean / 1024))
+      ->envname("SAMPAN_HEAP")
+      ->type_name("BYTES")
+      ->expected(0, 1);
+  const auto locks = [&watched](const std::string& text) {
+    watched.lock_limit_ns =
+        text.empty() ? sampler::kUsualLockLimitNs : lock_limit_value("--locks", text);
+  };
+  command
+      .add_option_function<std::string>(
+          "--locks", locks,
+          fmt::format("Record waits for locks, too, with who held them: all that are longer than "
+                      "TIME (default {}us), some of the shorter ones; off: not before `sampan ctl "
+                      "PID locks on`",
+                      sampler::kUsualLockLimitNs / kNsPerUs))
+      ->envname("SAMPAN_LOCKS")
+      ->type_name("TIME")
+      ->expected(0, 1);
+}
+
 bool starts_paused(const RunOptions& options) {
   const char* variable = std::getenv("SAMPAN_START");
   const std::string start = variable != nullptr ? variable : "";

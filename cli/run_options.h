@@ -54,6 +54,7 @@ struct RunOptions {
   bool sections_only = false;
   bool python = true;
   sampler::SamplingClock sampling_clock = sampler::SamplingClock::kAuto;
+  sampler::WatchOptions watched;
   size_t max_sections = exporters::kUsualSections;
   ContinuousOptions continuous;
   PushOptions push;
@@ -69,6 +70,8 @@ struct RunOptions {
 void add_run_options(CLI::App& command, RunOptions& options);
 // --sampling-clock, for programs that get the shim.
 void add_sampling_clock_option(CLI::App& command, sampler::SamplingClock& clock);
+// --heap, --locks, for the same.
+void add_watch_options(CLI::App& command, sampler::WatchOptions& watched);
 
 // The formats that were asked for, or the usual ones; "none" asks for none. Throws UsageError with
 // the nearest name for one that does not exist.

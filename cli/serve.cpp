@@ -47,6 +47,7 @@ struct ServeOptions {
   std::string key_file;
   bool stay = false;
   SamplingOptions sampling = {.rate_hz = 100};
+  sampler::WatchOptions watched;  // of a command
   ContinuousOptions continuous;
   std::string output = kUsualOutput;  // with --continuous
   std::string mode = kUsualMode;      // with --continuous
@@ -95,6 +96,7 @@ void add_serve_options(CLI::App& command, ServeOptions& options) {
                 "Serve the recording after the end of the process, until Ctrl-C")
       ->envname("SAMPAN_STAY");
   add_sampling_options(command, options.sampling);
+  add_watch_options(command, options.watched);
   add_continuous_options(command, options.continuous);
   command.add_option("-o,--output", options.output, "With --continuous: directory for recordings")
       ->envname("SAMPAN_OUTPUT")
@@ -130,6 +132,7 @@ live::CaptureOptions capture_options(const CLI::App& command, const ServeOptions
   recorder.clock = options.sampling.clock;
   recorder.max_overhead = options.sampling.max_overhead;
   recorder.engine = options.engine;
+  recorder.watched = options.watched;
   const bool asked = command.get_option("--follow")->count() > 0;
   recorder.follow = asked ? options.follow : !program.empty();
   if (options.continuous.continuous) {
@@ -254,6 +257,12 @@ int serve_process(const CLI::App& command, const ServeOptions& options,
 
 int serve(const CLI::App& command, const ServeOptions& options,
           const std::vector<std::string>& program) {
+  if (options.watched.any() && program.empty()) {
+    throw UsageError(
+        "serve: --heap and --locks need a command: sampan serve --heap -- COMMAND. The allocations "
+        "and "
+        "locks of a process that already runs are not known");
+  }
   if (program.empty() == options.target.empty()) {
     throw UsageError("serve: needs either a process, or a recording, or -- COMMAND");
   }

@@ -6,6 +6,7 @@
 
 #include "base/text/quantity.h"
 #include "cli/command.h"
+#include "sampler/recorder/source.h"
 #include "wire/control_block.h"
 
 namespace sampan::cli {
@@ -21,6 +22,26 @@ unsigned rate_value(const std::string& option, const std::string& text) {
   if (hz && *hz >= 1 && *hz <= wire::kHighestRateHz) return static_cast<unsigned>(*hz);
   throw UsageError("{} takes samples per second, such as 99 or 1k, up to {}k, not '{}'", option,
                    wire::kHighestRateHz / 1000, text);
+}
+
+uint64_t heap_mean_value(const std::string& option, const std::string& text) {
+  if (text == "on") return sampler::kUsualHeapMean;
+  if (text == "off") return 0;
+  const std::optional<uint64_t> bytes = parse_size(text, PlainNumber::kBytes);
+  if (bytes && *bytes >= 1 && *bytes <= sampler::kLargestHeapMean) return *bytes;
+  throw UsageError(
+      "{} takes a number of bytes such as 65536, 64K or 1M, up to 1G, on or off, not '{}'", option,
+      text);
+}
+
+uint64_t lock_limit_value(const std::string& option, const std::string& text) {
+  if (text == "on") return sampler::kUsualLockLimitNs;
+  if (text == "off") return 0;
+  return time_value(option, text,
+                    {.least_ns = kNsPerUs,
+                     .most_ns = kNsPerSecond,
+                     .plain_ns = 1,
+                     .allowed = "a time from 1us to 1s such as 10us or 1ms, on or off"});
 }
 
 std::string served_url(const std::string& word) {

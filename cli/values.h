@@ -26,6 +26,10 @@ uint64_t time_value(const std::string& option, const std::string& text,
                     const TimeRange& range = {});
 unsigned rate_value(const std::string& option, const std::string& text);
 
+// --heap BYTES and --locks TIME; "on" is the usual value, "off" is 0.
+uint64_t heap_mean_value(const std::string& option, const std::string& text);
+uint64_t lock_limit_value(const std::string& option, const std::string& text);
+
 // The URL of a `sampan serve` that `word` names: a URL, or "HOST:PORT". "" if it names something else.
 std::string served_url(const std::string& word);
 

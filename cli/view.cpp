@@ -186,6 +186,7 @@ void add_view(CLI::App& app, Commands& commands) {
       "view", "Show a recording in the browser, as one page that needs no network");
   const auto options = std::make_shared<ViewOptions>();
   add_recording_options(*command, options->input);
+  add_shown_options(*command, options->input.what, options->input.selection);
   add_sysroot_option(*command, options->input.sysroot);
   CLI::Option* const recording = command->get_option("RECORDING");
   recording->description(recording->get_description() + ", or HOST:PORT of a sampan serve");

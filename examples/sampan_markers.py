@@ -21,7 +21,7 @@ import reprlib
 import sys
 
 _TEXT, _ID, _VALUE = ctypes.c_char_p, ctypes.c_uint64, ctypes.c_double
-_VERSION = 2
+_VERSION = 3
 # The table of functions in sampan/markers.h, in its order: result, then arguments.
 _FUNCTIONS = {
     "span_begin": (None, _TEXT, _ID),
@@ -43,6 +43,8 @@ _FUNCTIONS = {
     "process_order": (None, ctypes.c_int),
     "profiled": (ctypes.c_int,),
     "span_text_of": (None, _ID, _TEXT),
+    "trace_context": (None, _TEXT, _TEXT, _TEXT),  # bytes that may be zero
+    "trace_section_start": (ctypes.c_int, _TEXT, _TEXT, _TEXT),
 }
 
 
@@ -88,6 +90,8 @@ def counter_add(name, value): _call("counter_add", name, value)
 def counter_set(name, value): _call("counter_set", name, value)
 def section_start(name, thread_only=False): _call("section_start", name, thread_only)
 def section_stop(name, thread_only=False): _call("section_stop", name, thread_only)
+def context_clear(): _call("trace_context", None, None, None)
+def trace_section_start(name, traceparent, tracestate): return _call("trace_section_start", name, traceparent, tracestate)
 def pause(): _call("pause")
 def resume(): _call("resume")
 def thread_label(text): _call("thread_label", text)
@@ -95,6 +99,11 @@ def thread_order(order): _call("thread_order", order)
 def process_label(text): _call("process_label", text)
 def process_order(order): _call("process_order", order)
 def profiled(): return bool(_call("profiled"))
+
+
+def context(trace_id, span_id, parent_id=None):
+    """The calling thread works for this request: ids of W3C Trace Context, as hexadecimal digits or bytes."""
+    _call("trace_context", *(bytes.fromhex(i) if isinstance(i, str) else i for i in (trace_id, span_id, parent_id)))
 
 
 def record_metric(name, value):

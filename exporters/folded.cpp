@@ -5,8 +5,8 @@
 // the Firefox Profiler makes one sample per count; and not the samples taken, because one may stand
 // for many: a long wait has few samples, and so has a thread that others push off its CPU. The
 // thread is the root frame. flamegraph.pl colours frames by the endings _[k], _[i]
-// and _[j]; names of the program that end like this are not changed. Of an imported profile that
-// counts no time, a count is what it counts.
+// and _[j]; names of the program that end like this are not changed. In an imported profile that
+// counts no time, a count is what it counts; in one of the heap, bytes; in one of waits for locks, microseconds.
 #include <algorithm>
 #include <string>
 
@@ -50,6 +50,9 @@ class FoldedWriter {
  private:
   uint64_t count(const profile::Weight& weight) const {
     if (!profile_.session.unit.empty()) return profile::whole_units(profile_.session, weight.ns);
+    if (profile_.shown == profile::Shown::kLocks) {
+      return std::max<uint64_t>(weight.ns / kNsPerUs, 1);
+    }
     if (profile_.session.rate_hz == 0) return weight.samples;
     const uint64_t period_ns = kNsPerSecond / profile_.session.rate_hz;
     return std::max<uint64_t>((weight.ns + period_ns / 2) / period_ns, 1);

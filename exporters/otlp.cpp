@@ -4,7 +4,8 @@
 // - Each process is a resource, with a profile "cpu" in nanoseconds and, for wall time, a profile
 //   "off_cpu" of waiting. A profile has one kind of value.
 // - Threads are attributes of samples, thread.name and thread.id, as in OpenTelemetry's own
-//   profiler. Samples in a task of asyncio have the attribute task.name, too.
+//   profiler. Samples in a task of asyncio have the attribute task.name, too. Those of a request across
+//   services have a link: its trace id and span id, or, where the span is not known, that of its caller.
 // - A location's first line is the innermost inlined function; addresses are artificial ones in one
 //   address space (mapping_ranges.h), within their mapping.
 // - A profile's id is a hash of its content, so the same profile has the same id again.
@@ -20,8 +21,8 @@
 #include "base/utf8.h"
 #include "exporters/formats.h"
 #include "exporters/otlp_dictionary.h"
+#include "exporters/sample_labels.h"
 #include "exporters/write_stacks.h"
-#include "profile/loop_steps.h"
 #include "profile/profile.h"
 #include "profile/rates.h"
 #include "profile/unit.h"
@@ -43,11 +44,11 @@ std::string id_of(const std::string& encoded) {
 class OtlpWriter {
  public:
   OtlpWriter(const profile::View& view, const std::vector<ResourceAttribute>& resource,
-             const profile::TaskLabels& tasks)
+             const SampleLabels& labels)
       : view_(view),
         profile_(*view.profile),
         resource_(resource),
-        tasks_(tasks),
+        labels_(labels),
         dictionary_(profile_) {}
 
   std::string write(Rows rows) {
@@ -143,14 +144,18 @@ class OtlpWriter {
     std::vector<int32_t> attributes = {
         dictionary_.attribute("thread.name", view_.thread_name(row.thread)),
         dictionary_.attribute("thread.id", int64_t{thread.tid})};
-    if (row.label != 0) {
-      attributes.push_back(dictionary_.attribute("task.name", tasks_.texts[row.label]));
+    const SampleLabel& label = labels_.labels[row.label];
+    if (label.task != 0) {
+      attributes.push_back(dictionary_.attribute("task.name", labels_.tasks[label.task]));
     }
+    const int32_t link =
+        label.context == kNone ? 0 : dictionary_.link(profile_.contexts[label.context]);
     const auto value = static_cast<int64_t>(profile::whole_units(profile_.session, row.weight.ns));
     const int32_t stack = dictionary_.stack(row.stack);
     pbf_writer sample(*profile, otlp_profile::kSamples);
     sample.add_int32(otlp_sample::kStack, stack);
     sample.add_packed_int32(otlp_sample::kAttributes, attributes.begin(), attributes.end());
+    if (link != 0) sample.add_int32(otlp_sample::kLink, link);
     sample.add_packed_int64(otlp_sample::kValues, &value, &value + 1);
   }
 
@@ -161,7 +166,7 @@ class OtlpWriter {
   const profile::View& view_;
   const profile::Profile& profile_;
   const std::vector<ResourceAttribute>& resource_;
-  const profile::TaskLabels& tasks_;
+  const SampleLabels& labels_;
   OtlpDictionary dictionary_;
 };
 
@@ -175,20 +180,20 @@ std::vector<ResourceAttribute> usual_resource(const profile::Profile& profile) {
 
 std::string otlp_message(const profile::View& view,
                          const std::vector<ResourceAttribute>& resource) {
-  const profile::TaskLabels tasks = profile::task_labels(view);
-  return OtlpWriter(view, resource, tasks)
-      .write(profile::by_thread_and_stack(view, tasks.of_samples));
+  const SampleLabels labels = sample_labels(view);
+  return OtlpWriter(view, resource, labels)
+      .write(profile::by_thread_and_stack(view, labels.of_samples));
 }
 
 Outcome write_otlp(const profile::View& view, const std::string& path, uint64_t max_size) {
   const std::vector<ResourceAttribute> resource = usual_resource(*view.profile);
-  const profile::TaskLabels tasks = profile::task_labels(view);
+  const SampleLabels labels = sample_labels(view);
   return write_stacks(
       view, path, max_size,
       [&](const StackRows& rows, OutputFile& file) {
-        file.write(OtlpWriter(view, resource, tasks).write(rows));
+        file.write(OtlpWriter(view, resource, labels).write(rows));
       },
-      tasks.of_samples);
+      labels.of_samples);
 }
 
 }  // namespace sampan::exporters

@@ -12,8 +12,6 @@ namespace {
 using profile::kNone;
 using protozero::pbf_writer;
 
-constexpr size_t kTraceIdBytes = 16, kSpanIdBytes = 8;
-
 }  // namespace
 
 std::string otlp_value(std::string_view text) {
@@ -41,10 +39,7 @@ OtlpDictionary::OtlpDictionary(const profile::Profile& profile)
   add(&functions_, otlp_dictionary::kFunctions, nothing);
   add(&attributes_, otlp_dictionary::kAttributes, nothing);
   add(&stacks_, otlp_dictionary::kStacks, nothing);
-  add(&links_, otlp_dictionary::kLinks, [](pbf_writer& row) {
-    row.add_bytes(otlp_link::kTrace, std::string(kTraceIdBytes, '\0'));
-    row.add_bytes(otlp_link::kSpan, std::string(kSpanIdBytes, '\0'));
-  });
+  link({});
   text("");
 }
 
@@ -80,6 +75,17 @@ int32_t OtlpDictionary::attribute_of(std::string_view key, const std::string& va
   return add(&attributes_, otlp_dictionary::kAttributes, [&](pbf_writer& row) {
     row.add_int32(otlp_attribute::kKey, name);
     row.add_message(otlp_attribute::kValue, value);
+  });
+}
+
+int32_t OtlpDictionary::link(const profile::TraceContext& context) {
+  const auto add_id = [](pbf_writer& row, uint32_t field, const auto& id) {
+    row.add_bytes(field, reinterpret_cast<const char*>(id.data()), id.size());
+  };
+  return add(&links_, otlp_dictionary::kLinks, [&](pbf_writer& row) {
+    add_id(row, otlp_link::kTrace, context.trace_id);
+    add_id(row, otlp_link::kSpan,
+           context.span_id != wire::SpanId{} ? context.span_id : context.parent_id);
   });
 }
 

@@ -22,6 +22,8 @@ class OtlpDictionary {
   int32_t text(std::string_view text);
   int32_t attribute(std::string_view key, std::string_view value);
   int32_t attribute(std::string_view key, int64_t value);
+  // To a span: the context's own, or that of its caller.
+  int32_t link(const profile::TraceContext& context);
   // kNone: a stack of the function "[unknown]".
   int32_t stack(uint32_t stack);
 
@@ -94,7 +96,7 @@ namespace otlp_value_type {
 inline constexpr uint32_t kType = 1, kUnit = 2;
 }
 namespace otlp_sample {
-inline constexpr uint32_t kStack = 1, kAttributes = 2, kValues = 4;
+inline constexpr uint32_t kStack = 1, kAttributes = 2, kLink = 3, kValues = 4;
 }
 namespace otlp_stack {
 inline constexpr uint32_t kLocations = 1;

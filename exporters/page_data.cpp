@@ -49,17 +49,23 @@ std::string base64(std::string_view bytes) {
 
 class PageEncoder {
  public:
-  PageEncoder(const profile::View& view, uint64_t max_size)
+  PageEncoder(const profile::View& view, uint64_t max_size, const PageSamples& types)
       : view_(view),
-        windows_(view),
-        tables_(std::in_place, *view.profile),
-        markers_(page_markers(view, (max_size == 0 ? UINT64_MAX : max_size) / kMarkersPart)) {
+        types_(types),
+        locks_(view.profile->shown == profile::Shown::kLocks ? std::optional<PageLocks>(view)
+                                                             : std::nullopt),
+        windows_(view, locks_ ? locks_->labels : std::vector<uint32_t>()),
+        tables_(std::in_place, *view.profile) {
+    if (types.shown == types.first) {
+      markers_ = page_markers(view, (max_size == 0 ? UINT64_MAX : max_size) / kMarkersPart);
+    }
     for (const uint32_t sample : view.samples) tables_->row(view.profile->samples[sample].stack);
     table_columns_ = tables_->columns();
   }
 
   PageData encode(uint64_t max_size) {
     PageData data;
+    data.type = types_.shown;
     encode_columns(&data);
     encode_header(&data);
     const uint64_t header_size = std::min<uint64_t>(data.header.size(), max_size);
@@ -100,13 +106,15 @@ class PageEncoder {
     for (const PageColumn& column : table_columns_) columns.push_back(&column);
     for (const PageColumn& column : sample_columns_) columns.push_back(&column);
     for (const PageColumn& column : markers_.columns) columns.push_back(&column);
-    data->header = page_text(page_header(view_, *tables_, markers_.texts, columns, data->notes));
+    data->header = page_text(page_header(view_, types_, *tables_, locks_ ? &*locks_ : nullptr,
+                                         markers_.texts, columns, data->notes));
   }
 
   void encode_samples() {
     PageColumn of_thread("samples.ofThread"), time("samples.timeNs"), weight("samples.weightNs"),
         stack("samples.stack"), waiting("samples.waiting", PageColumn::Kind::kFlags),
-        taken("samples.taken");
+        taken("samples.taken"), side("samples.side"),
+        waits("samples.waits", PageColumn::Kind::kDoubles), longest("samples.longestNs");
     of_thread.add(0);
     for (size_t position = 0; position < view_.threads.size(); ++position) {
       for (const WindowSample& sample : windows_.samples(position)) {
@@ -115,6 +123,10 @@ class PageEncoder {
         stack.add(tables_->row(sample.stack));
         waiting.add(sample.waiting);
         taken.add(static_cast<int64_t>(sample.samples));
+        if (!locks_) continue;
+        side.add(sample.label);
+        waits.add_double(sample.waits);
+        longest.add(static_cast<int64_t>(sample.longest_ns));
       }
       of_thread.add(static_cast<int64_t>(time.count()));
     }
@@ -122,9 +134,15 @@ class PageEncoder {
     for (PageColumn* column : {&of_thread, &time, &weight, &stack, &waiting, &taken}) {
       sample_columns_.push_back(std::move(*column));
     }
+    if (!locks_) return;
+    for (PageColumn* column : {&side, &waits, &longest}) {
+      sample_columns_.push_back(std::move(*column));
+    }
   }
 
   const profile::View& view_;
+  const PageSamples& types_;
+  std::optional<PageLocks> locks_;
   SampleWindows windows_;
   std::optional<PageTables> tables_;
   PageMarkers markers_;
@@ -138,8 +156,8 @@ std::string page_text(std::string_view bytes) {
   return base64(compressed(bytes));
 }
 
-PageData page_data(const profile::View& view, uint64_t max_size) {
-  return PageEncoder(view, max_size).encode(max_size);
+PageData page_data(const profile::View& view, uint64_t max_size, const PageSamples& samples) {
+  return PageEncoder(view, max_size, samples).encode(max_size);
 }
 
 }  // namespace sampan::exporters

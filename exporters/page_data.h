@@ -7,6 +7,10 @@
 // and, with --with-source, the text of page_sources().
 //
 // The page has only what the view has, with handles of its own.
+//
+// The page of a recording that also has the heap or locks has several such data, one for each type of
+// samples: "cpu" (with what waited), "live" and "allocated" (the heap), "locks". Their threads and
+// processes are the same, and only the first has the markers.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +24,26 @@
 
 namespace sampan::exporters {
 
+// Which samples a page has, and which of them some data are of.
+struct PageSamples {
+  std::string_view shown = "cpu", first = "cpu";
+  std::vector<std::string_view> all = {"cpu"};
+  bool waits = false;  // those of "cpu" have some that wait
+};
+
 struct PageData {
+  std::string type;
   std::string header;
   std::string columns;
   std::vector<std::string> notes;  // what was merged to stay within max_size
 };
 
 // `max_size`: bytes of both texts; 0: any number.
-PageData page_data(const profile::View& view, uint64_t max_size);
+PageData page_data(const profile::View& view, uint64_t max_size, const PageSamples& samples = {});
+
+// The data of all types, what the view shows first; others are of the same threads and time. Together
+// `max_size` at most. A view of one trace, or of a comparison, has no others.
+std::vector<PageData> all_page_data(const profile::View& view, uint64_t max_size);
 
 // A text of the page: a zlib stream in base64.
 std::string page_text(std::string_view bytes);

@@ -32,8 +32,8 @@ std::string exit_of(const profile::Process& process) {
   return "";
 }
 
-void write_meta(Json& json, const profile::View& view, const profile::Summary& summary,
-                const std::vector<std::string>& notes) {
+void write_meta(Json& json, const profile::View& view, const PageSamples& samples,
+                const profile::Summary& summary, const std::vector<std::string>& notes) {
   const Profile& profile = *view.profile;
   const profile::Session& session = profile.session;
   json.member("program", session.program);
@@ -55,13 +55,26 @@ void write_meta(Json& json, const profile::View& view, const profile::Summary& s
   json.member("rates", profile::rate_text(profile));
   json.member("lowestRateHz", rates.lowest_hz);
   json.member("cost", profile::cost_text(profile));
-  if (session.is_imported()) {
+  if (profile.shown != profile::Shown::kSamples) {
+    json.key("cpuNs");
+    json.null();
+  } else if (session.is_imported()) {
     json.member("cpuNs", summary.cpu_ns);
   } else {
     json.member("cpuNs", summary.cpu_ns.value_or(summary.sampled.ns));
   }
   json.member("sampledCpuNs", summary.sampled.ns);
   json.member("samples", summary.total().samples);
+  if (samples.all.size() > 1) {
+    json.key("sampleTypes");
+    json.object([&] {
+      json.member("shown", samples.shown);
+      json.member("first", samples.first);
+      json.key("all");
+      json.array(samples.all, [&](std::string_view type) { json.value(type); });
+      json.member("waits", samples.waits);
+    });
+  }
   json.member("completeStacks", summary.complete_share().value_or(1));
   json.key("lost");
   json.object([&] {
@@ -99,6 +112,7 @@ std::vector<uint32_t> write_processes(Json& json, const profile::View& view) {
     json.member("pid", process.pid);
     json.member("parent", process.parent_pid);
     json.member("name", process.name);
+    if (process.origin != kNone) json.member("label", profile.origins[process.origin].label);
     json.member("exit", exit_of(process));
   });
   return places;
@@ -138,6 +152,23 @@ void write_threads(Json& json, const profile::View& view, const profile::Summary
   });
 }
 
+void write_locks(Json& json, const Profile& profile, const PageLocks& locks) {
+  json.objects("locks", locks.table, [&](const profile::LockRow& row) {
+    json.member("kind", profile::kind_name(row.kind));
+    json.member("name", profile::lock_name(profile, row.lock));
+    json.member("locks", row.locks);
+  });
+  const auto function = [&](const char* key, uint32_t handle) {
+    if (handle != kNone) json.member(key, profile::function_name(profile, handle));
+  };
+  json.objects("lockSides", locks.sides, [&](const profile::LockSides& row) {
+    json.member("lock", row.row);
+    function("waiter", row.waiter);
+    function("holder", row.holder);
+    function("waker", row.waker);
+  });
+}
+
 std::string_view kind_name(PageColumn::Kind kind) {
   switch (kind) {
     case PageColumn::Kind::kNumbers: return "numbers";
@@ -157,7 +188,8 @@ void write_columns(Json& json, const std::vector<const PageColumn*>& columns) {
 
 }  // namespace
 
-std::string page_header(const profile::View& view, const PageTables& tables,
+std::string page_header(const profile::View& view, const PageSamples& samples,
+                        const PageTables& tables, const PageLocks* locks,
                         const std::vector<std::string_view>& marker_texts,
                         const std::vector<const PageColumn*>& columns,
                         const std::vector<std::string>& notes) {
@@ -166,7 +198,7 @@ std::string page_header(const profile::View& view, const PageTables& tables,
   Json json;
   json.object([&] {
     json.key("meta");
-    json.object([&] { write_meta(json, view, summary, notes); });
+    json.object([&] { write_meta(json, view, samples, summary, notes); });
     json.key("strings");
     json.array(tables.strings(), [&](std::string_view text) { json.value(text); });
     json.key("markerTexts");
@@ -177,6 +209,7 @@ std::string page_header(const profile::View& view, const PageTables& tables,
     });
     const std::vector<uint32_t> places = write_processes(json, view);
     write_threads(json, view, summary, places);
+    if (locks != nullptr) write_locks(json, profile, *locks);
     write_columns(json, columns);
   });
   return json.text();

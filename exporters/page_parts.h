@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "base/interner.h"
+#include "exporters/page_data.h"
 #include "exporters/stack_nodes.h"
 #include "profile/function_kinds.h"
+#include "profile/locks.h"
 #include "profile/profile.h"
 #include "profile/view.h"
 
@@ -117,8 +119,19 @@ struct PageMarkers {
 // The view's markers that fit into `max_size` bytes.
 PageMarkers page_markers(const profile::View& view, uint64_t max_size);
 
-// The header of the data: everything but its columns, as JSON. `notes`: what else the user must know.
-std::string page_header(const profile::View& view, const PageTables& tables,
+// The waits of a view of locks, by what is told of them: sides of the same lock and functions, once.
+struct PageLocks {
+  explicit PageLocks(const profile::View& view);
+
+  std::vector<profile::LockRow> table;
+  std::vector<profile::LockSides> sides;
+  std::vector<uint32_t> labels;  // rows of `sides`, by position in view.samples
+};
+
+// The header of the data: everything but its columns, as JSON. `locks`: null where none are shown.
+// `notes`: what else the user must know.
+std::string page_header(const profile::View& view, const PageSamples& samples,
+                        const PageTables& tables, const PageLocks* locks,
                         const std::vector<std::string_view>& marker_texts,
                         const std::vector<const PageColumn*>& columns,
                         const std::vector<std::string>& notes);

@@ -5,9 +5,12 @@
 //   take the last one). Recordings of wall time have a third type, wall/nanoseconds, which is the
 //   default: samples on CPU have both, waiting ones only wall. Imported profiles may count others
 //   than nanoseconds: their second type is cycles/count, or space/bytes.
+// - The heap has the four types of Go's heap profiles: alloc_objects, alloc_space, inuse_objects and
+//   inuse_space, whichever part of it the view has; that part's space is the default.
+// - Waits for locks have the two types of Go's block and mutex profiles: contentions and delay.
 // - Threads are labels: thread, process (strings), tid, pid (numbers), named as perf_to_profile's.
 //   See `go tool pprof -tags`, -tagfocus=thread=NAME, -tagroot=thread. Samples in a task of asyncio
-//   have the label task, too.
+//   have the label task, too, and those of a request across services trace_id and span_id.
 // - A location's first line is the innermost inlined function.
 // - A function's system_name stays empty: if it equals the name, pprof takes the name for a mangled
 //   one and removes templates and parameters.
@@ -15,9 +18,16 @@
 // - A frame without a symbol has the function "[module+0x12]", because speedscope drops frames
 //   without a function. Every mapping says that it has functions: all names that can be found were
 //   found, and pprof must not guess from the file that is at that path now.
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
 #include <protozero/pbf_writer.hpp>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/interner.h"
@@ -26,11 +36,15 @@
 #include "exporters/formats.h"
 #include "exporters/mapping_ranges.h"
 #include "exporters/output_file.h"
+#include "exporters/sample_labels.h"
 #include "exporters/write_stacks.h"
 #include "profile/frames.h"
-#include "profile/loop_steps.h"
+#include "profile/heap.h"
+#include "profile/locks.h"
 #include "profile/profile.h"
 #include "profile/rates.h"
+#include "profile/shown.h"
+#include "profile/trace_ids.h"
 #include "profile/unit.h"
 
 namespace sampan::exporters {
@@ -91,11 +105,11 @@ class PprofStrings {
 
 class PprofWriter {
  public:
-  PprofWriter(const profile::View& view, const StackRows& rows, const profile::TaskLabels& tasks,
+  PprofWriter(const profile::View& view, const StackRows& rows, const SampleLabels& labels,
               OutputFile& file)
       : view_(view),
         rows_(rows),
-        tasks_(tasks),
+        sample_labels_(labels),
         profile_(*view.profile),
         gzip_(file),
         strings_(profile_.strings),
@@ -142,17 +156,10 @@ class PprofWriter {
 
   void write_header() {
     const profile::Session& session = profile_.session;
-    add_value_type(profile_field::kSampleType, "samples", "count");
-    const auto [type, unit] = main_value();
-    add_value_type(profile_field::kSampleType, view_.is_of_wall_time() ? "cpu" : type, unit);
-    if (view_.is_of_wall_time()) {
-      add_value_type(profile_field::kSampleType, "wall", "nanoseconds");
-    }
-    message_.add_int64(profile_field::kDefaultSampleType, strings_.add(type));
-    const uint32_t rate_hz = profile::rate_range(profile_).last_hz;
-    if (rate_hz != 0 && session.unit.empty()) {
-      add_value_type(profile_field::kPeriodType, type, unit);
-      message_.add_int64(profile_field::kPeriod, static_cast<int64_t>(kNsPerSecond / rate_hz));
+    switch (profile_.shown) {
+      case profile::Shown::kSamples: write_types(); break;
+      case profile::Shown::kHeap: write_heap_types(); break;
+      case profile::Shown::kLocks: write_lock_types(); break;
     }
     const SessionNs end_ns = view_.to_ns != UINT64_MAX ? view_.to_ns : profile_.duration_ns();
     const SessionNs from_ns = std::min(view_.from_ns, end_ns);
@@ -163,6 +170,41 @@ class PprofWriter {
     add_comment("command: ", command);
     add_comment("host: ", session.host);
     add_comment("profiler: sampan ", session.sampan_version);
+  }
+
+  void write_types() {
+    add_value_type(profile_field::kSampleType, "samples", "count");
+    const auto [type, unit] = main_value();
+    add_value_type(profile_field::kSampleType, view_.is_of_wall_time() ? "cpu" : type, unit);
+    if (view_.is_of_wall_time()) {
+      add_value_type(profile_field::kSampleType, "wall", "nanoseconds");
+    }
+    message_.add_int64(profile_field::kDefaultSampleType, strings_.add(type));
+    const uint32_t rate_hz = profile::rate_range(profile_).last_hz;
+    if (rate_hz != 0 && profile_.session.unit.empty()) {
+      add_value_type(profile_field::kPeriodType, type, unit);
+      message_.add_int64(profile_field::kPeriod, static_cast<int64_t>(kNsPerSecond / rate_hz));
+    }
+  }
+
+  // Those of Go's heap profiles, which viewers know.
+  void write_heap_types() {
+    for (const std::string_view part : {"alloc", "inuse"}) {
+      add_value_type(profile_field::kSampleType, fmt::format("{}_objects", part), "count");
+      add_value_type(profile_field::kSampleType, fmt::format("{}_space", part), "bytes");
+    }
+    const bool is_live = view_.heap == profile::HeapPart::kLive;
+    message_.add_int64(profile_field::kDefaultSampleType,
+                       strings_.add(is_live ? "inuse_space" : "alloc_space"));
+    add_value_type(profile_field::kPeriodType, "space", "bytes");
+    const uint64_t mean = watched_time(profile_, profile::Watched::kHeap).least_setting;
+    message_.add_int64(profile_field::kPeriod, static_cast<int64_t>(mean));
+  }
+
+  void write_lock_types() {
+    add_value_type(profile_field::kSampleType, "contentions", "count");
+    add_value_type(profile_field::kSampleType, "delay", "nanoseconds");
+    message_.add_int64(profile_field::kDefaultSampleType, strings_.add("delay"));
   }
 
   // The type of the last value of a sample.
@@ -177,8 +219,8 @@ class PprofWriter {
     message_.add_int64(profile_field::kComment, strings_.add(std::string(what) + value));
   }
 
-  // The labels of all samples of a thread in a task, encoded.
-  std::string labels_of(uint32_t index, uint32_t task) {
+  // The labels of all samples of a thread in a task and a request, encoded.
+  std::string labels_of(uint32_t index, const SampleLabel& of) {
     const profile::Thread& thread = profile_.threads[index];
     const profile::Process& process = profile_.processes[thread.process];
     std::string labels;
@@ -197,29 +239,19 @@ class PprofWriter {
     number("tid", thread.tid);
     text("process", process.name);
     number("pid", process.pid);
-    if (task != 0) text("task", tasks_.texts[task]);
+    if (of.task != 0) text("task", sample_labels_.tasks[of.task]);
+    if (of.context == kNone) return labels;
+    const profile::TraceContext& context = profile_.contexts[of.context];
+    text("trace_id", profile::trace_text(context));
+    const std::string span_id = profile::span_text(context.span_id);
+    if (!span_id.empty()) text("span_id", span_id);
     return labels;
   }
 
   void write_samples() {
-    uint32_t thread = kNone, task = 0;
-    std::string labels, sample_data;
-    std::vector<uint64_t> ids;
+    if (profile_.shown == profile::Shown::kHeap) return write_heap_samples();
+    if (profile_.shown == profile::Shown::kLocks) return write_lock_samples();
     for (const profile::WeightedStack& row : rows_) {
-      if (row.thread != thread || row.label != task) {
-        thread = row.thread;
-        task = row.label;
-        labels = labels_of(thread, task);
-      }
-      ids.clear();
-      for (uint32_t i = row.stack; i != kNone; i = profile_.stacks[i].prefix) {
-        ids.push_back(uint64_t{profile_.stacks[i].location} + 1);
-        used_locations_[profile_.stacks[i].location] = true;
-      }
-      if (ids.empty()) {
-        ids.push_back(unknown_location());
-        unknown_used_ = true;
-      }
       const auto weight =
           static_cast<int64_t>(profile::whole_units(profile_.session, row.weight.ns));
       std::vector<int64_t> values = {static_cast<int64_t>(row.weight.samples), weight};
@@ -227,14 +259,69 @@ class PprofWriter {
         if (is_waiting(row.stack)) values[1] = 0;
         values.push_back(weight);
       }
-      sample_data.clear();
-      pbf_writer sample(sample_data);
-      sample.add_packed_uint64(sample_field::kLocationId, ids.begin(), ids.end());
-      sample.add_packed_int64(sample_field::kValue, values.begin(), values.end());
-      sample_data += labels;
-      message_.add_message(profile_field::kSample, sample_data);
-      flush(kFlushSize);
+      write_sample(row.thread, row.label, row.stack, values);
     }
+  }
+
+  // A stack that is not among the rows was merged into the nearest of its callers that is.
+  void write_heap_samples() {
+    std::set<std::pair<uint32_t, uint32_t>> rows;
+    for (const profile::WeightedStack& row : rows_) rows.emplace(row.thread, row.stack);
+    std::map<std::pair<uint32_t, uint32_t>, std::array<double, 4>> sums;
+    for (const profile::HeapStack& row : heap_stacks(view_)) {
+      uint32_t stack = row.stack;
+      while (stack != kNone && !rows.contains({row.thread, stack})) {
+        stack = profile_.stacks[stack].prefix;
+      }
+      std::array<double, 4>& sum = sums[{row.thread, stack}];
+      sum[0] += row.allocated.blocks;
+      sum[1] += row.allocated.bytes;
+      sum[2] += row.live.blocks;
+      sum[3] += row.live.bytes;
+    }
+    for (const auto& [key, sum] : sums) {
+      std::vector<int64_t> values;
+      for (const double value : sum) values.push_back(std::llround(value));
+      write_sample(key.first, 0, key.second, values);
+    }
+  }
+
+  // Waits are never merged into others, so each stack is a row.
+  void write_lock_samples() {
+    std::map<std::pair<uint32_t, uint32_t>, profile::LockSum> sums;
+    for (const uint32_t index : view_.samples) {
+      const profile::Sample& sample = profile_.samples[index];
+      sums[{view_.thread_of(sample.thread), sample.stack}].add(profile_.lock_waits[index]);
+    }
+    for (const auto& [key, sum] : sums) {
+      write_sample(key.first, 0, key.second,
+                   {std::llround(sum.waits), std::llround(sum.waited_ns)});
+    }
+  }
+
+  void write_sample(uint32_t thread, uint32_t label, uint32_t stack,
+                    const std::vector<int64_t>& values) {
+    if (thread != labelled_thread_ || label != label_) {
+      labelled_thread_ = thread;
+      label_ = label;
+      labels_ = labels_of(thread, sample_labels_.labels[label]);
+    }
+    ids_.clear();
+    for (uint32_t i = stack; i != kNone; i = profile_.stacks[i].prefix) {
+      ids_.push_back(uint64_t{profile_.stacks[i].location} + 1);
+      used_locations_[profile_.stacks[i].location] = true;
+    }
+    if (ids_.empty()) {
+      ids_.push_back(unknown_location());
+      unknown_used_ = true;
+    }
+    sample_data_.clear();
+    pbf_writer sample(sample_data_);
+    sample.add_packed_uint64(sample_field::kLocationId, ids_.begin(), ids_.end());
+    sample.add_packed_int64(sample_field::kValue, values.begin(), values.end());
+    sample_data_ += labels_;
+    message_.add_message(profile_field::kSample, sample_data_);
+    flush(kFlushSize);
   }
 
   bool is_waiting(uint32_t stack) const {
@@ -335,7 +422,7 @@ class PprofWriter {
 
   const profile::View& view_;
   const StackRows& rows_;
-  const profile::TaskLabels& tasks_;
+  const SampleLabels& sample_labels_;
   const profile::Profile& profile_;
   GzipWriter gzip_;
   std::string data_;
@@ -345,19 +432,31 @@ class PprofWriter {
   std::vector<bool> used_locations_;
   std::vector<bool> used_functions_;
   bool unknown_used_ = false;
+  uint32_t labelled_thread_ = kNone, label_ = kNone;  // that have labels_
+  std::string labels_, sample_data_;
+  std::vector<uint64_t> ids_;
   std::vector<ModuleUse> modules_;
 };
 
 }  // namespace
 
 Outcome write_pprof(const profile::View& view, const std::string& path, uint64_t max_size) {
-  const profile::TaskLabels tasks = profile::task_labels(view);
+  const profile::Shown shown = view.profile->shown;
+  if (shown != profile::Shown::kSamples) {
+    const SampleLabels none;
+    const bool is_heap = shown == profile::Shown::kHeap;
+    return write_stacks(is_heap ? profile::heap_part(view, {}) : view, path, max_size,
+                        [&](const StackRows& rows, OutputFile& file) {
+                          PprofWriter(view, rows, none, file).write();
+                        });
+  }
+  const SampleLabels labels = sample_labels(view);
   return write_stacks(
       view, path, max_size,
       [&](const StackRows& rows, OutputFile& file) {
-        PprofWriter(view, rows, tasks, file).write();
+        PprofWriter(view, rows, labels, file).write();
       },
-      tasks.of_samples);
+      labels.of_samples);
 }
 
 }  // namespace sampan::exporters

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "profile/locks.h"
 #include "profile/weights.h"
 
 namespace sampan::exporters {
@@ -89,12 +90,17 @@ const std::vector<WindowSample>& SampleWindows::samples(size_t position) {
   size_t window_begin = 0;  // into out_
   for (size_t i = first_[position]; i < first_[position + 1]; ++i) {
     const profile::Sample& sample = profile.samples[sorted_[i]];
-    const WindowSample one = {sample.time_ns,
-                              sample.weight_ns,
-                              1,
-                              sample.stack,
-                              sample.wait != profile::kNone,
-                              labels_.empty() ? 0 : labels_[i]};
+    WindowSample one = {sample.time_ns,
+                        sample.weight_ns,
+                        1,
+                        sample.stack,
+                        sample.wait != profile::kNone,
+                        labels_.empty() ? 0 : labels_[i]};
+    if (profile.shown == profile::Shown::kLocks) {
+      const profile::LockWait& wait = profile.lock_waits[sorted_[i]];
+      one.waits = profile::waits_of(wait);
+      one.longest_ns = wait.duration_ns;
+    }
     if (window_ns_ != 0) {
       if (!out_.empty() && out_.back().time_ns / window_ns_ != one.time_ns / window_ns_) {
         window_begin = out_.size();
@@ -105,6 +111,8 @@ const std::vector<WindowSample>& SampleWindows::samples(size_t position) {
           out_[last].waiting == one.waiting && out_[last].label == one.label) {
         out_[last].weight_ns += one.weight_ns;
         ++out_[last].samples;
+        out_[last].waits += one.waits;
+        out_[last].longest_ns = std::max(out_[last].longest_ns, one.longest_ns);
         continue;
       }
       last = out_.size();
@@ -121,6 +129,9 @@ void SampleWindows::thin() {
   for (Kept& state : kept) state.choose(stride_);
   std::erase_if(out_, [&kept](WindowSample& sample) {
     const profile::Weight weight = kept[sample.waiting].take(sample.weight_ns);
+    if (sample.weight_ns != 0) {
+      sample.waits *= static_cast<double>(weight.ns) / static_cast<double>(sample.weight_ns);
+    }
     sample.weight_ns = weight.ns;
     sample.samples = weight.samples;
     return weight.ns == 0;

@@ -28,6 +28,9 @@ struct WindowSample {
   uint32_t stack = profile::kNone;
   bool waiting = false;
   uint32_t label = 0;
+  // Of waits for locks: how many they are in truth, and the longest of those that were drawn.
+  double waits = 0;
+  uint64_t longest_ns = 0;
 };
 
 class SampleWindows {

@@ -11,7 +11,7 @@
 // - Slices have no `args`: speedscope makes them part of the frame's name, and so splits functions.
 // - Viewers open about 100 MB. A longer trace loses its shortest slices, the deepest first: their
 //   time becomes part of the calling slice, and a note says how many. Markers get up to half of the
-//   size (trace_markers.h), tasks up to an eighth (trace_tasks.h).
+//   size (trace_markers.h), tasks and requests up to an eighth each (trace_tasks.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -177,12 +177,13 @@ void write_names(const profile::View& view, const TraceMarkers& markers, EventFi
     row->second.start_ns = start_ns;
     row->second.name = name;
   };
+  const std::vector<int32_t> pids = trace_pids(profile);
   bool have_markers = false;
   for (const uint32_t index : view.threads) {
     const Thread& thread = profile.threads[index];
     const Process& process = profile.processes[thread.process];
-    add(processes, process.pid, process.start_ns, process.name);
-    const std::pair ids(process.pid, thread.tid);
+    const std::pair ids(pids[thread.process], thread.tid);
+    add(processes, ids.first, process.start_ns, process.name);
     add(threads, ids, thread.start_ns, thread.name);
     if (!markers.has_track(index)) continue;
     threads[ids].has_markers = have_markers = true;
@@ -208,10 +209,11 @@ void write_counters(const profile::View& view, uint64_t max_size, EventFile& fil
   constexpr uint64_t kEventSize = 100;
   const RunningThreads running =
       running_threads(view, std::min(kMostEvents, max_size / 10 / kEventSize));
+  const std::vector<int32_t> pids = trace_pids(*view.profile);
   for (size_t process = 0; process < running.by_process.size(); ++process) {
     const std::vector<double>& steps = running.by_process[process];
     const auto event = [&](size_t step, double threads) {
-      file.event(counter_event("threads on CPU", view.profile->processes[process].pid,
+      file.event(counter_event("threads on CPU", pids[process],
                                (running.begin_ns + step * running.step_ns) / 1000, "threads",
                                threads));
     };
@@ -240,8 +242,12 @@ Outcome write_events(const profile::View& view, const ByteSink& write, uint64_t 
   write_names(view, markers, event_file);
   write_counters(view, limit, event_file);
   markers.write([&](std::string_view event) { event_file.event(event); });
-  const TraceTasks tasks(view, limit / kShareOfTasks);
-  tasks.write([&](std::string_view event) { event_file.event(event); });
+  std::vector<std::string> notes = markers.notes();
+  for (TraceLabels labels : {task_labels_of(view), request_labels_of(view)}) {
+    const TraceTasks runs(view, std::move(labels), limit / kShareOfTasks);
+    runs.write([&](std::string_view event) { event_file.event(event); });
+    notes.insert(notes.end(), runs.notes().begin(), runs.notes().end());
+  }
 
   TraceBudget budget([&](uint32_t function, uint64_t begin_us, uint64_t end_us) {
     return events.slice_size(function, begin_us, end_us) + EventFile::kSeparator.size();
@@ -252,8 +258,7 @@ Outcome write_events(const profile::View& view, const ByteSink& write, uint64_t 
   for_each_thread(writer);
   event_file.end();
 
-  Outcome outcome{markers.notes()};
-  outcome.notes.insert(outcome.notes.end(), tasks.notes().begin(), tasks.notes().end());
+  Outcome outcome{std::move(notes)};
   if (cut.merged != 0) {
     outcome.notes.push_back(fmt::format(
         "{} of {} slices, the shortest (up to {:.1f} ms), are merged into their callers: viewers "

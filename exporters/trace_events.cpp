@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include "exporters/escaped_text.h"
 #include "profile/frames.h"
@@ -61,6 +63,8 @@ std::vector<std::string_view> colours_of_modules(const profile::View& view) {
   return colours;
 }
 
+constexpr int32_t kAbovePids = 1 << 28;  // Linux's are at most 1 << 22
+
 size_t digits(uint64_t number) {
   size_t count = 1;
   for (; number >= 10; number /= 10) ++count;
@@ -71,6 +75,7 @@ size_t digits(uint64_t number) {
 
 TraceEvents::TraceEvents(const profile::View& view)
     : profile_(*view.profile),
+      pids_(trace_pids(profile_)),
       kinds_(profile::function_kinds(profile_)),
       colours_(colours_of_modules(view)),
       heads_(profile_.functions.size() + 1) {}
@@ -96,8 +101,7 @@ const std::string& TraceEvents::head(uint32_t function) const {
 }
 
 void TraceEvents::set_thread(const profile::Thread& thread) {
-  tail_ =
-      fmt::format(R"(,"pid":{},"tid":{}}})", profile_.processes[thread.process].pid, thread.tid);
+  tail_ = fmt::format(R"(,"pid":{},"tid":{}}})", pids_[thread.process], thread.tid);
 }
 
 void TraceEvents::append_slice(uint32_t function, uint64_t begin_us, uint64_t end_us,
@@ -111,6 +115,22 @@ uint64_t TraceEvents::slice_size(uint32_t function, uint64_t begin_us, uint64_t 
   constexpr std::string_view kWords = R"(,"ts":,"dur":)";
   return head(function).size() + kWords.size() + digits(begin_us) + digits(end_us - begin_us) +
          tail_.size();
+}
+
+std::vector<int32_t> trace_pids(const profile::Profile& profile) {
+  int32_t free = kAbovePids;
+  std::map<int32_t, uint32_t> owners;                     // the origin that has the pid itself
+  std::map<std::pair<uint32_t, int32_t>, int32_t> known;  // by origin and pid
+  std::vector<int32_t> pids;
+  for (const profile::Process& process : profile.processes) {
+    const bool is_own =
+        owners.try_emplace(process.pid, process.origin).first->second == process.origin;
+    const auto [entry, is_new] =
+        known.try_emplace({process.origin, process.pid}, is_own ? process.pid : free);
+    if (is_new && !is_own) ++free;
+    pids.push_back(entry->second);
+  }
+  return pids;
 }
 
 std::string metadata_event(std::string_view kind, int32_t pid, int64_t tid, std::string_view name) {

@@ -28,11 +28,16 @@ class TraceEvents {
   const std::string& head(uint32_t function) const;
 
   const profile::Profile& profile_;
+  const std::vector<int32_t> pids_;           // by process
   std::vector<profile::FunctionKind> kinds_;  // by function
   std::vector<std::string_view> colours_;     // by module
   mutable std::vector<std::string> heads_;  // by function; the last is for kNone. "": not made yet
   std::string tail_;
 };
+
+// By process: its pid, or a free one if the pid is also that of another recording of a merged one. Tracks are told apart by
+// it; a program that another one replaced by exec keeps its own.
+std::vector<int32_t> trace_pids(const profile::Profile& profile);
 
 // {"name":KIND,"ph":"M","pid":...,"tid":...,"args":{KEY:VALUE}}
 std::string metadata_event(std::string_view kind, int32_t pid, int64_t tid, std::string_view name);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "exporters/escaped_text.h"
+#include "exporters/trace_events.h"
 
 namespace sampan::exporters {
 namespace {
@@ -31,6 +32,7 @@ std::string microseconds(uint64_t ns) {
 TraceMarkers::TraceMarkers(const profile::View& view, uint64_t max_size)
     : view_(view),
       profile_(*view.profile),
+      pids_(trace_pids(profile_)),
       markers_(fitting_markers(view, max_size, kBytes)),
       spans_(profile_.threads.size()),
       events_(profile_.threads.size()) {
@@ -60,7 +62,7 @@ void TraceMarkers::write(const Write& write) const {
 void TraceMarkers::write_track(uint32_t thread, const Write& write) const {
   const profile::Markers& markers = profile_.markers;
   const std::string place =
-      fmt::format(R"("pid":{},"tid":{})", profile_.processes[profile_.threads[thread].process].pid,
+      fmt::format(R"("pid":{},"tid":{})", pids_[profile_.threads[thread].process],
                   profile_.threads[thread].tid + kMarkerTrack);
   struct Open {
     SessionNs end_ns;
@@ -114,7 +116,7 @@ void TraceMarkers::write_async_span(const Span& span, const Write& write) const 
     write(fmt::format(
         R"({{"name":{},"cat":"span","ph":"{}","id2":{{"local":"{:#x}"}},"ts":{},"pid":{},"tid":{}{}}})",
         json_string(profile_.markers.texts[span.name]), phase, span.id, microseconds(time_ns),
-        profile_.processes[row.process].pid, row.tid, rest));
+        pids_[row.process], row.tid, rest));
   };
   event('b', std::max(span.begin_ns, view_.from_ns), span.thread,
         fmt::format(R"(,"cname":"{}","args":{})", kSpanColour, arguments(span)));
@@ -125,7 +127,7 @@ void TraceMarkers::write_sections(const Write& write) const {
   for (const uint32_t row : markers_.rows.sections) {
     const profile::Section& section = profile_.markers.sections[row];
     const bool of_all = section.thread == profile::kNone;
-    const int32_t pid = profile_.processes[section.process].pid;
+    const int32_t pid = pids_[section.process];
     const std::string_view closed = closed_text(section.closed);
     const std::string head = fmt::format(
         R"({{"name":{},"cat":"section","id2":{{"local":"section {}"}},"pid":{},"tid":{})",
@@ -144,9 +146,9 @@ void TraceMarkers::write_sections(const Write& write) const {
 void TraceMarkers::write_counters(const Write& write) const {
   for (const uint32_t row : markers_.rows.counters) {
     const profile::CounterValue& value = profile_.markers.counters[row];
-    const profile::Process& process = profile_.processes[profile_.threads[value.thread].process];
+    const int32_t pid = pids_[profile_.threads[value.thread].process];
     write(fmt::format(R"({{"name":{},"ph":"C","pid":{},"ts":{},"args":{{"value":{}}}}})",
-                      json_string(profile_.markers.texts[value.name]), process.pid,
+                      json_string(profile_.markers.texts[value.name]), pid,
                       microseconds(value.time_ns), value.value));
   }
 }
@@ -162,7 +164,7 @@ void TraceMarkers::write_pauses(const Write& write) const {
         !view_.meets_process(pause.process, pause.begin_ns, pause.end_ns)) {
       continue;
     }
-    const int32_t pid = profile_.processes[pause.process].pid;
+    const int32_t pid = pids_[pause.process];
     const std::string head = fmt::format(
         R"({{"name":"sampling paused","cat":"pause","id2":{{"local":"pause {}"}},"pid":{},"tid":{})",
         row, pid, pid);

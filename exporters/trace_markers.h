@@ -48,6 +48,7 @@ class TraceMarkers {
 
   const profile::View& view_;
   const profile::Profile& profile_;
+  const std::vector<int32_t> pids_;  // by process
   FittingMarkers markers_;
   // By thread of the profile: rows of its track.
   std::vector<std::vector<uint32_t>> spans_, events_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "exporters/trace_events.h"
 
 namespace sampan::exporters {
 namespace {
@@ -26,13 +27,13 @@ void TraceSlices::add_tracks(const profile::View& view) {
   for (const uint32_t sample : view.samples) {
     samples[view.thread_of(profile_.samples[sample].thread)].push_back(sample);
   }
+  const std::vector<int32_t> pids = trace_pids(profile_);
   std::map<std::pair<int32_t, int32_t>, size_t> last;  // track of a pid and tid
   for (const uint32_t thread : view.threads) {
     std::vector<uint32_t>& own = samples[thread];
     if (own.empty()) continue;
     const profile::Thread& row = profile_.threads[thread];
-    const auto [found, is_new] =
-        last.try_emplace({profile_.processes[row.process].pid, row.tid}, tracks_.size());
+    const auto [found, is_new] = last.try_emplace({pids[row.process], row.tid}, tracks_.size());
     if (!is_new) {
       std::vector<uint32_t>& before = tracks_[found->second].samples;
       if (profile_.samples[before.back()].time_ns <= profile_.samples[own.front()].time_ns) {

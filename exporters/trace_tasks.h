@@ -1,8 +1,9 @@
-// The tasks of event loops as Chrome trace events: when samples saw which of them on a thread.
+// What samples say that a thread worked for, as Chrome trace events: tasks of event loops, and requests
+// across services.
 //
-// - Asynchronous events (ph b, e), with an id for each thread and name, so viewers show a line for
-//   each name, in the thread's process.
-// - Samples of one task that follow each other are one event.
+// - Asynchronous events (ph b, e), with an id for each thread and label, so viewers show a line for
+//   each, in the thread's process.
+// - Samples with one label that follow each other are one event.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +17,20 @@
 
 namespace sampan::exporters {
 
+struct TraceLabels {
+  const char* category = "";
+  const char* noun = "";                  // "tasks"
+  std::vector<std::string> names = {};    // as JSON; the first: of samples without one
+  std::vector<std::string> args = {};     // members of a JSON object, by name
+  std::vector<uint32_t> of_samples = {};  // by position in view.samples; empty: all 0
+};
+TraceLabels task_labels_of(const profile::View& view);
+TraceLabels request_labels_of(const profile::View& view);
+
 class TraceTasks {
  public:
   // The longest that fit into `max_size` bytes.
-  TraceTasks(const profile::View& view, uint64_t max_size);
+  TraceTasks(const profile::View& view, TraceLabels labels, uint64_t max_size);
 
   void write(const std::function<void(std::string_view)>& event) const;
   const std::vector<std::string>& notes() const { return notes_; }
@@ -34,8 +45,8 @@ class TraceTasks {
   void drop_shortest(uint64_t max_size);
 
   const profile::View& view_;
-  std::vector<std::string> labels_;  // as JSON
-  std::vector<Run> runs_;            // by their ends
+  const TraceLabels labels_;
+  std::vector<Run> runs_;  // by their ends
   std::vector<std::string> notes_;
 };
 

@@ -1,4 +1,4 @@
-// Folded stacks: "main;parse;read 42" per line, root first, then a count. Of FlameGraph's stackcollapse programs
+// Folded stacks: "main;parse;read 42" per line, root first, then a count. Written by FlameGraph's stackcollapse programs
 // (github.com/brendangregg/FlameGraph), async-profiler's collapsed, py-spy's raw, and `sampan export --format folded`.
 //
 // The count is of samples, unless the person says how often they were taken. A semicolon in a name cannot be told from one

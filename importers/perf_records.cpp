@@ -81,8 +81,8 @@ PerfDecoder::PerfDecoder(const PerfFile& file) : file_(file) {
   }
 }
 
-// Of several events, the id says which one: it is at a fixed place if it is an IDENTIFIER. Otherwise all events have the
-// same layout up to it.
+// The id says which one of several events it is: it stands at a fixed place if it is an IDENTIFIER. Otherwise all events
+// have the same layout up to it.
 size_t PerfDecoder::event_of(const PerfRecord& record) const {
   if (file_.events.size() < 2) return 0;
   const perf_event_attr& first = file_.events.front().attributes;

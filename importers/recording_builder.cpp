@@ -12,7 +12,7 @@
 namespace sampan::importers {
 namespace {
 
-// Of one file. With more, no share would be more certain than to a per mille.
+// In one file. With more, no share would be more certain than to a per mille.
 constexpr uint64_t kMostSamples = 1'000'000;
 
 // The words in the files may be anything, but no code is where a recording has Python functions.

@@ -48,6 +48,8 @@ void take_sample(ThreadState& thread, Sample& taken, bool filtered, void* uconte
     adopt_thread_signals_in_handler(thread.signals, thread.alternate_stack, ucontext);
   }
   if (filtered) thread.samples.stack.may_probe = false;
+  // Runtimes that make threads without pthread_create may have storage of their own.
+  thread.samples.trace.may_read = thread.pthread != 0;
   const unwind::WalkResult walked =
       walk_stack(thread.samples, unwind::registers_of(*static_cast<const ucontext_t*>(ucontext)));
   if (const uint32_t rules = walker.take_overruled(); rules != 0) {

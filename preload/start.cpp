@@ -24,6 +24,7 @@
 #include "preload/support/machine.h"
 #include "preload/support/vdso.h"
 #include "preload/threads/threads.h"
+#include "preload/tracing/trace_request.h"
 #include "wire/control_block.h"
 
 namespace sampan::preload {
@@ -53,9 +54,9 @@ bool join() {
   return true;
 }
 
-__attribute__((constructor)) void start() {
+void start_shim() {
   Dl_info self;
-  if (dladdr(reinterpret_cast<void*>(start), &self) == 0) return;
+  if (dladdr(reinterpret_cast<void*>(start_shim), &self) == 0) return;
   find_vdso();
   find_this_pthread();
   read_environment(self.dli_fname);
@@ -66,6 +67,7 @@ __attribute__((constructor)) void start() {
   if (!join()) return;
   start_process_ring();
   start_markers(markers_allowed() && this_process.shape.markers);
+  find_heap();
   find_markers_by([] {
     ThreadState* thread = current_thread();
     return thread != nullptr ? &thread->markers : nullptr;
@@ -84,10 +86,16 @@ __attribute__((constructor)) void start() {
   }
   this_process.started.store(true, std::memory_order_release);
   if (inherited == Inherited::kForbidsSamples) forbid_samples();
+  read_trace_key(trace_key_file());
   find_interpreter(nullptr);
   start_exit();
   begin_main_thread();
   scan_threads();
+}
+
+__attribute__((constructor)) void start() {
+  start_shim();
+  if (start_wrappers != nullptr) start_wrappers();
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ struct CodeRow {
 };
 
 // `name` is a function's name, a name without parameters or without namespaces, or a part of it, in
-// this order of preference. Of several matches, the function with the most self time is taken.
+// this order of preference. Among several matches, the function with the most self time is taken.
 // Throws Error with the nearest name when there is none.
 Annotation annotate(const View& view, const std::string& name);
 

@@ -27,6 +27,12 @@ std::string_view module_name(const Profile& profile, uint32_t module) {
   return module == kNone ? "" : file_name(profile.modules[module].path);
 }
 
+uint32_t leaf_function(const Profile& profile, uint32_t stack) {
+  if (stack == kNone) return kNone;
+  const Location& leaf = profile.locations[profile.stacks[stack].location];
+  return leaf.line_count == 0 ? kNone : profile.lines[leaf.first_line].function;
+}
+
 bool is_python(const Location& location) {
   return location.module == kNone && wire::is_python_frame(location.address);
 }

@@ -34,6 +34,9 @@ void for_each_frame(const Profile& profile, uint32_t location, Visit&& visit) {
 void leaf_to_root(const Profile& profile, uint32_t stack, std::vector<Frame>* frames);
 void root_to_leaf(const Profile& profile, uint32_t stack, std::vector<Frame>* frames);
 
+// The innermost function of a stack, an inlined one if there is one; kNone if it is not known.
+uint32_t leaf_function(const Profile& profile, uint32_t stack);
+
 // Whether the location is in a function of a Python interpreter.
 bool is_python(const Location& location);
 

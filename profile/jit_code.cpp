@@ -22,7 +22,7 @@ bool by_place_and_time(const JitName& a, const JitName& b) {
   return std::tuple(place_of(a), a.from_ns) < std::tuple(place_of(b), b.from_ns);
 }
 
-// Of names for one place and time, the last one counts.
+// The last of the names for one place and time counts.
 void sort(std::vector<JitName>* names) {
   std::ranges::stable_sort(*names, by_place_and_time);
   const auto same = [](const JitName& a, const JitName& b) {
@@ -49,9 +49,15 @@ class Namer {
   }
 
   void run() {
-    for (Sample& sample : profile_.samples) {
-      if (sample.stack >= has_jit_.size() || !has_jit_[sample.stack]) continue;
-      sample.stack = resolve(sample);
+    for (Sample& row : profile_.samples) rename(row.thread, row.time_ns, &row.stack);
+    for (Block& row : profile_.blocks) {
+      rename(row.thread, row.time_ns, &row.stack);
+      rename(row.freeing_thread, row.freed_ns, &row.freeing_stack);
+    }
+    for (LockWait& row : profile_.lock_waits) {
+      rename(row.thread, row.end_ns(), &row.stack);
+      rename(row.holder, row.end_ns(), &row.holder_stack);
+      rename(row.waker, row.end_ns(), &row.waker_stack);
     }
   }
 
@@ -71,17 +77,21 @@ class Namer {
     }
   }
 
-  uint32_t resolve(const Sample& sample) {
-    const uint32_t process = profile_.threads[sample.thread].process;
+  void rename(uint32_t thread, SessionNs time_ns, uint32_t* stack) {
+    if (thread == kNone || *stack >= has_jit_.size() || !has_jit_[*stack]) return;
+    *stack = resolve(profile_.threads[thread].process, time_ns, *stack);
+  }
+
+  uint32_t resolve(uint32_t process, SessionNs time_ns, uint32_t leaf) {
     const auto epochs = epochs_.find(process);
     uint64_t epoch = 0;
     if (epochs != epochs_.end()) {
-      const auto next = std::ranges::upper_bound(epochs->second, sample.time_ns);
+      const auto next = std::ranges::upper_bound(epochs->second, time_ns);
       epoch = static_cast<uint64_t>(next - epochs->second.begin());
     }
     std::vector<uint32_t> todo;  // from the leaf
     uint32_t prefix = kNone;
-    for (uint32_t stack = sample.stack; stack != kNone; stack = profile_.stacks[stack].prefix) {
+    for (uint32_t stack = leaf; stack != kNone; stack = profile_.stacks[stack].prefix) {
       const auto known = resolved_.find({stack, process, epoch});
       if (known != resolved_.end() || !has_jit_[stack]) {
         prefix = known != resolved_.end() ? known->second : stack;
@@ -90,7 +100,7 @@ class Namer {
       todo.push_back(stack);
     }
     for (; !todo.empty(); todo.pop_back()) {
-      prefix = with(todo.back(), prefix, process, sample.time_ns);
+      prefix = with(todo.back(), prefix, process, time_ns);
       resolved_.try_emplace({todo.back(), process, epoch}, prefix);
     }
     return prefix;

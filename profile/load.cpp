@@ -10,6 +10,7 @@
 #include "profile/frames.h"
 #include "profile/gil_holders.h"
 #include "profile/jit_code.h"
+#include "profile/load_watched.h"
 #include "profile/markers.h"
 
 namespace sampan::profile {
@@ -86,6 +87,15 @@ void count_sample(const recording::Sample& row, bool runnable, bool complete, Pr
   thread.complete_stacks += complete;
 }
 
+// The handles of the recording's contexts, of which some are equal.
+std::vector<uint32_t> enter_contexts(const recording::Recording& from, Profile* profile) {
+  Interner<TraceContext> contexts;
+  std::vector<uint32_t> handles;
+  for (const TraceContext& row : from.contexts) handles.push_back(contexts.intern(row).handle);
+  profile->contexts = contexts.take();
+  return handles;
+}
+
 // Samples come thread by thread, and are wanted by time. Each goes at once to its part of the time. There are as many parts as
 // samples: few are left to sort in each.
 void load_samples(const recording::Recording& from, Profile* profile) {
@@ -100,6 +110,7 @@ void load_samples(const recording::Recording& from, Profile* profile) {
   const auto part_of = [&](const auto& row) {
     return static_cast<size_t>(static_cast<double>(time_of(row)) * parts_per_ns);
   };
+  const std::vector<uint32_t> contexts = enter_contexts(from, profile);
   std::vector<uint32_t> ends(rows.size() + 1);
   for (const recording::Sample& row : rows) ++ends[part_of(row) + 1];
   std::partial_sum(ends.begin(), ends.end(), ends.begin());
@@ -107,8 +118,13 @@ void load_samples(const recording::Recording& from, Profile* profile) {
     // Threads that wait for a CPU are not walked: their stack is the wait alone.
     const bool runnable = is_runnable(from, row);
     const bool complete = row.stop == wire::StopReason::kRoot && (row.stack != kNone || runnable);
-    profile->samples[ends[part_of(row)]++] = {row.time_ns, row.weight_ns, row.thread,
-                                              row.stack,   row.wait,      complete};
+    profile->samples[ends[part_of(row)]++] = {row.time_ns,
+                                              row.weight_ns,
+                                              row.thread,
+                                              row.stack,
+                                              row.wait,
+                                              complete,
+                                              row.context == kNone ? kNone : contexts[row.context]};
     count_sample(row, runnable, complete, profile);
   }
   const auto end = profile->samples.end();
@@ -126,6 +142,7 @@ void load_stacks(const recording::Recording& from, PythonFrames python, Profile*
   for (Sample& sample : profile->samples) {
     if (sample.stack != kNone) sample.stack = handles[sample.stack];
   }
+  load_watched(from, handles, profile);
 }
 
 // Waits become frames: the leaf of a new stack for each pair of a stack and its wait.
@@ -158,6 +175,7 @@ void load_losses(const recording::Recording& from, Profile* profile) {
 
 Profile load(recording::Recording recording, PythonFrames python) {
   Profile profile;
+  profile.damage = std::move(recording.damage);
   load_processes(recording, &profile);
   load_origins(recording, &profile);
   load_threads(recording, &profile);
@@ -179,7 +197,6 @@ Profile load(recording::Recording recording, PythonFrames python) {
   profile.end = std::move(recording.end);
   profile.rates = std::move(recording.rates);
   profile.modules = std::move(recording.modules);
-  profile.damage = std::move(recording.damage);
   return profile;
 }
 

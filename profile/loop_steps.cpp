@@ -50,8 +50,8 @@ struct SampledStack {
   uint64_t ns;
 };
 
-// The functions that have more than half of the time, from the callback inwards. Of C functions, the
-// innermost one alone.
+// The functions that have more than half of the time, from the callback inwards. Among C functions,
+// the innermost one alone.
 std::vector<uint32_t> heavy_path(const std::vector<SampledStack>& stacks) {
   uint64_t all_ns = 0;
   for (const SampledStack& stack : stacks) all_ns += stack.ns;

@@ -49,7 +49,7 @@ struct LoopBlock {
   uint32_t step = kNone;               // the row of the table of steps with the longest time in it
   uint64_t samples = 0;
   // What it did: functions, from the callback inwards, as long as one has more than half of the time
-  // on CPU and waiting. Of C functions, the innermost alone.
+  // on CPU and waiting. Among C functions, the innermost alone.
   std::vector<uint32_t> functions = {};
 };
 // Longest first.

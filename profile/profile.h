@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@
 #include "base/time.h"
 #include "wire/loss.h"
 #include "wire/record.h"
+#include "wire/trace_context.h"
 
 namespace sampan::profile {
 
@@ -47,6 +49,9 @@ using vocabulary::Span;
 using vocabulary::SpanKind;
 using vocabulary::Step;
 using vocabulary::StepKind;
+using vocabulary::WatchChange;
+using vocabulary::Watched;
+using wire::TraceContext;
 
 // The address of a location without a module that is no code: see wire/record.h.
 using wire::kShortThread;
@@ -113,6 +118,7 @@ struct Line {
 // meanwhile; "" where it is not known, and for other waits (gil_holders.h).
 struct Wait : vocabulary::Wait {
   std::string held_in = {};
+  uint32_t lock = kNone;  // row of Profile::locks; its name is the object once it is symbolized
 };
 // Wait::call of a thread that waits for Python's lock.
 inline constexpr std::string_view kGil = "GIL";
@@ -139,9 +145,69 @@ struct Sample {
   SessionNs time_ns;
   uint64_t weight_ns;
   uint32_t thread;
-  uint32_t stack;  // kNone: nothing known
-  uint32_t wait;   // kNone: on CPU
-  bool complete;   // the walk reached the thread's root
+  uint32_t stack;            // kNone: nothing known
+  uint32_t wait;             // kNone: on CPU
+  bool complete;             // the walk reached the thread's root
+  uint32_t context = kNone;  // kNone: its thread worked for no request
+};
+
+// An allocation that was drawn, and its end. heap.h says what it stands for.
+struct Block {
+  SessionNs time_ns;
+  uint32_t thread = kNone;
+  uint32_t stack = kNone;
+  uint64_t size = 0;
+  uint64_t mean = 0;  // bytes between two draws
+  wire::AllocationKind kind = wire::AllocationKind::kHeap;
+  wire::StopReason stop = wire::StopReason::kRoot;
+  bool earlier = false;             // it lived when the recording began
+  SessionNs freed_ns = UINT64_MAX;  // UINT64_MAX: it lives
+  uint32_t freeing_thread = kNone;
+  uint32_t freeing_stack = kNone;
+};
+
+// What threads wait for by functions of the C library.
+struct Lock {
+  uint32_t process = kNone;
+  uint64_t address = 0;       // AVMA
+  uint32_t location = kNone;  // of the variable, if it lies in a module
+  uint32_t origin = kNone;    // the location that initialised it
+  wire::LockKind kind = wire::LockKind::kMutex;
+};
+
+// A wait that was drawn. locks.h says what it stands for.
+struct LockWait {
+  SessionNs begin_ns;
+  uint64_t duration_ns = 0;
+  uint64_t limit_ns = 0;
+  uint32_t thread = kNone;
+  uint32_t stack = kNone;
+  uint32_t lock = kNone;
+  wire::LockKind kind = wire::LockKind::kMutex;
+  wire::StopReason stop = wire::StopReason::kRoot;
+  // Who held it when the wait began, and the stack of its release; who ended the wait. kNone: not known.
+  uint32_t holder = kNone, holder_stack = kNone;
+  uint32_t waker = kNone, waker_stack = kNone;
+  SessionNs woken_ns = 0;  // 0: not known
+
+  SessionNs end_ns() const { return begin_ns + duration_ns; }
+};
+
+// What the samples of a profile are.
+enum class Shown {
+  kSamples,  // of threads: CPU and waiting
+  kHeap,     // Profile::blocks, by the same index (heap.h)
+  kLocks,    // Profile::lock_waits, by the same index (locks.h)
+};
+
+// What show() replaces of a profile of threads' samples (shown.h).
+struct Sampled {
+  Session session;
+  Rates rates;
+  std::vector<Process> processes;
+  std::vector<Thread> threads;
+  std::vector<Sample> samples;
+  std::vector<uint64_t> stops;
 };
 
 struct Profile {
@@ -156,8 +222,16 @@ struct Profile {
   std::vector<Line> lines;
   std::vector<Location> locations;
   std::vector<Wait> waits;
-  std::vector<Stack> stacks;    // prefix before stack
-  std::vector<Sample> samples;  // by time
+  std::vector<Stack> stacks;           // prefix before stack
+  std::vector<TraceContext> contexts;  // each once
+  std::vector<Sample> samples;         // by time
+  Shown shown = Shown::kSamples;
+  std::shared_ptr<const Sampled> sampled;  // while it shows something else; else null
+  std::vector<Block> blocks;               // by time
+  uint64_t unknown_frees = 0;              // of allocations that are not in the recording
+  std::vector<Lock> locks;
+  std::vector<LockWait> lock_waits;  // by their ends
+  std::vector<WatchChange> watch_changes;
   std::vector<JitName> jit_names;
   Markers markers;                  // each table by time; intervals by begin, longest first
   Rates rates;                      // see rates.h
@@ -167,7 +241,9 @@ struct Profile {
   StringTable strings;
 
   SessionNs duration_ns() const;  // of the session, or up to the last sample
-  bool has_waits() const { return !waits.empty() || session.clock == "wall"; }
+  bool has_waits() const;
+  bool has_watched(Watched what) const;  // it was on at some time
+  bool can_show(Shown what) const;       // it was recorded, be it that there was nothing
   bool is_runnable(uint32_t wait) const { return waits[wait].call == kRunnable; }
 };
 

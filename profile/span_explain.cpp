@@ -18,7 +18,7 @@ constexpr uint64_t kFewestSpans = 100;
 constexpr uint64_t kFewestSlow = 5;
 constexpr uint64_t kFewestSlowSamples = 5;
 constexpr uint64_t kFewestOtherSamples = 50;
-constexpr uint64_t kFewSamples = 5;  // of a function, in all spans: fewer are not tested
+constexpr uint64_t kFewOfFunction = 5;  // of a function, in all spans: fewer are not tested
 // A smaller part of the slow spans' sampled time is not an explanation. It is a part of the sampled
 // time, not of their durations: one suspend of the machine would make everything else small.
 constexpr double kSmallestPart = 0.05;
@@ -210,7 +210,7 @@ class Explanation {
     std::erase_if(functions_, [](const FunctionShares& of) {
       uint64_t samples = 0;
       for (const auto& [number, share] : of.by_span) samples += share.samples;
-      return samples < kFewSamples;
+      return samples < kFewOfFunction;
     });
     result_.functions = functions_.size();
     const double done_ns = result_.slow.cpu_ns + result_.slow.waiting_ns;

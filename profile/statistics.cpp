@@ -110,4 +110,9 @@ double two_sided_quantile(double probability) {
   return high;
 }
 
+double error_95(double variance) {
+  static const double z = two_sided_quantile(0.05);
+  return z * std::sqrt(variance);
+}
+
 }  // namespace sampan::profile

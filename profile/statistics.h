@@ -53,5 +53,7 @@ class ShareNoise {
 
 // The z for which a standard normal variable is outside ±z with this probability.
 double two_sided_quantile(double probability);
+// The half width of the interval that has the truth with a probability of 95 %.
+double error_95(double variance);
 
 }  // namespace sampan::profile

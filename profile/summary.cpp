@@ -112,6 +112,9 @@ Summary summarize(const View& view) {
     summary.complete_stacks += thread.complete_stacks;
     summary.all_time &= thread.samples() == samples_of(view, profile.threads[thread.thread]);
   }
+  if (profile.shown == Shown::kHeap) {  // of which a view has one part
+    summary.all_time = view.from_ns == 0 && view.to_ns == UINT64_MAX && !view.section;
+  }
   if (summary.all_time) {
     for (ThreadSummary& thread : summary.threads) {
       thread.cpu_ns = profile.threads[thread.thread].cpu_ns;
@@ -141,7 +144,9 @@ Summary summarize(const View& view) {
         std::max(*summary.cpu_ns, profile.end->user_cpu_ns + profile.end->system_cpu_ns);
   }
 
-  if (profile.session.is_imported()) summary.cpu_ns = std::nullopt;  // no account of the kernel
+  // No account of the kernel.
+  if (profile.session.is_imported() || profile.shown != Shown::kSamples)
+    summary.cpu_ns = std::nullopt;
 
   std::stable_sort(summary.threads.begin(), summary.threads.end(),
                    [](const ThreadSummary& a, const ThreadSummary& b) {

@@ -20,7 +20,7 @@ class Unit {
   bool is_time() const { return counted_.empty(); }
   // "s", "cycles", "M cycles", "MB"
   const std::string& name() const { return name_; }
-  // Of a column or a heading: "seconds", else the name.
+  // For a column or a heading: "seconds", else the name.
   std::string_view plural() const { return is_time() ? std::string_view("seconds") : name_; }
   // The name without a prefix: "time", "cycles", "bytes".
   std::string_view what() const { return is_time() ? std::string_view("time") : counted_; }

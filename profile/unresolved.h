@@ -15,7 +15,7 @@ struct Unresolved {
   uint64_t without_lines_ns = 0;  // taken in functions with a name, but without a line
 };
 
-// Of the samples on CPU of a symbolized profile. Complete modules are left out. Sorted by unnamed
+// Counts the samples on CPU of a symbolized profile. Complete modules are left out. Sorted by unnamed
 // CPU, then by on_stack_ns, then by without_lines_ns, largest first.
 std::vector<Unresolved> unresolved_by_module(const Profile& profile);
 

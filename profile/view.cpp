@@ -8,7 +8,9 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "profile/heap.h"
 #include "profile/sections.h"
+#include "profile/trace_ids.h"
 
 namespace sampan::profile {
 namespace {
@@ -134,7 +136,9 @@ View View::part(std::vector<uint32_t> some_samples, std::vector<uint32_t> some_t
           .merge = merge,
           .from_ns = from_ns,
           .to_ns = to_ns,
-          .section = section};
+          .section = section,
+          .heap = heap,
+          .is_of_trace = is_of_trace};
 }
 
 bool View::meets(uint32_t thread, SessionNs begin_ns, SessionNs end_ns) const {
@@ -160,9 +164,18 @@ View select(const Profile& profile, const Selection& selection) {
   if (selection.state == State::kWaiting && !profile.has_waits()) {
     throw Error("the recording has no waiting samples: record with --clock wall");
   }
-  const auto wanted_state = [&](const Sample& sample) {
+  if (selection.trace && profile.shown != Shown::kSamples) {
+    throw Error("only samples have a trace id: allocations and waits for locks have none");
+  }
+  const std::vector<bool> in_trace =
+      selection.trace ? contexts_of_trace(profile, *selection.trace) : std::vector<bool>();
+  const auto wanted_context = [&](const Sample& sample) {
+    return !selection.trace || (sample.context != kNone && in_trace[sample.context]);
+  };
+  const auto wanted_state = [&](uint32_t index) {
+    if (profile.shown == Shown::kHeap) return is_in(profile, index, selection.heap, to_ns);
     return selection.state == State::kAll ||
-           (selection.state == State::kWaiting) == (sample.wait != kNone);
+           (selection.state == State::kWaiting) == (profile.samples[index].wait != kNone);
   };
 
   View view{.profile = &profile,
@@ -171,12 +184,14 @@ View select(const Profile& profile, const Selection& selection) {
             .threads = {},
             .merge = selection.merge,
             .from_ns = from_ns,
-            .to_ns = to_ns};
+            .to_ns = to_ns,
+            .heap = selection.heap,
+            .is_of_trace = selection.trace.has_value()};
   view.samples.reserve(profile.samples.size());
   for (uint32_t i = 0; i < profile.samples.size(); ++i) {
     const Sample& sample = profile.samples[i];
     if (wanted[sample.thread] && sample.time_ns >= from_ns && sample.time_ns <= to_ns &&
-        wanted_state(sample)) {
+        wanted_state(i) && wanted_context(sample)) {
       view.samples.push_back(i);
     }
   }

@@ -23,14 +23,23 @@ enum class Merge {
   kPool,  // those whose names differ only in the number at their end: "worker-1", "worker-2"
 };
 
+// Which blocks a view of the heap has (heap.h).
+enum class HeapPart {
+  kLive,       // those that live at the end of the selected time
+  kAllocated,  // those that were allocated in the selected time, whether they live or not
+};
+
 struct Selection {
   std::vector<std::string> threads = {};         // names or tids; empty: all
   std::optional<int32_t> process = {};           // pid
   std::vector<std::string> labels = {};          // of merged recordings; empty: all
   std::optional<double> from_s = {}, to_s = {};  // seconds since the session's start
   std::optional<std::string> section = {};       // only what threads did while they were in it
+  std::optional<std::string> trace =
+      {};                     // only samples of the request with this trace id, or its begin
   State state = State::kAll;  // kCpu and kAll are the same where only CPU was sampled
   Merge merge = Merge::kNothing;
+  HeapPart heap = HeapPart::kLive;
 };
 
 struct View {
@@ -58,6 +67,9 @@ struct View {
   // selection share the section.
   SessionNs from_ns = 0, to_ns = UINT64_MAX;
   std::shared_ptr<const SectionTimes> section = nullptr;
+  HeapPart heap = HeapPart::kLive;  // matters only where the heap is shown
+  bool is_of_trace = false;         // only samples of one trace id
+
   // Whether some time in between was selected, for a thread or for any thread of a process.
   bool meets(uint32_t thread, SessionNs begin_ns, SessionNs end_ns) const;
   bool meets_process(uint32_t process, SessionNs begin_ns, SessionNs end_ns) const;

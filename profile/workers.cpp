@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "profile/frames.h"
 #include "profile/statistics.h"
+#include "profile/worker_markers.h"
 
 namespace sampan::profile {
 namespace {
@@ -19,6 +20,8 @@ constexpr double kFalseAlarm = 0.01;
 // With fewer samples in all workers together, nothing can be said.
 constexpr uint64_t kFewSamples = 10;
 constexpr size_t kMostDifferences = 3;
+// A worker that differs from the mean so many times as much as the median worker does is not one of many.
+constexpr double kOutlierDistance = 2;
 
 // "MPI_Allreduce", "PMPI_Wait": the names of the standard, with or without a profiling layer.
 bool is_mpi(std::string_view name) {
@@ -37,13 +40,15 @@ class Comparison {
           "{} has samples: a comparison needs two, such as recordings merged by sampan merge",
           parts_.empty() ? "no worker" : "only one worker");
     }
-    count_mpi();
+    count_waiting();
     find_rows();
     add_times();
-    for (WorkerRow& row : result_.rows) summarize(row);
+    for (size_t row = 0; row < result_.rows.size(); ++row) judge(row);
+    find_outliers();
     std::ranges::stable_sort(result_.rows, [](const WorkerRow& a, const WorkerRow& b) {
-      return std::pair(a.beyond_noise, a.excess_ns()) > std::pair(b.beyond_noise, b.excess_ns());
+      return std::pair(a.beyond_noise, a.ns.excess()) > std::pair(b.beyond_noise, b.ns.excess());
     });
+    compare_markers(view_, worker_of_thread_, &result_);
     return std::move(result_);
   }
 
@@ -65,6 +70,7 @@ class Comparison {
     const size_t most =
         profile_.origins.size() > 1 ? profile_.origins.size() : profile_.processes.size();
     std::vector<std::vector<uint32_t>> samples(most), threads(most);
+    std::vector<uint32_t> part_of(most, kNone);
     for (const uint32_t index : view_.samples) {
       const uint32_t worker = worker_of(profile_.samples[index].thread);
       if (worker < most) samples[worker].push_back(index);
@@ -74,20 +80,31 @@ class Comparison {
     }
     for (uint32_t worker = 0; worker < most; ++worker) {
       if (samples[worker].empty()) continue;
+      part_of[worker] = static_cast<uint32_t>(parts_.size());
       parts_.push_back(view_.part(std::move(samples[worker]), std::move(threads[worker])));
       result_.workers.push_back({.name = name_of(worker), .total = total_weight(parts_.back())});
     }
+    for (uint32_t thread = 0; thread < profile_.threads.size(); ++thread) {
+      const uint32_t worker = worker_of(thread);
+      worker_of_thread_.push_back(worker < most ? part_of[worker] : kNone);
+    }
   }
 
-  void count_mpi() {
+  void count_waiting() {
+    std::vector<bool> in_mpi(profile_.stacks.size());
     StackFunctions on_stack(profile_, ShareOf::kTotal);
+    for (uint32_t stack = 0; stack < in_mpi.size(); ++stack) {
+      in_mpi[stack] = std::ranges::any_of(on_stack.of(stack), [&](uint32_t function) {
+        return is_mpi(function_name(profile_, function));
+      });
+    }
     for (size_t worker = 0; worker < parts_.size(); ++worker) {
       for (const uint32_t index : parts_[worker].samples) {
         const Sample& sample = profile_.samples[index];
-        if (std::ranges::any_of(on_stack.of(sample.stack), [&](uint32_t function) {
-              return is_mpi(function_name(profile_, function));
-            })) {
+        if (sample.stack != kNone && in_mpi[sample.stack]) {
           result_.workers[worker].mpi_ns += sample.weight_ns;
+        } else if (sample.wait != kNone) {
+          result_.workers[worker].waiting_ns += sample.weight_ns;
         }
       }
     }
@@ -105,21 +122,25 @@ class Comparison {
     }
     std::ranges::sort(wanted_);
     for (const uint32_t function : wanted_) {
-      result_.rows.push_back({.function = function, .ns = std::vector<double>(parts_.size(), 0.0)});
+      result_.rows.push_back({function, Spread(parts_.size())});
     }
+    noise_.assign(wanted_.size(), 0.0);
     variances_.assign(wanted_.size(), std::vector<double>(parts_.size(), 0.0));
   }
 
   void add_times() {
+    const auto count = static_cast<double>(parts_.size());
     std::vector<std::vector<FunctionShare>> shares;  // by worker
     std::vector<double> mean(wanted_.size(), 0.0);
     for (size_t worker = 0; worker < parts_.size(); ++worker) {
       const auto total = static_cast<double>(result_.workers[worker].total.ns);
       shares.push_back(function_shares(parts_[worker], functions_, wanted_));
       for (size_t row = 0; row < wanted_.size(); ++row) {
-        result_.rows[row].ns[worker] = shares[worker][row].share * total;
-        variances_[row][worker] = shares[worker][row].variance * total * total;
-        mean[row] += shares[worker][row].share / static_cast<double>(parts_.size());
+        const FunctionShare& each = shares[worker][row];
+        result_.rows[row].ns.values[worker] = each.share * total;
+        variances_[row][worker] = each.variance * total * total;
+        mean[row] += each.share / count;
+        noise_[row] += each.variance / (count * count);
       }
     }
     for (size_t worker = 0; worker < parts_.size(); ++worker) {
@@ -127,47 +148,72 @@ class Comparison {
     }
   }
 
-  void measure_distance(Worker& worker, const std::vector<FunctionShare>& shares,
-                        const std::vector<double>& mean) const {
-    std::vector<std::pair<double, uint32_t>> differences;
-    for (size_t row = 0; row < wanted_.size(); ++row) {
-      const double difference = std::abs(shares[row].share - mean[row]);
-      worker.distance += difference / 2;
-      differences.emplace_back(difference, wanted_[row]);
-    }
-    std::ranges::sort(differences, std::greater<>());
-    for (size_t i = 0; i < std::min(kMostDifferences, differences.size()); ++i) {
-      if (differences[i].first > 0) worker.differs_by.push_back(differences[i].second);
-    }
+  // The standard deviations by which equal workers may differ, with the probability of a false alarm in all of them.
+  double quantile(int sides) const {
+    const double comparisons =
+        static_cast<double>(parts_.size()) * static_cast<double>(wanted_.size());
+    return two_sided_quantile(kFalseAlarm * (3 - sides) / comparisons);
   }
 
-  void summarize(WorkerRow& row) {
-    const std::vector<double>& variances =
-        variances_[static_cast<size_t>(&row - result_.rows.data())];
-    const auto workers = static_cast<double>(row.ns.size());
-    double squares = 0, noise = 0;
-    for (const double ns : row.ns) row.mean_ns += ns / workers;
-    for (const double ns : row.ns) squares += (ns - row.mean_ns) * (ns - row.mean_ns);
-    for (const double variance : variances) noise += variance / (workers * workers);
-    row.deviation_ns = std::sqrt(squares / (workers - 1));
-    row.least = static_cast<size_t>(std::ranges::min_element(row.ns) - row.ns.begin());
-    row.most = static_cast<size_t>(std::ranges::max_element(row.ns) - row.ns.begin());
-    const double comparisons = workers * static_cast<double>(result_.rows.size());
-    const double quantile = two_sided_quantile(2 * kFalseAlarm / comparisons);
-    row.beyond_noise = row.excess_ns() > quantile * std::sqrt(noise + variances[row.most]);
-    result_.beyond_noise += row.beyond_noise;
+  void measure_distance(Worker& worker, const std::vector<FunctionShare>& shares,
+                        const std::vector<double>& mean) const {
+    std::vector<Difference> beyond;
+    const auto size = [](const Difference& each) { return std::abs(each.share - each.mean_share); };
+    for (size_t row = 0; row < wanted_.size(); ++row) {
+      const Difference each{wanted_[row], shares[row].share, mean[row]};
+      worker.distance += size(each) / 2;
+      const double noise = std::sqrt(shares[row].variance + noise_[row]);
+      if (size(each) > quantile(2) * noise) beyond.push_back(each);
+    }
+    std::ranges::sort(beyond, std::greater<>(), size);
+    beyond.resize(std::min(kMostDifferences, beyond.size()));
+    worker.differs_by = std::move(beyond);
+  }
+
+  void judge(size_t row) {
+    WorkerRow& result = result_.rows[row];
+    const auto workers = static_cast<double>(parts_.size());
+    result.ns.summarize();
+    double noise = variances_[row][result.ns.most];
+    for (const double variance : variances_[row]) noise += variance / (workers * workers);
+    result.beyond_noise = result.ns.excess() > quantile(1) * std::sqrt(noise);
+    result_.beyond_noise += result.beyond_noise;
+  }
+
+  void find_outliers() {
+    std::vector<double> distances;
+    for (const Worker& worker : result_.workers) distances.push_back(worker.distance);
+    const auto median = distances.begin() + static_cast<ptrdiff_t>((distances.size() - 1) / 2);
+    std::ranges::nth_element(distances, median);
+    const double usual = *median;
+    for (Worker& worker : result_.workers) {
+      worker.is_outlier = !worker.differs_by.empty() && worker.distance > kOutlierDistance * usual;
+    }
   }
 
   const View& view_;
   const Profile& profile_;
   StackFunctions functions_;
   std::vector<View> parts_;                     // by worker
+  std::vector<uint32_t> worker_of_thread_;      // kNone: of none with samples in the view
   std::vector<uint32_t> wanted_;                // functions, by row
   std::vector<std::vector<double>> variances_;  // ns², by row and worker
+  std::vector<double> noise_;                   // the variance of the mean share, by row
   Workers result_;
 };
 
 }  // namespace
+
+void Spread::summarize() {
+  const auto workers = static_cast<double>(values.size());
+  double squares = 0;
+  mean = 0;
+  for (const double value : values) mean += value / workers;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  deviation = std::sqrt(squares / (workers - 1));
+  least = static_cast<size_t>(std::ranges::min_element(values) - values.begin());
+  most = static_cast<size_t>(std::ranges::max_element(values) - values.begin());
+}
 
 Workers compare_workers(const View& view, ShareOf of) {
   return Comparison(view, of).finish();

@@ -25,6 +25,7 @@ struct RowCounts {
   uint64_t frames = 0;
   uint64_t stacks = 0;
   uint64_t waits = 0;
+  uint64_t locks = 0;
 };
 
 RowCounts counts_of(const Recording& recording);
@@ -40,11 +41,26 @@ void encode_rows(const Recording& rows, const RowCounts& before, ColumnWriter* o
 // frame. `growth`: see resize_growing().
 bool decode_rows(std::span<const uint8_t> payload, double growth, uint64_t* lost_rows,
                  Recording* recording);
-// Inserts placeholders for the rows that were lost before a block, so that there are `before`.
-// False, possibly with some of them inserted, when there are more rows already or too many are
-// missing.
+// Inserts placeholders for the rows that were lost before a block, so that there are `before`, except
+// of locks. False, possibly with some of them inserted, when there are more rows already or too many
+// are missing.
 bool fill_gaps(const RowCounts& before, uint64_t* lost_rows, Recording* recording);
 void close_gaps(Recording* recording);
+
+// Grows a table to the size that the block states; the rows in between were lost.
+template <typename Row>
+bool fill_gap(uint64_t before, uint64_t* lost_rows, const Row& row, std::vector<Row>* table) {
+  if (before < table->size() || before - table->size() > *lost_rows) return false;
+  *lost_rows -= before - table->size();
+  table->resize(before, row);
+  return true;
+}
+
+// The tail of kRows: what is recorded besides samples. A block without such rows has none.
+bool has_watch_rows(const Recording& rows);
+void encode_watch_rows(const Recording& rows, uint64_t locks_before, ColumnWriter* out);
+// Appends; `in` has failed, with some rows appended, when the bytes are invalid.
+void decode_watch_rows(ColumnReader* in, uint64_t* lost_rows, Recording* to);
 
 inline constexpr const char* kLostName = "[lost]";  // of threads, processes, modules
 

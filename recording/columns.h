@@ -67,10 +67,10 @@ class ColumnReader : public ByteCursor {
   }
   uint64_t delta(uint64_t base) { return base + static_cast<uint64_t>(zigzag()); }
   SessionNs time() { return SessionNs::at(uleb()); }
-  // A number of rows. Each takes at least one byte, so more than the remaining bytes is an error.
-  uint32_t count() {
+  // A number of rows. Each takes at least so many bytes, so more than the remaining ones hold is an error.
+  uint32_t count(size_t row_bytes = 1) {
     const uint64_t value = uleb();
-    if (value > remaining()) fail();
+    if (value > remaining() / row_bytes) fail();
     return ok() ? static_cast<uint32_t>(value) : 0;
   }
   // The index of a row of a table of `size` rows.

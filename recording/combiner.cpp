@@ -29,7 +29,12 @@ uint32_t Combiner::add(Thread row) {
 
 void Combiner::add_rows(const Recording& from, const Places& places, uint64_t later_ns) {
   add_lives(from, places, later_ns);
-  add_samples(from, places, later_ns);
+  const Code code = add_code(from);
+  add_samples(from, places, code, later_ns);
+  add_blocks(from, places, code, later_ns);
+  add_locks(from, places, code, later_ns);
+  add_jit_names(from, code.frames, places, later_ns);
+  add_names(from, code.frames, code.modules);
   add_markers(from.markers, places, later_ns);
 }
 
@@ -49,6 +54,8 @@ Recording Combiner::take_new() {
   part.frames = new_keys(frames_, &taken_.frames);
   part.stacks = new_keys(stacks_, &taken_.stacks);
   part.waits = new_keys(waits_, &taken_.waits);
+  part.locks = new_keys(locks_, &taken_.locks);
+  part.contexts = contexts_.take();
   part.markers.texts = std::exchange(texts_, {}).take();
   return part;
 }
@@ -71,27 +78,76 @@ void Combiner::add_lives(const Recording& from, const Places& places, uint64_t l
   }
 }
 
-void Combiner::add_samples(const Recording& from, const Places& places, uint64_t later_ns) {
-  std::vector<uint32_t> modules, frames, stacks, waits;
-  for (const Module& row : from.modules) modules.push_back(modules_.intern(row).handle);
+Combiner::Code Combiner::add_code(const Recording& from) {
+  Code code;
+  for (const Module& row : from.modules) code.modules.push_back(modules_.intern(row).handle);
   for (const Frame& row : from.frames) {
-    const Frame frame{mapped(row.module, modules), row.address};
-    frames.push_back(frames_.intern(frame).handle);
+    const Frame frame{mapped(row.module, code.modules), row.address};
+    code.frames.push_back(frames_.intern(frame).handle);
   }
   for (const Stack& row : from.stacks) {
-    const Stack stack{mapped(row.prefix, stacks), frames[row.frame]};
-    stacks.push_back(stacks_.intern(stack).handle);
+    const Stack stack{mapped(row.prefix, code.stacks), code.frames[row.frame]};
+    code.stacks.push_back(stacks_.intern(stack).handle);
   }
+  return code;
+}
+
+void Combiner::add_samples(const Recording& from, const Places& places, const Code& code,
+                           uint64_t later_ns) {
+  std::vector<uint32_t> waits;
   for (const Wait& row : from.waits) waits.push_back(waits_.intern(row).handle);
   for (Sample row : from.samples) {
     row.thread = places.threads[row.thread];
-    row.stack = mapped(row.stack, stacks);
+    row.stack = mapped(row.stack, code.stacks);
     row.wait = mapped(row.wait, waits);
     row.time_ns += later_ns;
-    if (row.thread != kNone) combined_.samples.push_back(row);
+    if (row.thread == kNone) continue;
+    if (row.context != kNone) row.context = contexts_.intern(from.contexts[row.context]).handle;
+    combined_.samples.push_back(row);
   }
-  add_jit_names(from, frames, places, later_ns);
-  add_names(from, std::move(frames), modules);
+}
+
+void Combiner::add_blocks(const Recording& from, const Places& places, const Code& code,
+                          uint64_t later_ns) {
+  const auto add_draws = [&](auto table) {
+    for (auto row : from.*table) {
+      row.thread = places.threads[row.thread];
+      row.stack = mapped(row.stack, code.stacks);
+      row.time_ns += later_ns;
+      if (row.thread != kNone) (combined_.*table).push_back(row);
+    }
+  };
+  add_draws(&Recording::allocations);
+  add_draws(&Recording::frees);
+  for (WatchChange row : from.watch_changes) {
+    row.process = places.processes[row.process];
+    row.time_ns += later_ns;
+    if (row.process != kNone) combined_.watch_changes.push_back(row);
+  }
+}
+
+void Combiner::add_locks(const Recording& from, const Places& places, const Code& code,
+                         uint64_t later_ns) {
+  std::vector<uint32_t> locks;
+  for (Lock row : from.locks) {
+    row.process = places.processes[row.process];
+    row.frame = mapped(row.frame, code.frames);
+    row.origin = mapped(row.origin, code.frames);
+    locks.push_back(row.process == kNone ? kNone : locks_.intern(row).handle);
+  }
+  for (LockWait row : from.lock_waits) {
+    row.thread = places.threads[row.thread];
+    row.lock = locks[row.lock];
+    if (row.thread == kNone || row.lock == kNone) continue;
+    row.holder = mapped(row.holder, places.threads);
+    row.waker = mapped(row.waker, places.threads);
+    for (uint32_t* stack : {&row.stack, &row.holder_stack, &row.waker_stack}) {
+      *stack = mapped(*stack, code.stacks);
+    }
+    row.begin_ns += later_ns;
+    if (row.woken_ns != 0) row.woken_ns += later_ns;
+    combined_.lock_waits.push_back(row);
+  }
 }
 
 void Combiner::add_jit_names(const Recording& from, const std::vector<uint32_t>& frames,

@@ -1,4 +1,4 @@
-// Combines the rows of several recordings into one. Equal modules, frames, stacks, waits and texts
+// Combines the rows of several recordings into one. Equal modules, frames, stacks, waits, contexts, locks and texts
 // become one row; for processes and threads the caller says which are the same.
 #pragma once
 
@@ -27,7 +27,7 @@ class Combiner {
   // their times.
   void add_rows(const Recording& from, const Places& places, uint64_t later_ns);
 
-  // So far; its modules, frames, stacks, waits and texts are missing until take().
+  // So far; its modules, frames, stacks, waits, contexts, locks and texts are missing until take().
   Recording& combined() { return combined_; }
   // To be completed by the caller with what add_rows() leaves out.
   Recording take();
@@ -37,7 +37,15 @@ class Combiner {
 
  private:
   void add_lives(const Recording& from, const Places& places, uint64_t later_ns);
-  void add_samples(const Recording& from, const Places& places, uint64_t later_ns);
+  // The combined rows for the modules, frames and stacks of an input.
+  struct Code {
+    std::vector<uint32_t> modules, frames, stacks;
+  };
+  Code add_code(const Recording& from);
+  void add_samples(const Recording& from, const Places& places, const Code& code,
+                   uint64_t later_ns);
+  void add_blocks(const Recording& from, const Places& places, const Code& code, uint64_t later_ns);
+  void add_locks(const Recording& from, const Places& places, const Code& code, uint64_t later_ns);
   void add_jit_names(const Recording& from, const std::vector<uint32_t>& frames,
                      const Places& places, uint64_t later_ns);
   void add_names(const Recording& from, std::vector<uint32_t> frames,
@@ -50,6 +58,8 @@ class Combiner {
   Interner<Frame> frames_;
   Interner<Stack> stacks_;
   Interner<Wait> waits_;
+  Interner<Lock> locks_;
+  Interner<TraceContext> contexts_;  // since the last take_new(), as texts_
   TextTable<> texts_;
   std::vector<bool> named_;  // by frame
 };

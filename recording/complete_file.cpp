@@ -58,6 +58,7 @@ void CompleteFile::add(const Recording& part) {
   for (const Cost& row : part.rates.costs) writer_->add(row);
   add_stacks(part);
   add_samples(part);
+  add_watched(part);
   add_markers(part.markers);
 }
 
@@ -78,6 +79,28 @@ void CompleteFile::add_samples(const Recording& part) {
   for (const Wait& row : part.waits) waits_.push_back(writer_->wait(row));
   for (Sample row : part.samples) {
     row.wait = mapped(row.wait, waits_);
+    if (row.context != kNone) row.context = writer_->context(part.contexts[row.context]);
+    writer_->add(row);
+    count_row();
+  }
+}
+
+void CompleteFile::add_watched(const Recording& part) {
+  for (const WatchChange& row : part.watch_changes) writer_->add(row);
+  for (const Allocation& row : part.allocations) {
+    writer_->add(row);
+    count_row();
+  }
+  for (const Free& row : part.frees) {
+    writer_->add(row);
+    count_row();
+  }
+  for (const Lock& row : part.locks) {
+    locks_.push_back(writer_->add(row));
+    count_row();
+  }
+  for (LockWait row : part.lock_waits) {
+    row.lock = locks_[row.lock];
     writer_->add(row);
     count_row();
   }

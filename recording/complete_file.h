@@ -35,13 +35,14 @@ class CompleteFile {
   void check() const;
   void add_stacks(const Recording& part);
   void add_samples(const Recording& part);
+  void add_watched(const Recording& part);
   void add_markers(const Markers& markers);
   void count_row();
 
   const std::string path_, temporary_;
   const std::function<bool()> stopped_;
   std::optional<Writer> writer_;
-  std::vector<uint32_t> modules_, frames_, waits_;  // the writer's, by those of the parts
+  std::vector<uint32_t> modules_, frames_, waits_, locks_;  // the writer's, by those of the parts
   size_t rows_ = 0;
 };
 

@@ -1,6 +1,8 @@
 // Parts of a recording by time.
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -48,7 +50,49 @@ void keep_states(const Window& window, Rows* rows) {
   while (rows->size() > 1 && (*rows)[1].time_ns <= window.from_ns) rows->erase(rows->begin());
 }
 
+// Blocks that lived when the window began are kept, as of then.
+void cut_blocks(const Window& window, Recording* recording) {
+  const auto block = [&](const auto& row) {
+    return std::pair(recording->threads[row.thread].process, row.id);
+  };
+  std::set<std::pair<uint32_t, uint64_t>> freed_before;
+  for (const Free& row : recording->frees) {
+    if (row.time_ns < window.from_ns) freed_before.insert(block(row));
+  }
+  drop_later(window, &recording->allocations);
+  std::erase_if(recording->allocations, [&](const Allocation& row) {
+    return row.time_ns < window.from_ns && freed_before.contains(block(row));
+  });
+  for (Allocation& row : recording->allocations) {
+    row.earlier |= row.time_ns < window.from_ns;
+    row.time_ns = std::max(row.time_ns, window.from_ns);
+  }
+  keep_moments(window, &recording->frees);
+}
+
+// Including the one of each process that held at the window's begin, as of then.
+void cut_watch_changes(const Window& window, Recording* recording) {
+  drop_later(window, &recording->watch_changes);
+  std::map<std::pair<uint32_t, Watched>, WatchChange> at_begin;
+  std::erase_if(recording->watch_changes, [&](const WatchChange& row) {
+    if (row.time_ns > window.from_ns) return false;
+    at_begin[{row.process, row.what}] = row;
+    return true;
+  });
+  std::vector<WatchChange> rows;
+  for (auto& [of, row] : at_begin) {
+    row.time_ns = window.from_ns;
+    rows.push_back(row);
+  }
+  rows.insert(rows.end(), recording->watch_changes.begin(), recording->watch_changes.end());
+  recording->watch_changes = std::move(rows);
+}
+
 void cut_rows(const Window& window, Recording* recording) {
+  cut_blocks(window, recording);
+  cut_watch_changes(window, recording);
+  std::erase_if(recording->lock_waits,
+                [&](const LockWait& row) { return !window.has(row.begin_ns + row.duration_ns); });
   keep_moments(window, &recording->samples);
   keep_moments(window, &recording->markers.events);
   keep_moments(window, &recording->markers.counters);
@@ -90,6 +134,13 @@ std::vector<bool> threads_in(const Window& window, const Recording& recording) {
   for (const CounterValue& row : recording.markers.counters) keep(row.thread);
   for (const Section& row : recording.markers.sections) keep(row.thread);
   for (const Step& row : recording.markers.steps) keep(row.thread);
+  for (const Allocation& row : recording.allocations) keep(row.thread);
+  for (const Free& row : recording.frees) keep(row.thread);
+  for (const LockWait& row : recording.lock_waits) {
+    keep(row.thread);
+    keep(row.holder);
+    keep(row.waker);
+  }
   return kept;
 }
 
@@ -185,6 +236,11 @@ Recording rebased(Recording recording) {
     recording.session.start_monotonic_ns += uint64_t{segment.begin_ns};
   }
   move(&recording.names.jit);
+  for (LockWait& row : recording.lock_waits) {  // before their begins are moved
+    const uint64_t before = segment.begin_ns.since(row.begin_ns);
+    row.duration_ns -= std::min(before, row.duration_ns);
+    row.woken_ns = row.woken_ns.earlier(segment.begin_ns);
+  }
   for_each_table(kRowTables, [&](auto table) { move(&(recording.*table)); });
   move(&recording.rates.changes);
   move(&recording.rates.costs);

@@ -1,4 +1,4 @@
-// The file format of a recording, version 7. This comment is its specification; docs/recording.md
+// The file format of a recording, version 8. This comment is its specification; docs/recording.md
 // has the reasons and the measurements.
 //
 // A file is a header followed by blocks, each appended with one write(2). Bytes once written never
@@ -16,8 +16,8 @@
 //
 // A reader cuts a torn tail at the last whole block, and continues after a damaged block at the
 // next one whose checksum is right. It also reads version 2 (no kOrigins), 3 (no kMarkers), 4 (no
-// kSegment, kIdentities, kJitNames, start_monotonic_ns), 5 (no kRates) and 6 (no columns of names);
-// it refuses others.
+// kSegment, kIdentities, kJitNames, start_monotonic_ns), 5 (no kRates), 6 (no columns of names)
+// and 7 (kRows end with the losses); it refuses others.
 //
 // Payloads. `uleb` and `zigzag` are those of base/byte_writer.h, `string` is uleb size and bytes,
 // `ref` is a row's index plus one, 0 for none; `maybe x` is u8 0, or u8 1 and x.
@@ -26,8 +26,10 @@
 //             string sampan_version, uleb start_unix_ns, uleb rate_hz, uleb kernel_hz,
 //             string clock, string engine, uleb start_monotonic_ns,
 //             uleb cpus: of the machine, 0 if not known,
-//             string unit: what the weights of samples count, "" for time.
-//             Files of older programs end before the last three.
+//             string unit: what the weights of samples count, "" for time,
+//             uleb count, { string name, string value } each: labels,
+//             maybe uleb clock_error: of start_unix_ns, at most.
+//             Files of older programs end before start_monotonic_ns, cpus, unit or the labels.
 //   kOrigins  uleb count, { string label, string host, string program, uleb start_unix_ns,
 //             uleb processes } each: the recordings that were merged. Rows of processes belong to
 //             them in this order, `processes` to each.
@@ -78,6 +80,24 @@
 //                   that is subtracted from them, in units of ten microseconds; all others in
 //                   nanoseconds.
 //     losses        uleb count, { ref process, uleb counters, uleb value[counters] } each
+//     The others are there only if any of them has rows. Their times are in nanoseconds.
+//     contexts      uleb count, { u8 trace[16], u8 span[8], u8 parent[8] } each: ids of W3C Trace
+//                   Context, zeros: none; `parent` is a span of another service. If there are any,
+//                   uleb runs, { ref context, uleb samples } each run of the block's samples. The
+//                   contexts are the block's own: a lost block loses only its own.
+//     uleb locks before this block
+//     watch changes uleb count, { uleb process, uleb time, u8 Watched, uleb setting } each
+//     allocations   uleb count, uleb thread[count], ref stack[count], zigzag time[count] - the time
+//                   before, zigzag id[count] - the id before, uleb size[count], uleb mean[count],
+//                   u8 AllocationKind * 16 + StopReason [count], and 128 if it is of before the file:
+//                   files after the first one of a session begin with the blocks that live
+//     frees         uleb count, uleb thread[count], ref stack[count], zigzag time[count] - the time
+//                   before, zigzag id[count] - the id before, u8 StopReason[count]
+//     locks         uleb count, { uleb process, uleb address, ref frame, ref origin, u8 LockKind }
+//                   each
+//     lock waits    uleb count, { uleb thread, ref stack, zigzag begin - the begin before, uleb
+//                   duration, uleb limit, uleb lock, u8 LockKind * 16 + StopReason, ref holder,
+//                   ref holder's stack, ref waker, ref waker's stack, zigzag woken - begin } each
 //
 //   kMarkers  what the program reported (base/markers.h). Columns as above; `text` is an index into
 //             the block's own texts plus one, 0 for "", so a lost block loses only its own rows.
@@ -115,8 +135,8 @@
 //
 //   kJitNames names of code that was made at run time (names.h), after the rows of these frames:
 //             what a process told debuggers is written at once, what it wrote for perf often after
-//             kEnd, when names are looked up. Of rows with the same process, frame and time, the
-//             last one counts.
+//             kEnd, when names are looked up. The last of the rows with the same process, frame
+//             and time counts.
 //
 //     texts         uleb count, string[count]
 //     names         uleb count, { uleb process, zigzag frame - the frame before, uleb from,
@@ -131,7 +151,7 @@
 namespace sampan::recording {
 
 inline constexpr char kFileMagic[6] = {'S', 'A', 'M', 'P', 'A', 'N'};
-inline constexpr uint16_t kVersion = 7;
+inline constexpr uint16_t kVersion = 8;
 inline constexpr uint16_t kOldestVersion = 2;       // that is read
 inline constexpr uint16_t kNamesVersion = 4;        // the oldest that has kNames
 inline constexpr uint16_t kJitNamesVersion = 5;     // and kJitNames

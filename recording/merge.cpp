@@ -33,14 +33,15 @@ void add_end(const MergeHead& from, uint64_t later_ns, SessionEnd* end) {
 
 }  // namespace
 
-MergeHead head_of(const std::string& label, const Recording& recording) {
+MergeHead head_of(const std::string& label, const Recording& recording, const std::string& marker) {
   MergeHead head{label,
                  recording.session,
                  recording.end,
                  0,
                  recording.origins,
                  recording.processes.size(),
-                 recording.damage};
+                 recording.damage,
+                 marker.empty() ? std::vector<Mark>() : marks_of(recording, marker)};
   if (recording.end) {
     head.end_ns = recording.end->time_ns;
   } else {
@@ -51,13 +52,14 @@ MergeHead head_of(const std::string& label, const Recording& recording) {
   return head;
 }
 
-Align usual_alignment(std::span<const MergeHead> heads) {
-  UnixNs last_start_ns = 0, first_end_ns = UINT64_MAX;
+Alignment align(std::span<const MergeHead> heads, std::optional<Align> how) {
+  std::vector<Timing> timings;
   for (const MergeHead& head : heads) {
-    last_start_ns = std::max(last_start_ns, head.session.start_unix_ns);
-    first_end_ns = std::min(first_end_ns, head.session.unix_time(head.end_ns));
+    const Session& session = head.session;
+    timings.push_back({session.host, session.start_unix_ns, session.unix_time(head.end_ns),
+                       session.clock_error_ns, head.marks});
   }
-  return last_start_ns < first_end_ns ? Align::kClock : Align::kStart;
+  return align(timings, how);
 }
 
 Session common_session(std::span<const MergeHead> heads) {
@@ -73,6 +75,12 @@ Session common_session(std::span<const MergeHead> heads) {
   keep_common(&Session::kernel, std::string("several"));
   keep_common(&Session::engine, std::string("several"));
   keep_common(&Session::cpus, std::optional<uint32_t>());
+  keep_common(&Session::clock_error_ns, std::optional<uint64_t>());
+  std::erase_if(session.labels, [&](const auto& label) {
+    return std::ranges::any_of(heads, [&](const MergeHead& head) {
+      return head.session.label(label.first) != label.second;
+    });
+  });
   if (session.host == "several") session.cpus.reset();  // all of them together are not known
   for (const MergeHead& head : heads) {
     const Session& other = head.session;
@@ -105,14 +113,10 @@ std::vector<Origin> merged_origins(std::span<const MergeHead> heads) {
   return origins;
 }
 
-uint64_t later_ns(const MergeHead& head, const Session& common, Align align) {
-  return align == Align::kClock ? head.session.start_unix_ns - common.start_unix_ns : 0;
-}
-
-SessionEnd merged_end(std::span<const MergeHead> heads, Align align) {
-  const Session common = common_session(heads);
+SessionEnd merged_end(std::span<const MergeHead> heads, const Alignment& alignment) {
   SessionEnd end;
-  for (const MergeHead& head : heads) add_end(head, later_ns(head, common, align), &end);
+  for (size_t i = 0; i < heads.size(); ++i) add_end(heads[i], alignment.later_ns[i], &end);
+  if (alignment.how == Align::kMarks) add_note("times", words(alignment), &end.note);
   return end;
 }
 
@@ -174,7 +178,7 @@ Recording Merger::take() {
   return merged;
 }
 
-Recording merge(std::vector<MergeInput> inputs, Align align) {
+Recording merge(std::vector<MergeInput> inputs, std::optional<Align> how) {
   if (inputs.empty()) throw Error("there is no recording to merge");
   std::vector<MergeHead> heads;
   for (const MergeInput& input : inputs) heads.push_back(head_of(input.label, input.recording));
@@ -183,16 +187,17 @@ Recording merge(std::vector<MergeInput> inputs, Align align) {
     throw Error("{} counts {}, and {} counts {}: they cannot be put together", heads.front().label,
                 heads.front().session.counted(), head.label, head.session.counted());
   }
-  const Session session = common_session(heads);
+  const Alignment alignment = align(heads, how);
   Merger merger;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    merger.add(inputs[i].recording, later_ns(heads[i], session, align));
+    merger.add(inputs[i].recording, alignment.later_ns[i]);
     inputs[i].recording = {};
   }
   Recording merged = merger.take();
-  merged.session = session;
+  merged.session = common_session(heads);
+  merged.session.start_unix_ns = alignment.start_ns;
   merged.origins = merged_origins(heads);
-  merged.end = merged_end(heads, align);
+  merged.end = merged_end(heads, alignment);
   return merged;
 }
 

@@ -11,16 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "recording/alignment.h"
 #include "recording/combiner.h"
 #include "recording/reader.h"
 
 namespace sampan::recording {
-
-// How recordings that began at different times are aligned.
-enum class Align {
-  kStart,  // all begin at time 0
-  kClock,  // by the hosts' clocks
-};
 
 struct MergeInput {
   std::string label;
@@ -36,21 +31,21 @@ struct MergeHead {
   std::vector<Origin> origins;
   uint64_t processes = 0;
   std::vector<std::string> damage;
+  std::vector<Mark> marks;
 };
-MergeHead head_of(const std::string& label, const Recording& recording);
+// `marker`: the name of its marks; "": they are not needed.
+MergeHead head_of(const std::string& label, const Recording& recording,
+                  const std::string& marker = "");
 
-// By the clock, if there was a moment at which all of them ran.
-Align usual_alignment(std::span<const MergeHead> heads);
+Alignment align(std::span<const MergeHead> heads, std::optional<Align> how);
 
 // The session of the merged recording. Where the inputs differ, it has the first one's value or one that covers all. All
 // inputs count the same unit.
 Session common_session(std::span<const MergeHead> heads);
 std::vector<Origin> merged_origins(std::span<const MergeHead> heads);
 // The end is the latest one; the status is the first that is not 0. The note names inputs that are damaged or have no
-// end.
-SessionEnd merged_end(std::span<const MergeHead> heads, Align align);
-// How much later than the merged recording this one begins.
-uint64_t later_ns(const MergeHead& head, const Session& common, Align align);
+// end, and says how well marks aligned them.
+SessionEnd merged_end(std::span<const MergeHead> heads, const Alignment& alignment);
 
 // The rows of the inputs, one after another.
 class Merger {
@@ -74,7 +69,7 @@ class Merger {
   std::vector<Cost> costs_;
 };
 
-// At least one input. Throws Error when they count different units.
-Recording merge(std::vector<MergeInput> inputs, Align align);
+// At least one input; `how` as of align(). Throws Error when they count different units.
+Recording merge(std::vector<MergeInput> inputs, std::optional<Align> how);
 
 }  // namespace sampan::recording

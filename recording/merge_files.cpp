@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <deque>
 #include <exception>
 #include <future>
+#include <map>
 #include <thread>
 #include <utility>
 
@@ -28,29 +30,29 @@ struct Look {
   std::string why;  // there is none
 };
 
-Look look_at(const MergeFile& file) {
+Look look_at(const MergeFile& file, const std::string& marker) {
   try {
     const Recording recording = read_whole(file.path);
     if (!recording.damage.empty()) return {{}, recording.damage.front()};
-    return {head_of(file.label, recording), ""};
+    return {head_of(file.label, recording, marker), ""};
   } catch (const std::exception& error) {  // too little memory, too
     return {{}, error.what()};
   }
 }
 
 // In the order of the files.
-std::vector<Look> look_at_all(std::span<const MergeFile> files,
+std::vector<Look> look_at_all(std::span<const MergeFile> files, const std::string& marker,
                               const std::function<bool()>& stopped) {
   std::vector<Look> looks(files.size());
   std::atomic<size_t> next = 0;
   std::atomic<bool> is_over = false;
   const auto work = [&] {
-    for (size_t i; !is_over && (i = next++) < files.size();) looks[i] = look_at(files[i]);
+    for (size_t i; !is_over && (i = next++) < files.size();) looks[i] = look_at(files[i], marker);
   };
   std::vector<std::jthread> others;
   for (unsigned i = 1; i < cpus(); ++i) others.emplace_back(work);
   for (size_t i; !is_over && (i = next++) < files.size();) {
-    looks[i] = look_at(files[i]);
+    looks[i] = look_at(files[i], marker);
     is_over = stopped();
   }
   others.clear();
@@ -91,50 +93,87 @@ std::string note_about(const std::vector<LeftOut>& left_out, size_t all) {
   return left_out.size() > kNotedLabels ? note + ", …" : note;
 }
 
+struct Input {
+  MergeHead head;
+  std::string path;
+  bool label_is_chosen;
+};
+
+void choose_labels(std::vector<Input>* inputs) {
+  std::map<std::string, size_t> uses;
+  for (const Input& input : *inputs) ++uses[input.head.session.worker_name()];
+  for (const Input& input : *inputs) ++uses[input.head.label];
+  for (Input& input : *inputs) {
+    const std::string name = input.head.session.worker_name();
+    const size_t own = input.head.label == name ? 2 : 1;
+    if (!input.label_is_chosen && !name.empty() && uses[name] == own) input.head.label = name;
+  }
+}
+
+// By array task and rank; those without a number last.
+auto place_of(const Input& input) {
+  const auto number = [&](const char* name) {
+    const std::string text = input.head.session.label(name);
+    uint64_t value = UINT64_MAX;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+  };
+  return std::pair(number(vocabulary::kArrayTask), number(vocabulary::kRank));
+}
+
 }  // namespace
 
 MergedFiles merge_files(std::span<const MergeFile> files, const std::string& path,
-                        std::optional<Align> align, const std::function<bool()>& stopped) {
+                        const MergeAlign& align, const std::function<bool()>& stopped) {
   MergedFiles result;
-  std::vector<MergeHead> heads;
-  std::vector<std::string> paths;
-  std::vector<Look> looks = look_at_all(files, stopped);
+  std::vector<Input> inputs;
+  std::vector<Look> looks = look_at_all(files, align.marker, stopped);
   for (size_t i = 0; i < files.size(); ++i) {
     Look& look = looks[i];
-    if (look.head && !heads.empty() && look.head->session.unit != heads.front().session.unit) {
+    if (look.head && !inputs.empty() &&
+        look.head->session.unit != inputs.front().head.session.unit) {
+      const MergeHead& first = inputs.front().head;
       look.why = fmt::format("it counts {}, and {} counts {}", look.head->session.counted(),
-                             heads.front().label, heads.front().session.counted());
+                             first.label, first.session.counted());
       look.head.reset();
     }
     if (!look.head) {
       result.left_out.push_back({files[i].label, look.why});
       continue;
     }
-    heads.push_back(std::move(*look.head));
-    paths.push_back(files[i].path);
+    inputs.push_back({std::move(*look.head), files[i].path, files[i].label_is_chosen});
   }
-  if (heads.empty()) {
+  if (inputs.empty()) {
     throw Error("there is no recording to merge{}",
                 files.empty() ? "" : ": " + note_about(result.left_out, files.size()));
   }
+  choose_labels(&inputs);
+  std::ranges::stable_sort(inputs, {}, place_of);
+  std::vector<MergeHead> heads;
+  std::vector<std::string> paths;
+  for (Input& input : inputs) {
+    heads.push_back(std::move(input.head));
+    paths.push_back(std::move(input.path));
+  }
   result.merged = heads.size();
-  result.align = align.value_or(usual_alignment(heads));
+  result.alignment = recording::align(heads, align.how);
 
-  const Session session = common_session(heads);
+  Session session = common_session(heads);
+  session.start_unix_ns = result.alignment.start_ns;
   CompleteFile file(path, session, merged_origins(heads), stopped);
   Merger merger;
   Readings readings(std::move(paths));
-  for (const MergeHead& head : heads) {
+  for (size_t i = 0; i < heads.size(); ++i) {
     const Recording recording = readings.next();
-    if (recording.processes.size() != head.processes) {
+    if (recording.processes.size() != heads[i].processes) {
       throw Error("{} changed while it was read: merge it when its recording has ended",
-                  head.label);
+                  heads[i].label);
     }
-    merger.add(recording, later_ns(head, session, result.align));
+    merger.add(recording, result.alignment.later_ns[i]);
     file.add(merger.take_new());
   }
   file.add(merger.take_sums());
-  SessionEnd end = merged_end(heads, result.align);
+  SessionEnd end = merged_end(heads, result.alignment);
   if (!result.left_out.empty()) {
     end.note += (end.note.empty() ? "" : "; ") + note_about(result.left_out, files.size());
   }

@@ -15,6 +15,8 @@ namespace sampan::recording {
 struct MergeFile {
   std::string label;
   std::string path;  // as read_whole() takes it
+  bool label_is_chosen =
+      true;  // else Session::worker_name() is better, where all have different ones
 };
 
 struct LeftOut {
@@ -24,14 +26,20 @@ struct LeftOut {
 
 struct MergedFiles {
   size_t merged = 0;
-  Align align = Align::kStart;
+  Alignment alignment;
   // Those that cannot be read, are damaged, or count another unit than the first one.
   std::vector<LeftOut> left_out;
 };
 
-// Writes `path`, see CompleteFile. Without `align`, the usual one. SessionEnd::note names what was left out. Throws Error
-// when nothing is left to merge.
+// How the files are aligned; by default, as is usual. `marker`: the name of the marks of Align::kMarks.
+struct MergeAlign {
+  std::optional<Align> how = {};
+  std::string marker = {};
+};
+
+// Writes `path`, see CompleteFile. Recordings that have a rank come in the order of their ranks, before the others.
+// SessionEnd::note names what was left out. Throws Error when nothing is left to merge.
 MergedFiles merge_files(std::span<const MergeFile> files, const std::string& path,
-                        std::optional<Align> align, const std::function<bool()>& stopped);
+                        const MergeAlign& align, const std::function<bool()>& stopped);
 
 }  // namespace sampan::recording

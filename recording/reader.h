@@ -25,8 +25,14 @@ struct Recording {
   std::vector<Frame> frames;
   std::vector<Stack> stacks;
   std::vector<Wait> waits;
-  std::vector<Sample> samples;  // as recorded: in time order within a thread and wait
+  std::vector<TraceContext> contexts;  // some may be equal
+  std::vector<Sample> samples;         // as recorded: in time order within a thread and wait
   std::vector<Losses> losses;
+  std::vector<WatchChange> watch_changes;
+  std::vector<Allocation> allocations;  // in time order within a thread, as all of these
+  std::vector<Free> frees;
+  std::vector<Lock> locks;
+  std::vector<LockWait> lock_waits;  // but these, whose releases may be known late
   Rates rates;
   // In a segment: the losses at its begin, of processes that had begun earlier.
   std::vector<Losses> earlier_losses;
@@ -42,7 +48,10 @@ inline constexpr std::tuple kRowTables(&Recording::processes, &Recording::proces
                                        &Recording::threads, &Recording::thread_names,
                                        &Recording::thread_ends, &Recording::modules,
                                        &Recording::frames, &Recording::stacks, &Recording::waits,
-                                       &Recording::samples, &Recording::losses);
+                                       &Recording::contexts, &Recording::samples,
+                                       &Recording::losses, &Recording::watch_changes,
+                                       &Recording::allocations, &Recording::frees,
+                                       &Recording::locks, &Recording::lock_waits);
 inline constexpr std::tuple kMarkerTables(&Markers::spans, &Markers::events, &Markers::counters,
                                           &Markers::sections, &Markers::pauses, &Markers::labels,
                                           &Markers::steps);

@@ -56,6 +56,11 @@ uint32_t RowFile::add(const Stack& row) {
   return static_cast<uint32_t>(before_.stacks + pending_.stacks.size() - 1);
 }
 
+uint32_t RowFile::add(const Lock& row) {
+  pending_.locks.push_back(row);
+  return static_cast<uint32_t>(before_.locks + pending_.locks.size() - 1);
+}
+
 uint32_t RowFile::lost_process() {
   if (lost_process_ == kNone) lost_process_ = add(Process{.name = kLostName});
   return lost_process_;
@@ -65,6 +70,11 @@ uint32_t RowFile::lost_thread() {
   if (lost_thread_ == kNone)
     lost_thread_ = add(Thread{.process = lost_process(), .name = kLostName});
   return lost_thread_;
+}
+
+uint32_t RowFile::lost_lock() {
+  if (lost_lock_ == kNone) lost_lock_ = add(Lock{.process = lost_process()});
+  return lost_lock_;
 }
 
 uint32_t RowFile::wait(const Wait& wait) {
@@ -115,6 +125,7 @@ void RowFile::flush() {
 void RowFile::flush_rows() {
   if (rows() == 0) return;
   payload_.clear();
+  pending_.contexts = contexts_.take();
   encode_rows(pending_, before_, &payload_);
   before_.processes += pending_.processes.size();
   before_.threads += pending_.threads.size();
@@ -122,6 +133,7 @@ void RowFile::flush_rows() {
   before_.frames += pending_.frames.size();
   before_.stacks += pending_.stacks.size();
   before_.waits += pending_.waits.size();
+  before_.locks += pending_.locks.size();
   samples_ += pending_.samples.size();
   for_each_table(kRowTables, [&](auto table) { (pending_.*table).clear(); });
   append(BlockType::kRows);

@@ -37,9 +37,15 @@ class RowFile {
   void add(const RateChange& row) { pending_.rates.changes.push_back(row); }
   void add(const Cost& row) { pending_.rates.costs.push_back(row); }
   void add(const Sample& row) { pending_.samples.push_back(row); }
-  // Rows of a process that nothing is known about, and of its thread.
+  void add(const WatchChange& row) { pending_.watch_changes.push_back(row); }
+  void add(const Allocation& row) { pending_.allocations.push_back(row); }
+  void add(const Free& row) { pending_.frees.push_back(row); }
+  uint32_t add(const Lock& row);
+  void add(const LockWait& row) { pending_.lock_waits.push_back(row); }
+  // Rows of a process that nothing is known about, of its thread and of its lock.
   uint32_t lost_process();
   uint32_t lost_thread();
+  uint32_t lost_lock();
 
   uint32_t add(const Frame& row);
   uint32_t add(const Stack& row);
@@ -50,6 +56,7 @@ class RowFile {
   uint32_t stack(uint32_t prefix, uint32_t frame);
   uint32_t stack(std::span<const Frame> frames);
   uint32_t wait(const Wait& wait);
+  uint32_t context(const TraceContext& context) { return contexts_.intern(context).handle; }
 
   uint32_t text(std::string_view text) {
     const auto [handle, is_new] = texts_.intern(text);
@@ -103,15 +110,16 @@ class RowFile {
   std::string bytes_;
   Recording pending_;  // new rows
   Identities identities_;
-  TextTable<> texts_;       // of pending_.markers
-  TextTable<> name_texts_;  // of pending_.names
-  Names code_names_;        // new rows of Names::jit
-  TextTable<> code_texts_;  // and their texts
+  Interner<TraceContext> contexts_;  // of pending_.samples
+  TextTable<> texts_;                // of pending_.markers
+  TextTable<> name_texts_;           // of pending_.names
+  Names code_names_;                 // new rows of Names::jit
+  TextTable<> code_texts_;           // and their texts
   size_t text_bytes_ = 0;
   size_t markers_ = 0;    // rows of pending_.markers
   RowCounts before_;      // rows that are written
   uint64_t samples_ = 0;  // written
-  uint32_t lost_process_ = kNone, lost_thread_ = kNone;
+  uint32_t lost_process_ = kNone, lost_thread_ = kNone, lost_lock_ = kNone;
   std::unordered_map<std::string, uint32_t> waits_;  // by call and object
   BoundedInterner<FrameKey> frames_{kMaxFrames};
   BoundedInterner<Stack> stacks_{kMaxStacks};

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <bit>
 
 #include "recording/codec.h"
 #include "recording/format.h"
@@ -164,13 +166,26 @@ void decode_losses(ColumnReader* in, Recording* to) {
   }
 }
 
-// Grows a table to the size that the block states; the rows in between were lost.
-template <typename Row>
-bool fill_gap(uint64_t before, uint64_t* lost_rows, const Row& row, std::vector<Row>* table) {
-  if (before < table->size() || before - table->size() > *lost_rows) return false;
-  *lost_rows -= before - table->size();
-  table->resize(before, row);
-  return true;
+// For the samples from `first` on.
+void decode_contexts(ColumnReader* in, size_t first, Recording* to) {
+  const size_t before = to->contexts.size();
+  const uint32_t count = in->count();
+  if (count == 0) return;
+  for (uint32_t left = count; left > 0 && in->ok(); --left) {
+    std::array<uint8_t, sizeof(TraceContext)> bytes{};
+    for (uint8_t& byte : bytes) byte = in->u8();
+    to->contexts.push_back(std::bit_cast<TraceContext>(bytes));
+  }
+  size_t at = first;
+  for (uint32_t runs = in->count(); runs > 0 && in->ok(); --runs) {
+    const uint32_t context = in->ref(count);
+    const uint64_t length = in->uleb();
+    if (length > to->samples.size() - at) return in->fail();
+    for (const size_t end = at + length; at < end; ++at) {
+      to->samples[at].context = context == kNone ? kNone : static_cast<uint32_t>(before + context);
+    }
+  }
+  if (at != to->samples.size()) in->fail();
 }
 
 RowCounts decode_counts(ColumnReader* in) {
@@ -187,8 +202,8 @@ RowCounts decode_counts(ColumnReader* in) {
 }  // namespace
 
 RowCounts counts_of(const Recording& from) {
-  return {from.processes.size(), from.threads.size(), from.modules.size(),
-          from.frames.size(),    from.stacks.size(),  from.waits.size()};
+  return {from.processes.size(), from.threads.size(), from.modules.size(), from.frames.size(),
+          from.stacks.size(),    from.waits.size(),   from.locks.size()};
 }
 
 bool fill_gaps(const RowCounts& before, uint64_t* lost_rows, Recording* to) {
@@ -215,8 +230,11 @@ bool decode_rows(std::span<const uint8_t> payload, double growth, uint64_t* lost
                             decode_stacks, decode_waits}) {
     if (in.ok()) decode(&in, recording);
   }
+  const size_t first_sample = recording->samples.size();
   if (in.ok()) decode_samples(&in, growth, recording);
   if (in.ok()) decode_losses(&in, recording);
+  if (in.ok() && !in.at_end()) decode_contexts(&in, first_sample, recording);
+  if (in.ok() && !in.at_end()) decode_watch_rows(&in, lost_rows, recording);
   if (!in.ok() || !in.at_end()) {
     sizes.restore(recording);
     return false;
@@ -225,10 +243,15 @@ bool decode_rows(std::span<const uint8_t> payload, double growth, uint64_t* lost
 }
 
 void close_gaps(Recording* recording) {
-  const auto of_nobody = [](const Thread& row) { return row.process == kNone; };
-  if (std::any_of(recording->threads.begin(), recording->threads.end(), of_nobody)) {
+  const auto of_nobody = [](const auto& row) { return row.process == kNone; };
+  if (std::ranges::any_of(recording->threads, of_nobody) ||
+      std::ranges::any_of(recording->locks, of_nobody)) {
+    const auto lost = static_cast<uint32_t>(recording->processes.size());
     for (Thread& row : recording->threads) {
-      if (of_nobody(row)) row.process = static_cast<uint32_t>(recording->processes.size());
+      if (of_nobody(row)) row.process = lost;
+    }
+    for (Lock& row : recording->locks) {
+      if (of_nobody(row)) row.process = lost;
     }
     recording->processes.emplace_back().name = kLostName;
   }

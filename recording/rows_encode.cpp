@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <tuple>
 #include <vector>
 
@@ -118,12 +120,16 @@ void encode_stops(const std::vector<Sample>& samples, ColumnWriter* out) {
   }
 }
 
-void encode_samples(std::vector<Sample> samples, ColumnWriter* out) {
-  out->uleb(samples.size());
-  if (samples.empty()) return;
+std::vector<Sample> in_runs(std::vector<Sample> samples) {
   std::stable_sort(samples.begin(), samples.end(), [](const Sample& a, const Sample& b) {
     return std::tuple(a.thread, a.wait) < std::tuple(b.thread, b.wait);
   });
+  return samples;
+}
+
+void encode_samples(const std::vector<Sample>& samples, ColumnWriter* out) {
+  out->uleb(samples.size());
+  if (samples.empty()) return;
   const auto run_begins = [&](size_t i) {
     return i == 0 || samples[i].thread != samples[i - 1].thread ||
            samples[i].wait != samples[i - 1].wait;
@@ -159,6 +165,26 @@ void encode_samples(std::vector<Sample> samples, ColumnWriter* out) {
   encode_stops(samples, out);
 }
 
+void encode_contexts(const std::vector<TraceContext>& contexts, const std::vector<Sample>& samples,
+                     ColumnWriter* out) {
+  out->uleb(contexts.size());
+  if (contexts.empty()) return;
+  for (const TraceContext& row : contexts) {
+    for (const uint8_t byte : std::bit_cast<std::array<uint8_t, sizeof row>>(row)) out->u8(byte);
+  }
+  std::vector<size_t> ends;  // of runs
+  for (size_t i = 1; i <= samples.size(); ++i) {
+    if (i == samples.size() || samples[i].context != samples[i - 1].context) ends.push_back(i);
+  }
+  out->uleb(ends.size());
+  size_t begin = 0;
+  for (const size_t end : ends) {
+    out->ref(samples[begin].context);
+    out->uleb(end - begin);
+    begin = end;
+  }
+}
+
 void encode_losses(const Recording& rows, ColumnWriter* out) {
   out->uleb(rows.losses.size());
   for (const Losses& row : rows.losses) {
@@ -183,8 +209,12 @@ void encode_rows(const Recording& rows, const RowCounts& before, ColumnWriter* o
   encode_frames(rows, out);
   encode_stacks(rows, before.stacks, out);
   encode_waits(rows, out);
-  encode_samples(rows.samples, out);
+  const std::vector<Sample> samples = in_runs(rows.samples);
+  encode_samples(samples, out);
   encode_losses(rows, out);
+  const bool has_watched = has_watch_rows(rows);
+  if (!rows.contexts.empty() || has_watched) encode_contexts(rows.contexts, samples, out);
+  if (has_watched) encode_watch_rows(rows, before.locks, out);
 }
 
 }  // namespace sampan::recording

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -91,6 +92,25 @@ void add_rates(const Rates& from, Rates* to) {
   for (const Cost& row : from.costs) {
     if (to->costs.empty() || to->costs.back() != row) to->costs.push_back(row);
   }
+}
+
+// Files begin with the settings that the file before ended with: not added again.
+void drop_known_settings(std::map<std::pair<uint32_t, Watched>, uint64_t>* known,
+                         const std::vector<uint32_t>& processes, std::vector<WatchChange>* rows) {
+  std::erase_if(*rows, [&](const WatchChange& row) {
+    const auto [setting, is_new] =
+        known->try_emplace({processes[row.process], row.what}, row.setting);
+    return !is_new && std::exchange(setting->second, row.setting) == row.setting;
+  });
+}
+
+// Files begin with the blocks that live: those that an earlier file has are not added again.
+void drop_known_blocks(std::set<std::pair<uint32_t, uint64_t>>* known, const Recording& joined,
+                       const std::vector<uint32_t>& threads, std::vector<Allocation>* rows) {
+  std::erase_if(*rows, [&](const Allocation& row) {
+    const uint32_t process = joined.threads[threads[row.thread]].process;
+    return !known->insert({process, row.id}).second && row.earlier;
+  });
 }
 
 // Pieces of a section that follow each other become one section; the oldest first.
@@ -188,6 +208,8 @@ struct Joiner::State {
   std::unordered_map<uint32_t, uint32_t> processes, threads;  // by id
   std::vector<SumOfEnds<ProcessEnd>> process_ends;
   std::vector<SumOfEnds<ThreadEnd>> thread_ends;
+  std::map<std::pair<uint32_t, Watched>, uint64_t> settings;  // the latest of a process
+  std::set<std::pair<uint32_t, uint64_t>> blocks;             // process and id
 };
 
 Joiner::Joiner() : state_(std::make_unique<State>()) {}
@@ -222,6 +244,8 @@ void Joiner::add(Recording from) {
   take_ends(&from.process_ends, &ProcessEnd::process, places.processes, begin_ns, &to.process_ends);
   take_ends(&from.thread_ends, &ThreadEnd::thread, places.threads, begin_ns, &to.thread_ends);
   add_losses(from, processes_before, places, &to.combiner);
+  drop_known_settings(&to.settings, places.processes, &from.watch_changes);
+  drop_known_blocks(&to.blocks, to.combiner.combined(), places.threads, &from.allocations);
   add_rates(from.rates, &to.combiner.combined().rates);
   to.combiner.add_rows(from, places, 0);
 }

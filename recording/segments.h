@@ -16,7 +16,8 @@
 namespace sampan::recording {
 
 // Processes and threads that continue from one segment to the next become one row, with the CPU of
-// all segments; so do sections and pauses. Rows have no ids afterwards.
+// all segments; so do sections and pauses. Blocks that several segments have are there once. Rows have
+// no ids afterwards.
 class Joiner {
  public:
   Joiner();
@@ -31,8 +32,9 @@ class Joiner {
   std::unique_ptr<State> state_;
 };
 
-// The part from `from_ns` to `to_ns`: samples, events and spans that ended then, sections and
-// pauses cut to that time, and the processes and threads that lived then. Ends have no CPU, because
+// The part from `from_ns` to `to_ns`: samples, allocations, frees and events of that time, the sampled
+// blocks that lived at its begin, spans and waits for locks that ended then, sections and pauses cut to
+// that time, and the processes and threads that lived then. Ends have no CPU, because
 // the kernel's account of just that time is not known.
 Recording cut(Recording recording, SessionNs from_ns, SessionNs to_ns);
 

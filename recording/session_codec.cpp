@@ -18,6 +18,12 @@ void encode(const Session& session, ColumnWriter* out) {
   out->uleb(session.start_monotonic_ns);
   out->uleb(session.cpus.value_or(0));
   out->string(session.unit);
+  out->uleb(session.labels.size());
+  for (const auto& [name, value] : session.labels) {
+    out->string(name);
+    out->string(value);
+  }
+  out->maybe(session.clock_error_ns);
 }
 
 std::optional<Session> decode_session(std::span<const uint8_t> payload) {
@@ -38,6 +44,14 @@ std::optional<Session> decode_session(std::span<const uint8_t> payload) {
   const uint32_t cpus = in.at_end() ? 0 : in.uleb32();
   if (cpus != 0) session.cpus = cpus;
   if (!in.at_end()) session.unit = in.string();
+  if (!in.at_end()) {
+    session.labels.resize(in.count());
+    for (auto& [name, value] : session.labels) {
+      name = in.string();
+      value = in.string();
+    }
+    session.clock_error_ns = in.maybe_u64();
+  }
   if (!in.ok()) return std::nullopt;
   return session;
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "base/time.h"
 #include "wire/loss.h"
 #include "wire/record.h"
+#include "wire/trace_context.h"
 
 namespace sampan::recording {
 
@@ -32,6 +34,7 @@ using vocabulary::kRunnable;
 using vocabulary::kSpanKindCount;
 using vocabulary::kStepKindCount;
 using vocabulary::kUnnamedCode;
+using vocabulary::kWatchedCount;
 using vocabulary::Label;
 using vocabulary::Markers;
 using vocabulary::Module;
@@ -47,6 +50,9 @@ using vocabulary::SpanKind;
 using vocabulary::Step;
 using vocabulary::StepKind;
 using vocabulary::Wait;
+using vocabulary::WatchChange;
+using vocabulary::Watched;
+using wire::TraceContext;
 
 // The position of this file in a session that is recorded in several files.
 struct Segment {
@@ -119,7 +125,61 @@ struct Sample {
   SessionNs time_ns = 0;
   uint64_t weight_ns = 0;
   wire::StopReason stop = wire::StopReason::kRoot;
-  uint32_t wait = kNone;  // kNone: on CPU
+  uint32_t wait = kNone;     // kNone: on CPU
+  uint32_t context = kNone;  // of the request that the thread worked for; kNone: of none
+};
+
+using wire::AllocationKind;
+using wire::LockKind;
+
+// An allocation that was drawn: at a mean of `mean` bytes between two draws, one of S bytes stands
+// for S / (1 - exp(-S / mean)) bytes.
+struct Allocation {
+  uint32_t thread = kNone;
+  uint32_t stack = kNone;
+  SessionNs time_ns = 0;
+  uint64_t id = 0;  // unique in its process
+  uint64_t size = 0;
+  uint64_t mean = 0;  // never 0 in a recording
+  AllocationKind kind = AllocationKind::kHeap;
+  wire::StopReason stop = wire::StopReason::kRoot;
+  bool earlier = false;  // it lived when the file, or the part of it that was cut out, began
+};
+// The end of an allocation that was drawn, by any thread of its process.
+struct Free {
+  uint32_t thread = kNone;
+  uint32_t stack = kNone;
+  SessionNs time_ns = 0;
+  uint64_t id = 0;  // of the allocation, in the process of the thread
+  wire::StopReason stop = wire::StopReason::kRoot;
+};
+
+// A lock or an event that threads wait for.
+struct Lock {
+  uint32_t process = kNone;
+  uint64_t address = 0;              // an AVMA
+  uint32_t frame = kNone;            // where it lies, if that is in a module: a variable, not code
+  uint32_t origin = kNone;           // the frame that initialised it, where that is known
+  LockKind kind = LockKind::kMutex;  // a read-write lock is a kWriteLock here
+  friend bool operator==(const Lock&, const Lock&) = default;
+  uint64_t hash() const { return hash_of(std::tuple(process, address, frame, origin)); }
+};
+// A wait that was drawn: one of at least `limit_ns` always, a shorter one with the probability
+// duration / limit. So it stands for max(duration, limit) of waiting.
+struct LockWait {
+  uint32_t thread = kNone;
+  uint32_t stack = kNone;
+  SessionNs begin_ns = 0;
+  uint64_t duration_ns = 0;
+  uint64_t limit_ns = 0;
+  uint32_t lock = kNone;  // never kNone in a recording
+  LockKind kind = LockKind::kMutex;
+  wire::StopReason stop = wire::StopReason::kRoot;
+  // Who held the lock when the wait began, and the stack of its release; kNone: not known.
+  uint32_t holder = kNone, holder_stack = kNone;
+  // Who ended the wait: by its release, its signal, its post.
+  uint32_t waker = kNone, waker_stack = kNone;
+  SessionNs woken_ns = 0;  // when; 0: not known
 };
 
 struct Losses {

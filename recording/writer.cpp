@@ -1,132 +1,21 @@
 #include "recording/writer.h"
 
-#include <algorithm>
 #include <optional>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "recording/format.h"
-#include "recording/row_file.h"
-#include "recording/session_rows.h"
+#include "recording/writer_state.h"
 
 namespace sampan::recording {
 namespace {
 
 constexpr uint64_t kFlushInterval = 1'000'000'000;  // ns
 
-struct SessionProcess {
-  Process row;
-  uint64_t earlier_cpu_ns = 0;  // in the segments before
-  Losses losses;
-};
-
-struct SessionThread {
-  Thread row;                                  // with the session's index of its process
-  uint64_t earlier_cpu_ns = 0;                 // in the segments before
-  uint64_t cpu_rest_ns = 0, wait_rest_ns = 0;  // remainders of weights, below 1 µs
-};
-
-uint64_t without(uint64_t earlier, uint64_t all) {
-  return all - std::min(earlier, all);
-}
-
-// The part of `all` that was not taken before.
-uint64_t take(uint64_t all, uint64_t* taken) {
-  const uint64_t rest = without(*taken, all);
-  *taken += rest;
-  return rest;
-}
-
 }  // namespace
 
 void set_file_mode(mode_t mode) {
   new_file_mode = mode;
 }
-
-struct Writer::State {
-  State(const std::string& path, const Session& its_session, std::span<const Origin> origins)
-      : session(its_session),
-        file(std::make_unique<RowFile>(path, session, origins, std::nullopt)) {}
-
-  // Rows of the current file by handle; in the first file they are equal.
-  uint32_t process(uint32_t index) {
-    if (index == kNone) return kNone;
-    auto* known = processes.find(index);
-    if (known == nullptr) return segment.number == 0 ? index : file->lost_process();
-    if (known->in_file == kNone) known->in_file = file->add(known->row, index, known->losses);
-    return known->in_file;
-  }
-  uint32_t thread(uint32_t index) {
-    if (index == kNone) return kNone;
-    auto* known = threads.find(index);
-    if (known == nullptr) return segment.number == 0 ? index : file->lost_thread();
-    if (known->in_file == kNone) {
-      Thread row = known->row;
-      row.process = process(row.process);
-      known->in_file = file->add(row, index);
-    }
-    return known->in_file;
-  }
-  uint32_t module(uint32_t index) {
-    if (index == kNone) return kNone;
-    uint32_t& row = module_rows[index];
-    if (row == kNone) row = file->add(modules[index]);
-    return row;
-  }
-
-  void write(ThreadEnd end) {
-    if (auto* known = threads.find(end.thread); known != nullptr && end.cpu_ns) {
-      end.cpu_ns = take(*end.cpu_ns, &known->earlier_cpu_ns);
-    }
-    end.thread = thread(end.thread);
-    file->add(end);
-  }
-  void write(ProcessEnd end) {
-    if (auto* known = processes.find(end.process); known != nullptr && end.cpu_ns) {
-      end.cpu_ns = take(*end.cpu_ns, &known->earlier_cpu_ns);
-    }
-    ended_cpu_ns += end.cpu_ns.value_or(0);
-    end.process = process(end.process);
-    file->add(end);
-  }
-
-  template <typename Row>
-  void add_marker(std::vector<Row> Markers::*rows, Row row) {
-    if constexpr (requires { row.process; }) row.process = process(row.process);
-    if constexpr (requires { row.thread; }) row.thread = thread(row.thread);
-    if constexpr (requires { row.end_thread; }) row.end_thread = thread(row.end_thread);
-    file->add_marker(rows, row);
-  }
-
-  void begin_file() {
-    std::fill(module_rows.begin(), module_rows.end(), kNone);
-    if (rate) file->add(at_begin(*rate));
-    if (cost) file->add(at_begin(*cost));
-    for (const uint32_t index : processes.begin_file()) process(index);
-    for (const uint32_t index : threads.begin_file()) thread(index);
-  }
-
-  template <typename Row>
-  Row at_begin(Row row) const {
-    row.time_ns = segment.begin_ns;
-    return row;
-  }
-
-  Session session;
-  Segment segment;
-  std::optional<RateChange> rate;  // the latest
-  std::optional<Cost> cost;
-  std::unique_ptr<RowFile> file;
-  uint64_t samples = 0;       // of the files before
-  uint64_t ended_cpu_ns = 0;  // of all ends of processes
-  MonotonicNs last_flush_ns = 0;
-  SessionRows<SessionProcess> processes;
-  SessionRows<SessionThread> threads;
-  Interner<Module> modules;
-  std::vector<uint32_t> module_rows;  // in the present file, or kNone
-  std::vector<Frame> frames;          // of the stack that is looked up
-};
 
 Writer::Writer(const std::string& path, const Session& session, std::span<const Origin> origins)
     : state_(std::make_unique<State>(path, session, origins)) {}
@@ -140,7 +29,7 @@ Writer::~Writer() {
 }
 
 uint32_t Writer::add(const Process& process) {
-  const uint32_t index = state_->processes.add({process, 0, {}}, kNone);
+  const uint32_t index = state_->processes.add({.row = process}, kNone);
   auto* known = state_->processes.find(index);
   const bool first = state_->segment.number == 0;
   known->in_file = state_->file->add(process, first ? std::nullopt : std::optional(index));
@@ -175,6 +64,10 @@ void Writer::add(const ThreadEnd& end) {
 }
 void Writer::add(const ProcessEnd& end) {
   state_->write(end);
+  if (auto* known = state_->processes.find(end.process)) {
+    for (const uint32_t lock : std::exchange(known->locks, {})) state_->locks.end(lock);
+  }
+  state_->blocks.end(end.process);
   state_->processes.end(end.process);
 }
 void Writer::account(const ThreadEnd& so_far) {
@@ -185,10 +78,12 @@ void Writer::account(const ProcessEnd& so_far) {
 }
 
 void Writer::add(const Losses& losses) {
-  Losses row = losses;
-  row.process = state_->process(losses.process);
-  if (auto* known = state_->processes.find(losses.process)) known->losses = losses;
-  state_->file->add(row);
+  Losses all = losses;
+  if (auto* known = state_->processes.find(losses.process)) {
+    all.count[static_cast<unsigned>(wire::Loss::kAllocationLost)] += known->left_out;
+    known->losses = all;
+  }
+  state_->write(all);
 }
 
 void Writer::add(const RateChange& change) {
@@ -219,37 +114,52 @@ uint32_t Writer::wait(const Wait& wait) {
   return state_->file->wait(wait);
 }
 
+uint32_t Writer::context(const TraceContext& context) {
+  return context.is_set() ? state_->file->context(context) : kNone;
+}
+
 uint32_t Writer::add(const Frame& frame) {
-  return state_->file->add(Frame{state_->module(frame.module), frame.address});
+  const uint32_t row = state_->file->add(Frame{state_->module(frame.module), frame.address});
+  if (state_->kept) state_->kept->add(row, frame);
+  return row;
 }
 
 uint32_t Writer::add(const Stack& stack) {
-  return state_->file->add(stack);
+  const uint32_t row = state_->file->add(stack);
+  if (state_->kept) state_->kept->add(row, stack);
+  return row;
 }
 
 uint32_t Writer::frame(const Frame& frame) {
-  return state_->file->frame({state_->module(frame.module), frame.address});
+  return state_->frame(frame, nullptr);
 }
 
 uint32_t Writer::frame(const Frame& frame, const FrameName& name) {
-  return state_->file->frame({state_->module(frame.module), frame.address}, &name);
+  return state_->frame(frame, &name);
 }
 
 void Writer::rename(uint32_t frame, const FrameName& name) {
   state_->file->name(frame, name);
+  if (state_->kept) state_->kept->name(frame, name);
 }
 
 void Writer::add(const JitName& name, std::string_view text) {
   JitName row = name;
   row.process = state_->process(name.process);
   state_->file->add(row, text);
+  if (state_->kept) state_->kept->name(name, text);
 }
 
 uint32_t Writer::stack(uint32_t prefix, uint32_t frame) {
-  return state_->file->stack(prefix, frame);
+  return state_->stack(prefix, frame);
 }
 
 uint32_t Writer::stack(std::span<const Frame> frames) {
+  if (state_->kept) {
+    uint32_t row = kNone;
+    for (auto next = frames.rbegin(); next != frames.rend(); ++next) row = stack(row, frame(*next));
+    return row;
+  }
   state_->frames.assign(frames.begin(), frames.end());
   for (Frame& frame : state_->frames) frame.module = state_->module(frame.module);
   return state_->file->stack(state_->frames);
@@ -304,7 +214,10 @@ void Writer::rotate(const std::string& path, SessionNs time_ns) {
   state_->samples += state_->file->samples();
   state_->segment = next;
   state_->file = std::move(file);
+  std::optional<KeptStacks> before = std::exchange(state_->kept, {});
+  if (before) keep_living();
   state_->begin_file();
+  if (before) write_living(*before);
   state_->file->flush();
 }
 

@@ -28,6 +28,8 @@ namespace sampan::recording {
 // command lines and paths.
 void set_file_mode(mode_t mode);
 
+class KeptStacks;
+
 class Writer {
  public:
   // Creates `path`, which must not exist, and writes the blocks of the session and of the origins,
@@ -67,9 +69,26 @@ class Writer {
   // The same for a wait; without its object when there are too many different ones.
   uint32_t wait(const Wait& wait);
 
+  // The context of a sample. Valid for the next sample only: a block may end with it.
+  uint32_t context(const TraceContext& context);
+
   // The time is truncated to 10 µs, the weight to 1 µs. The remainder is added to the thread's next
   // sample, so that the sums of a thread's CPU and waiting times stay exact.
   void add(const Sample& sample);
+
+  // What is recorded besides samples. Times are kept to the nanosecond. The next files begin with the
+  // latest setting of each living process. Stacks and frames are rows of the present file; a handle of a
+  // lock stays valid.
+  void add(const WatchChange& change);
+  void add(const Allocation& allocation);
+  void add(const Free& free);
+  uint32_t add(const Lock& lock);
+  void add(const LockWait& wait);
+  // For a session of several files, before the first row: from now on, the stacks of a file are kept in
+  // memory until the next one begins. Then each file begins with the sampled blocks that live, and locks
+  // have their frames in later files, too. Living blocks beyond a million are left out of later files;
+  // they are counted as Loss::kAllocationLost.
+  void keep_living();
 
   // Markers. A handle of text() is valid for the next marker only: a block may end with it.
   uint32_t text(std::string_view text);
@@ -105,6 +124,8 @@ class Writer {
   const std::string& path() const;
 
  private:
+  void write_living(KeptStacks& before);
+
   struct State;
   std::unique_ptr<State> state_;
 };

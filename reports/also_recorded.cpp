@@ -23,6 +23,9 @@ std::string also_recorded_section(const Context& context) {
   if (!markers.sections.empty() && !context.view.section) {
     rows.emplace_back("samples of sections", "report --section NAME");
   }
+  if (!context.profile().contexts.empty()) {
+    rows.emplace_back("requests across services", "spans --traces");
+  }
   if (context.view.is_of_wall_time() && context.summary.sampled.samples != 0) {
     rows.emplace_back("stacks of waits", "report --state waiting --tree");
   }

@@ -22,20 +22,6 @@ constexpr double kRateTolerance = 0.05;
 // Below this share, a report may be misleading, so it is emphasized.
 constexpr double kLowShare = 0.9;
 
-enum class Tone { kPlain, kWarning };
-
-// "  name      text", with the lines of the text aligned.
-std::string item(const Context& context, std::string_view name, std::string_view text,
-                 Tone tone = Tone::kPlain) {
-  constexpr size_t kIndent = 12;
-  std::string result;
-  for (const std::string& line : wrap(text, context.options.text_width() - kIndent)) {
-    result += fmt::format("  {:<9} {}\n", result.empty() ? name : "",
-                          tone == Tone::kWarning ? context.style.warning(line) : line);
-  }
-  return result;
-}
-
 std::string start_time(UnixNs unix_ns) {
   const auto seconds = static_cast<std::time_t>(unix_ns / 1'000'000'000);
   return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(seconds));
@@ -117,6 +103,14 @@ std::string origins(const Context& context) {
                         start_time(all[i].start_unix_ns));
   }
   return item(context, "merged", printable(text + (all.size() > kNamed ? ", …" : "")));
+}
+
+std::string labels(const Context& context) {
+  std::string text;
+  for (const auto& [name, value] : context.profile().session.labels) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, value);
+  }
+  return text.empty() ? "" : item(context, "labels", printable(text));
 }
 
 // Engines outside the target. The shim is the default and is not mentioned.
@@ -251,12 +245,32 @@ std::string notes(const Context& context) {
   return text;
 }
 
+// What is known of the samples, or of what is shown in their place.
+std::string figures(const Context& context) {
+  switch (context.profile().shown) {
+    case profile::Shown::kHeap: return heap_figures(context);
+    case profile::Shown::kLocks: return lock_figures(context);
+    case profile::Shown::kSamples: break;
+  }
+  return rate(context) + cost(context) + samples(context);
+}
+
 }  // namespace
+
+std::string item(const Context& context, std::string_view name, std::string_view text, Tone tone) {
+  constexpr size_t kIndent = 12;
+  std::string result;
+  for (const std::string& line : wrap(text, context.options.text_width() - kIndent)) {
+    result += fmt::format("  {:<9} {}\n", result.empty() ? name : "",
+                          tone == Tone::kWarning ? context.style.warning(line) : line);
+  }
+  return result;
+}
 
 std::string heading(const Context& context) {
   std::string text = title(context);
   for (const auto part :
-       {outcome, origins, engine, pauses, selection, rate, cost, samples, stacks, losses, notes}) {
+       {outcome, origins, labels, engine, pauses, selection, figures, stacks, losses, notes}) {
     text += part(context);
   }
   return text;

@@ -15,10 +15,13 @@
 #include "profile/rates.h"
 #include "profile/sections.h"
 #include "profile/summary.h"
+#include "profile/trace_ids.h"
+#include "profile/traces.h"
 #include "profile/unit.h"
 #include "reports/report.h"
 #include "reports/table.h"
 #include "reports/tasks.h"
+#include "reports/watched_json.h"
 
 namespace sampan::reports {
 namespace {
@@ -51,6 +54,12 @@ void write_session(Json& json, const profile::Profile& profile, const profile::S
   json.member("start_time",
               is_known ? std::optional(iso_8601(profile.session.start_unix_ns)) : std::nullopt);
   if (!unit.is_time()) json.member("unit", unit.what());
+  if (!profile.session.labels.empty()) {
+    json.key("labels");
+    json.object([&] {
+      for (const auto& [name, value] : profile.session.labels) json.member(name, value);
+    });
+  }
   json.member("duration_s", in_seconds(profile.duration_ns()));
   json.member("clock", profile.session.clock);
   json.member("cpus", profile.session.cpus);
@@ -107,6 +116,18 @@ void write_processes(Json& json, const profile::Profile& profile, const profile:
     json.member("samples", row.samples);
     if (process.exit_status) json.member("exit_status", *process.exit_status);
     if (process.exit_signal) json.member("exit_signal", *process.exit_signal);
+  });
+}
+
+void write_traces(Json& json, const profile::View& view) {
+  json.objects("traces", profile::traces_of(view), [&](const profile::Trace& trace) {
+    json.member("trace_id", profile::hex_text(trace.trace_id));
+    json.member("processes", trace.processes);
+    json.member("spans", uint64_t{trace.spans.size()});
+    json.member("cpu_s", in_seconds(trace.cpu.ns));
+    json.member("waiting_s", in_seconds(trace.waiting.ns));
+    json.member("runnable_s", in_seconds(trace.runnable.ns));
+    json.member("samples", trace.cpu.samples + trace.waiting.samples + trace.runnable.samples);
   });
 }
 
@@ -188,13 +209,12 @@ void write_functions(Json& json, const profile::View& view, const profile::Unit&
 
 }  // namespace
 
-std::string json(const profile::View& view, const std::vector<std::string>& notes,
-                 uint64_t least_block_ns) {
+std::string json(const profile::View& view, const PageOptions& options) {
   const profile::Profile& profile = *view.profile;
   const profile::Summary summary = profile::summarize(view);
   std::vector<std::string> all_notes = profile::notes_of_end(profile);
   for (const std::string& note : profile::python_notes(profile)) all_notes.push_back(note);
-  all_notes.insert(all_notes.end(), notes.begin(), notes.end());
+  all_notes.insert(all_notes.end(), options.notes.begin(), options.notes.end());
 
   Json json;
   json.object([&] {
@@ -207,8 +227,12 @@ std::string json(const profile::View& view, const std::vector<std::string>& note
     write_processes(json, profile, summary);
     write_threads(json, profile, summary, unit);
     if (profile.has_waits()) write_waits(json, view);
+    if (profile.shown == profile::Shown::kHeap) write_heap(json, view);
+    if (profile.shown == profile::Shown::kLocks) write_locks(json, view);
     if (!profile.markers.sections.empty() && !view.section) write_sections(json, view);
-    if (!profile.markers.steps.empty()) write_tasks(json, view, least_block_ns);
+    if (!profile.markers.steps.empty()) write_tasks(json, view, options.least_block_ns);
+    if (!profile.contexts.empty()) write_traces(json, view);
+    if (!options.critical.empty()) write_critical_path(json, view, options.critical);
     write_functions(json, view, unit);
   });
   return json.text();

@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text/readable.h"
 #include "reports/report.h"
 #include "reports/sections.h"
 #include "reports/tasks.h"
@@ -26,8 +28,13 @@ std::string files_section(const Context& context) {
 std::string chosen_section(const Context& context) {
   if (!context.options.callers.empty()) return callers_section(context);
   if (!context.options.callees.empty()) return callees_section(context);
+  if (!context.options.critical.empty()) return critical_section(context);
   if (context.options.tasks) return tasks_section(context);
   if (context.options.tree) return tree_section(context);
+  if (context.options.by == By::kFunction) {
+    if (context.profile().shown == profile::Shown::kHeap) return heap_section(context);
+    if (context.profile().shown == profile::Shown::kLocks) return locks_section(context);
+  }
   return flat_section(context);
 }
 
@@ -41,10 +48,25 @@ std::string main_section(const Context& context) {
 }  // namespace
 
 bool hide_idle(const Context& context) {
+  if (context.profile().shown == profile::Shown::kLocks) return false;  // waiting is what is shown
   const std::vector<profile::ThreadSummary>& threads = context.summary.threads;
   const auto only_waits = [](const profile::ThreadSummary& row) { return row.only_waits(); };
   return !context.options.idle && std::any_of(threads.begin(), threads.end(), only_waits) &&
          !std::all_of(threads.begin(), threads.end(), only_waits);
+}
+
+std::string with_rest(const Context& context, const Table& table, std::string_view title,
+                      size_t shown, size_t all) {
+  std::string text =
+      context.style.heading(title) + "\n" + table.text(context.options.width, context.style);
+  if (shown < all) {
+    text += context.style.faint(fmt::format("  and {} more", count(all - shown))) + "\n";
+  }
+  return text;
+}
+
+size_t rows_shown(const Context& context, size_t all, size_t usual) {
+  return context.options.top == 0 ? all : std::min(all, usual);
 }
 
 std::string page(const profile::View& view, const PageOptions& options) {

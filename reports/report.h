@@ -39,8 +39,10 @@ struct PageOptions {
   uint64_t least_block_ns = profile::kLongBlock;  // of steps that held a loop
   std::string callers = {};  // callers of functions with this in the name, instead of the table
   std::string callees = {};  // the same: what they call
-  bool full_names = false;   // of functions; else short names that are made to fit
-  unsigned width = 80;       // columns; kUncut: of tables, as many as their cells need
+  std::string critical =
+      {};  // the critical path of this thread, span or section, instead of the table
+  bool full_names = false;  // of functions; else short names that are made to fit
+  unsigned width = 80;      // columns; kUncut: of tables, as many as their cells need
   bool colour = false;
   std::string recording = {};           // as commands name it; "": the latest
   std::vector<OutputFile> files = {};   // named at the end of the page
@@ -49,13 +51,12 @@ struct PageOptions {
   unsigned text_width() const { return width == kUncut ? 80 : width; }  // of sentences
 };
 
-// Throws Error when no function's name contains `callers`, or `callees`.
+// Throws Error when no function's name contains `callers`, or `callees`, and as critical_path() does.
 std::string page(const profile::View& view, const PageOptions& options = {});
 // The essence on one screen; `options` say its width, at most 100 columns, and which recording it is.
 std::string summary(const profile::View& view, PageOptions options = {});
-// One object, see docs/report-json.md.
-std::string json(const profile::View& view, const std::vector<std::string>& notes = {},
-                 uint64_t least_block_ns = profile::kLongBlock);
+// One object, see docs/report-json.md; `options` say its notes, `least_block_ns` and `critical`.
+std::string json(const profile::View& view, const PageOptions& options = {});
 
 // The width and colour of a stream. A terminal's width is COLUMNS, else what the kernel says; what
 // is no terminal is not cut, and has no colour. NO_COLOR is obeyed.

@@ -42,6 +42,15 @@ std::vector<Figure> figures_of(const Context& context) {
     return unit.text(row.known_cpu_ns());
   };
   const auto samples = [](const profile::ThreadSummary& row) { return count(row.samples()); };
+  if (context.profile().shown == profile::Shown::kLocks) {
+    const auto all_ns = static_cast<double>(context.summary.waiting.ns);
+    return {{"waited s", [](const auto& row) { return seconds(row.waiting.ns); }},
+            {"share %",
+             [all_ns](const auto& row) {
+               return percent(static_cast<double>(row.waiting.ns), all_ns);
+             }},
+            {"samples", samples}};
+  }
   if (context.view.is_of_wall_time()) {
     const auto share = [](uint64_t ns, const profile::ThreadSummary& row) {
       return percent(static_cast<double>(ns), static_cast<double>(row.wall_ns()));
@@ -60,17 +69,20 @@ std::vector<Figure> figures_of(const Context& context) {
   }
   const double all_ns =
       static_cast<double>(context.summary.cpu_ns.value_or(context.summary.sampled.ns));
-  return {{cpu_title(unit), cpu},
-          {"share %",
-           [all_ns](const auto& row) {
-             return percent(static_cast<double>(row.known_cpu_ns()), all_ns);
-           }},
-          {"sampled %", [](const auto& row) { return coverage(row.sampled.ns, row.cpu_ns); }},
-          {"samples", samples},
-          {"complete %", [](const auto& row) {
-             return percent(static_cast<double>(row.complete_stacks),
-                            static_cast<double>(row.samples()));
-           }}};
+  std::vector<Figure> figures = {{cpu_title(unit), cpu},
+                                 {"share %", [all_ns](const auto& row) {
+                                    return percent(static_cast<double>(row.known_cpu_ns()), all_ns);
+                                  }}};
+  if (context.profile().shown == profile::Shown::kSamples) {
+    figures.push_back(
+        {"sampled %", [](const auto& row) { return coverage(row.sampled.ns, row.cpu_ns); }});
+  }
+  figures.push_back({"samples", samples});
+  figures.push_back({"complete %", [](const auto& row) {
+                       return percent(static_cast<double>(row.complete_stacks),
+                                      static_cast<double>(row.samples()));
+                     }});
+  return figures;
 }
 
 // How a process ended: "0", "SIGSEGV", "exec", "lives", "-".

@@ -58,6 +58,7 @@ std::string what(const profile::Wait& wait) {
 
 std::string waits_section(const Context& context) {
   const profile::Profile& profile = context.profile();
+  if (profile.shown == profile::Shown::kLocks) return "";  // they have a table of their own
   const std::vector<Row> rows = rows_of(context.view);
   if (rows.empty()) return "";
   const bool several_processes = context.summary.processes.size() > 1;

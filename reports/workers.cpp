@@ -3,18 +3,23 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "base/text/csv_row.h"
 #include "base/text/json_writer.h"
 #include "base/text/readable.h"
+#include "base/time.h"
 #include "profile/frames.h"
 #include "reports/table.h"
 
 namespace sampan::reports {
 namespace {
 
+using profile::Spread;
 using profile::Worker;
 using profile::WorkerRow;
 using profile::Workers;
@@ -23,59 +28,117 @@ std::string seconds_text(double ns) {
   return seconds(static_cast<uint64_t>(ns));
 }
 
-double to_seconds(double ns) {
-  return ns / static_cast<double>(kNsPerSecond);
+constexpr const char* kSpreadTitles[] = {"excess", "mean",      "least",
+                                         "most",   "deviation", "most/mean"};
+
+std::vector<Column> spread_columns(std::vector<Column> more) {
+  std::vector<Column> columns;
+  for (const char* const title : kSpreadTitles) columns.push_back({.title = title});
+  columns.push_back({.title = "slowest", .left = true, .minimum = 8});
+  for (Column& column : more) columns.push_back(std::move(column));
+  return columns;
 }
 
-std::string rows_table(const profile::Profile& profile, const Workers& workers, size_t shown,
+// The cells of spread_columns(). `text`: of a value.
+std::vector<std::string> spread_cells(const Spread& spread, const Workers& workers,
+                                      const std::function<std::string(double)>& text) {
+  return {text(spread.excess()),
+          text(spread.mean),
+          text(spread.lowest()),
+          text(spread.highest()),
+          text(spread.deviation),
+          spread.mean == 0 ? "" : fmt::format("{:.2f}", spread.imbalance()),
+          printable(workers.workers[spread.most].name)};
+}
+
+size_t shown(size_t rows, const PageOptions& options) {
+  return options.top == 0 ? rows : std::min<size_t>(options.top, rows);
+}
+
+std::string rows_table(const profile::Profile& profile, const Workers& workers, size_t rows,
                        const PageOptions& options, const Style& style) {
-  Table table({{.title = "excess"},
-               {.title = "mean"},
-               {.title = "least"},
-               {.title = "most"},
-               {.title = "deviation"},
-               {.title = "most/mean"},
-               {.title = "slowest", .left = true, .minimum = 8},
-               function_column(options),
-               {.title = "module", .left = true, .minimum = 8}});
-  for (size_t i = 0; i < shown; ++i) {
+  Table table(
+      spread_columns({function_column(options), {.title = "module", .left = true, .minimum = 8}}));
+  for (size_t i = 0; i < rows; ++i) {
     const WorkerRow& row = workers.rows[i];
-    table.add({seconds_text(row.excess_ns()), seconds_text(row.mean_ns),
-               seconds_text(row.least_ns()), seconds_text(row.most_ns()),
-               seconds_text(row.deviation_ns), fmt::format("{:.2f}", row.imbalance()),
-               printable(workers.workers[row.most].name),
-               function_cell(profile, row.function, options),
-               function_module_cell(profile, row.function)});
+    std::vector<std::string> cells = spread_cells(row.ns, workers, seconds_text);
+    cells.push_back(function_cell(profile, row.function, options));
+    cells.push_back(function_module_cell(profile, row.function));
+    table.add(std::move(cells));
   }
   return table.text(options.width, style);
 }
 
+std::string spans_table(const profile::Profile& profile, const Workers& workers,
+                        const PageOptions& options, const Style& style) {
+  Table table(spread_columns({{.title = "span", .left = true, .minimum = 8}}));
+  for (size_t i = 0; i < shown(workers.spans.size(), options); ++i) {
+    const profile::WorkerSpan& row = workers.spans[i];
+    std::vector<std::string> cells = spread_cells(row.ns, workers, seconds_text);
+    cells.push_back(printable(profile.markers.texts[row.name]));
+    table.add(std::move(cells));
+  }
+  return table.text(options.width, style);
+}
+
+const char* value_of(const profile::WorkerCounter& row) {
+  return row.is_total ? "last" : "mean";
+}
+
+std::string counters_table(const profile::Profile& profile, const Workers& workers,
+                           const PageOptions& options, const Style& style) {
+  std::vector<Column> columns = spread_columns(
+      {{.title = "value", .left = true}, {.title = "counter", .left = true, .minimum = 8}});
+  columns[std::size(kSpreadTitles)].title = "highest";
+  Table table(std::move(columns));
+  for (size_t i = 0; i < shown(workers.counters.size(), options); ++i) {
+    const profile::WorkerCounter& row = workers.counters[i];
+    std::vector<std::string> cells = spread_cells(
+        row.values, workers, [](double value) { return fmt::format("{:.6g}", value); });
+    cells.emplace_back(value_of(row));
+    cells.push_back(printable(profile.markers.texts[row.name]));
+    table.add(std::move(cells));
+  }
+  return table.text(options.width, style);
+}
+
+std::string differences(const profile::Profile& profile, const Worker& worker,
+                        const PageOptions& options) {
+  std::string text;
+  for (const profile::Difference& each : worker.differs_by) {
+    text += fmt::format("{}{} {:+.1f}", text.empty() ? "" : ", ",
+                        function_cell(profile, each.function, options),
+                        100 * (each.share - each.mean_share));
+  }
+  return text;
+}
+
 // Those that differ most from the others first.
-std::string workers_table(const profile::Profile& profile, const Workers& workers,
+std::string workers_table(const profile::View& view, const Workers& workers,
                           const PageOptions& options, const Style& style) {
   std::vector<size_t> order(workers.workers.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::ranges::stable_sort(order, std::ranges::greater(),
                            [&](size_t worker) { return workers.workers[worker].distance; });
-  if (options.top != 0) order.resize(std::min<size_t>(order.size(), options.top));
+  order.resize(shown(order.size(), options));
   Table table({{.title = "differs %"},
+               {.title = "outlier", .left = true},
                {.title = "seconds"},
-               {.title = "MPI %"},
+               {.title = "computing"},
+               {.title = "MPI"},
+               {.title = "waiting"},
                {.title = "worker", .left = true, .minimum = 8},
-               {.title = "mostly by", .left = true, .minimum = 16}});
+               {.title = "by more (+) or less (-) of its time, %", .left = true, .minimum = 16}});
   const bool has_mpi =
       std::ranges::any_of(workers.workers, [](const Worker& worker) { return worker.mpi_ns != 0; });
+  const bool has_waits = view.is_of_wall_time();
   for (const size_t each : order) {
     const Worker& worker = workers.workers[each];
-    std::string names;
-    for (const uint32_t function : worker.differs_by) {
-      names += (names.empty() ? "" : ", ") + function_cell(profile, function, options);
-    }
-    table.add(
-        {fmt::format("{:.1f}", 100 * worker.distance), seconds(worker.total.ns),
-         has_mpi ? percent(static_cast<double>(worker.mpi_ns), static_cast<double>(worker.total.ns))
-                 : "",
-         printable(worker.name), names});
+    table.add({fmt::format("{:.1f}", 100 * worker.distance), worker.is_outlier ? "yes" : "",
+               seconds(worker.total.ns), has_mpi || has_waits ? seconds(worker.computing_ns()) : "",
+               has_mpi ? seconds(worker.mpi_ns) : "", has_waits ? seconds(worker.waiting_ns) : "",
+               printable(worker.name), differences(*view.profile, worker, options)},
+              worker.is_outlier);
   }
   return table.text(options.width, style);
 }
@@ -86,18 +149,17 @@ std::string workers_page(const profile::View& view, const Workers& workers,
                          const PageOptions& options) {
   const profile::Profile& profile = *view.profile;
   const Style style(options.colour);
-  const size_t shown =
-      options.top == 0 ? workers.beyond_noise : std::min<size_t>(options.top, workers.beyond_noise);
+  const size_t rows = shown(workers.beyond_noise, options);
   std::string text = style.heading(fmt::format(
                          "Functions of {}, by what the slowest takes more than the mean (seconds)",
                          plural(workers.workers.size(), "worker"))) +
                      "\n";
-  text += shown == 0 ? "  none beyond the noise of sampling\n"
-                     : rows_table(profile, workers, shown, options, style);
+  text += rows == 0 ? "  none beyond the noise of sampling\n"
+                    : rows_table(profile, workers, rows, options, style);
   const size_t still = workers.rows.size() - workers.beyond_noise;
   const std::string rest =
-      (shown < workers.beyond_noise
-           ? fmt::format("and {} more beyond noise, ", count(workers.beyond_noise - shown))
+      (rows < workers.beyond_noise
+           ? fmt::format("and {} more beyond noise, ", count(workers.beyond_noise - rows))
            : "") +
       fmt::format("{} without an imbalance beyond noise", plural(still, "function"));
   text += "  " + style.faint(rest) + "\n";
@@ -106,27 +168,61 @@ std::string workers_page(const profile::View& view, const Workers& workers,
       text += "  " + style.warning(line) + "\n";
     }
   }
-  return text + "\n" + style.heading("Workers, those that differ most from the others first") +
-         "\n" + workers_table(profile, workers, options, style);
+  if (!workers.spans.empty()) {
+    text += "\n" + style.heading("Spans, by what the slowest takes more than the mean (seconds)") +
+            "\n" + spans_table(profile, workers, options, style);
+  }
+  if (!workers.counters.empty()) {
+    text += "\n" + style.heading("Counters, by deviation/mean") + "\n" +
+            counters_table(profile, workers, options, style);
+  }
+  return text + "\n" +
+         style.heading("Workers, those that differ most from the others first (seconds)") + "\n" +
+         workers_table(view, workers, options, style);
 }
+
+namespace {
+
+// `suffix`: of the keys that have the unit of the values; `divisor`: by which they are divided.
+void write_spread(Json& json, const Spread& spread, const Workers& workers,
+                  const std::string& suffix, double divisor) {
+  const std::pair<const char*, double> members[] = {{"mean", spread.mean},
+                                                    {"least", spread.lowest()},
+                                                    {"most", spread.highest()},
+                                                    {"deviation", spread.deviation},
+                                                    {"excess", spread.excess()}};
+  for (const auto& [name, value] : members) json.member(name + suffix, value / divisor);
+  json.member(suffix.empty() ? "highest" : "slowest", workers.workers[spread.most].name);
+}
+
+void write_worker(Json& json, const profile::Profile& profile, const Worker& worker) {
+  json.member("name", worker.name);
+  json.member("time_s", in_seconds(worker.total.ns));
+  json.member("samples", worker.total.samples);
+  json.member("computing_s", in_seconds(worker.computing_ns()));
+  json.member("mpi_s", in_seconds(worker.mpi_ns));
+  json.member("waiting_s", in_seconds(worker.waiting_ns));
+  json.member("distance", worker.distance);
+  json.member("outlier", worker.is_outlier);
+  json.objects("differs_by", worker.differs_by, [&](const profile::Difference& each) {
+    json.member("name", profile::function_name(profile, each.function));
+    json.member("share", each.share);
+    json.member("mean_share", each.mean_share);
+  });
+}
+
+}  // namespace
 
 std::string workers_json(const profile::View& view, const Workers& workers,
                          const std::vector<std::string>& notes) {
   const profile::Profile& profile = *view.profile;
+  constexpr auto kNs = static_cast<double>(kNsPerSecond);
   Json json;
   json.object([&] {
     json.member("beyond_noise", uint64_t{workers.beyond_noise});
     json.member("notes", notes);
-    json.objects("workers", workers.workers, [&](const Worker& worker) {
-      json.member("name", worker.name);
-      json.member("time_s", to_seconds(static_cast<double>(worker.total.ns)));
-      json.member("samples", worker.total.samples);
-      json.member("mpi_s", to_seconds(static_cast<double>(worker.mpi_ns)));
-      json.member("distance", worker.distance);
-      json.key("differs_by");
-      json.array(worker.differs_by,
-                 [&](uint32_t function) { json.value(profile::function_name(profile, function)); });
-    });
+    json.objects("workers", workers.workers,
+                 [&](const Worker& worker) { write_worker(json, profile, worker); });
     json.objects("functions", workers.rows, [&](const WorkerRow& row) {
       const profile::Function function =
           row.function == profile::kNone ? profile::Function{} : profile.functions[row.function];
@@ -134,27 +230,42 @@ std::string workers_json(const profile::View& view, const Workers& workers,
       json.member("module", function_module_path(profile, row.function));
       json.member("file", profile.strings[function.file]);
       json.member("line", function.line);
-      json.member("mean_s", to_seconds(row.mean_ns));
-      json.member("least_s", to_seconds(row.least_ns()));
-      json.member("most_s", to_seconds(row.most_ns()));
-      json.member("deviation_s", to_seconds(row.deviation_ns));
-      json.member("excess_s", to_seconds(row.excess_ns()));
-      json.member("slowest", workers.workers[row.most].name);
+      write_spread(json, row.ns, workers, "_s", kNs);
       json.member("beyond_noise", row.beyond_noise);
+    });
+    json.objects("spans", workers.spans, [&](const profile::WorkerSpan& row) {
+      json.member("name", profile.markers.texts[row.name]);
+      write_spread(json, row.ns, workers, "_s", kNs);
+    });
+    json.objects("counters", workers.counters, [&](const profile::WorkerCounter& row) {
+      json.member("name", profile.markers.texts[row.name]);
+      json.member("value", value_of(row));
+      write_spread(json, row.values, workers, "", 1);
     });
   });
   return json.text();
 }
 
 std::string workers_csv(const profile::View& view, const Workers& workers) {
+  const profile::Profile& profile = *view.profile;
   CsvRow csv;
-  csv.text("function").text("module").text("beyond_noise");
+  csv.text("kind").text("name").text("module").text("beyond_noise");
   for (const Worker& worker : workers.workers) csv.text(worker.name);
   std::string text(csv.end());
   for (const WorkerRow& row : workers.rows) {
-    csv.text(profile::function_name(*view.profile, row.function));
-    csv.text(function_module_path(*view.profile, row.function)).number(int{row.beyond_noise});
-    for (const double ns : row.ns) csv.seconds(static_cast<uint64_t>(ns));
+    csv.text("function").text(profile::function_name(profile, row.function));
+    csv.text(function_module_path(profile, row.function)).number(int{row.beyond_noise});
+    for (const double ns : row.ns.values) csv.seconds(static_cast<uint64_t>(ns));
+    text += csv.end();
+  }
+  for (const profile::WorkerSpan& row : workers.spans) {
+    csv.text("span").text(profile.markers.texts[row.name]).empty().empty();
+    for (const double ns : row.ns.values) csv.seconds(static_cast<uint64_t>(ns));
+    text += csv.end();
+  }
+  for (const profile::WorkerCounter& row : workers.counters) {
+    csv.text("counter").text(profile.markers.texts[row.name]).empty().empty();
+    for (const double value : row.values.values) csv.raw(fmt::format("{}", value));
     text += csv.end();
   }
   return text;

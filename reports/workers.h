@@ -14,7 +14,7 @@ std::string workers_page(const profile::View& view, const profile::Workers& work
 // One object, see docs/ranks-json.md.
 std::string workers_json(const profile::View& view, const profile::Workers& workers,
                          const std::vector<std::string>& notes);
-// A line for each function, with the seconds of each worker.
+// A line for each function, span and counter, with its seconds or its value in each worker.
 std::string workers_csv(const profile::View& view, const profile::Workers& workers);
 
 }  // namespace sampan::reports

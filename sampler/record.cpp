@@ -1,6 +1,7 @@
 #include "sampler/record.h"
 
 #include <sys/sysinfo.h>
+#include <sys/timex.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,6 +46,14 @@ std::unique_ptr<Engine> permitted_engine(RecordingSession& session, bool follow,
   return nullptr;
 }
 
+// What the kernel knows from the machine's time service; none if no service keeps its clock.
+std::optional<uint64_t> clock_error_ns() {
+  timex clock{};
+  const int state = adjtimex(&clock);
+  if (state < 0 || state == TIME_ERROR || (clock.status & STA_UNSYNC) != 0) return {};
+  return static_cast<uint64_t>(clock.maxerror) * 1000;
+}
+
 }  // namespace
 
 recording::Session describe_session(const std::vector<std::string>& command,
@@ -60,6 +69,7 @@ recording::Session describe_session(const std::vector<std::string>& command,
   session.kernel = machine.release;
   session.sampan_version = version;
   session.start_unix_ns = unix_now_ns();
+  session.clock_error_ns = clock_error_ns();
   session.start_monotonic_ns = monotonic_ns();
   session.rate_hz = rate_hz;
   session.kernel_hz = static_cast<uint32_t>(tick_rate_hz());
@@ -80,7 +90,7 @@ std::unique_ptr<RecordingSession> record_with_shim(EventLoop& loop, const Record
                                [&its, follow = options.follow](pid_t pid) {
                                  return permitted_engine(its, follow, pid);
                                },
-                               shim.ends_with_namespace, shim.clock}));
+                               shim.ends_with_namespace, shim.clock, shim.watched}));
   return session;
 }
 

@@ -32,6 +32,7 @@ struct ShimOptions {
   bool python;                       // stacks have the frames of an interpreter, too
   bool ends_with_namespace = false;  // nobody waits for us: processes that take us with them do
   SamplingClock clock = SamplingClock::kAuto;
+  WatchOptions watched = {};
 };
 std::unique_ptr<RecordingSession> record_with_shim(EventLoop& loop, const RecordOptions& options,
                                                    const ShimOptions& shim);

@@ -13,19 +13,6 @@
 namespace sampan::symbolizer {
 namespace {
 
-// The end of each section that can contain symbols of code; 0 for other sections.
-std::vector<uint64_t> ends_of_code_sections(Elf* elf) {
-  std::vector<uint64_t> ends;
-  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
-    GElf_Shdr header;
-    const bool is_code =
-        gelf_getshdr(section, &header) != nullptr && (header.sh_flags & SHF_EXECINSTR) != 0;
-    ends.resize(elf_ndxscn(section) + 1);
-    ends.back() = is_code ? header.sh_addr + header.sh_size : 0;
-  }
-  return ends;
-}
-
 // Labels that tools leave: "$x" (mapping symbols), ".annobin_main.c" (what gcc was called with).
 bool is_mark(std::string_view name) {
   return name.starts_with(".annobin_") ||
@@ -76,9 +63,23 @@ std::optional<uint64_t> slot_of_aarch64(std::span<const uint8_t> code, uint64_t 
 
 }  // namespace
 
+// The end of each section that can contain the symbols; 0 for other sections.
+std::vector<uint64_t> ElfSymbols::ends_of_sections(Elf* elf) const {
+  std::vector<uint64_t> ends;
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    GElf_Shdr header;
+    ends.resize(elf_ndxscn(section) + 1);
+    if (gelf_getshdr(section, &header) == nullptr) continue;
+    const bool is_code = (header.sh_flags & SHF_EXECINSTR) != 0;
+    const bool is_data = !is_code && (header.sh_flags & SHF_ALLOC) != 0;
+    if (of_ == Of::kCode ? is_code : is_data) ends.back() = header.sh_addr + header.sh_size;
+  }
+  return ends;
+}
+
 bool ElfSymbols::add(const ElfFile& file) {
   Elf* elf = file.handle();
-  const std::vector<uint64_t> code_ends = ends_of_code_sections(elf);
+  const std::vector<uint64_t> section_ends = ends_of_sections(elf);
   Elf_Scn* symtab = nullptr;
   Elf_Scn* dynsym = nullptr;
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
@@ -87,11 +88,11 @@ bool ElfSymbols::add(const ElfFile& file) {
     if (header.sh_type == SHT_SYMTAB) symtab = section;
     if (header.sh_type == SHT_DYNSYM) dynsym = section;
   }
-  if (Elf_Scn* table = symtab != nullptr ? symtab : dynsym) add_table(elf, table, code_ends);
+  if (Elf_Scn* table = symtab != nullptr ? symtab : dynsym) add_table(elf, table, section_ends);
   return symtab != nullptr;
 }
 
-void ElfSymbols::add_table(Elf* elf, Elf_Scn* table, const std::vector<uint64_t>& code_ends) {
+void ElfSymbols::add_table(Elf* elf, Elf_Scn* table, const std::vector<uint64_t>& section_ends) {
   GElf_Shdr header;
   Elf_Data* data = elf_getdata(table, nullptr);
   if (gelf_getshdr(table, &header) == nullptr || data == nullptr || header.sh_entsize == 0) return;
@@ -105,10 +106,12 @@ void ElfSymbols::add_table(Elf* elf, Elf_Scn* table, const std::vector<uint64_t>
   for (size_t i = 0; i < count; ++i) {
     GElf_Sym symbol;
     if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) return;
-    if (symbol.st_shndx >= code_ends.size() || symbol.st_name >= strings->d_size) continue;
-    const uint64_t section_end = code_ends[symbol.st_shndx];
+    if (symbol.st_shndx >= section_ends.size() || symbol.st_name >= strings->d_size) continue;
+    const uint64_t section_end = section_ends[symbol.st_shndx];
     const char* name = text + symbol.st_name;
-    if (symbol.st_value >= section_end || *name == '\0' || !names_code(symbol, name)) continue;
+    const bool is_named =
+        of_ == Of::kCode ? names_code(symbol, name) : GELF_ST_TYPE(symbol.st_info) == STT_OBJECT;
+    if (symbol.st_value >= section_end || *name == '\0' || !is_named) continue;
     const uint64_t size = std::min(symbol.st_size, section_end - symbol.st_value);
     symbols_.push_back({symbol.st_value, symbol.st_value + size, section_end, 0, name,
                         GELF_ST_TYPE(symbol.st_info) != STT_NOTYPE,

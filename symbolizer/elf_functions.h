@@ -1,4 +1,5 @@
-// The functions of an ELF file without debug information: symbols, PLT stubs, the unwind table.
+// The functions of an ELF file without debug information: symbols, PLT stubs, the unwind table. Symbols
+// of variables, too.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +14,17 @@
 
 namespace sampan::symbolizer {
 
-// The functions of .symtab and .dynsym, for addresses that debug information does not know.
+// The functions of .symtab and .dynsym, for addresses that debug information does not know; or the
+// variables, without those of threads.
 //
 // A symbol without a size reaches to the next symbol, or to the end of its section. Among aliases a
 // function is kept rather than a label, and then the one that a programmer would write: "write", not
 // "__libc_write".
 class ElfSymbols {
  public:
+  enum class Of { kCode, kData };
+  explicit ElfSymbols(Of of = Of::kCode) : of_(of) {}
+
   // The names point into the ELF image: `file` must outlive this object. Returns whether the file
   // has a .symtab, which contains all symbols.
   bool add(const ElfFile& file);
@@ -44,9 +49,11 @@ class ElfSymbols {
     bool has_size;
   };
 
-  void add_table(Elf* elf, Elf_Scn* table, const std::vector<uint64_t>& code_ends);
+  std::vector<uint64_t> ends_of_sections(Elf* elf) const;
+  void add_table(Elf* elf, Elf_Scn* table, const std::vector<uint64_t>& section_ends);
   static bool before(const Symbol& a, const Symbol& b);
 
+  Of of_;
   std::vector<Symbol> symbols_;
 };
 

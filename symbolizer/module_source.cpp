@@ -49,22 +49,21 @@ std::string ModuleSource::problem() const {
                      missing.text(), MissingSplits::advice(path_));
 }
 
-void ModuleSource::read_symbols() {
-  symbols_read_ = true;
-  const bool is_all = files_.debug && symbols_.add(*files_.debug);
+void ModuleSource::read_symbols(ElfSymbols* symbols) {
+  const bool is_all = files_.debug && symbols->add(*files_.debug);
   if (files_.main && !is_all) {
     try {
-      if (!symbols_.add(*files_.main)) mini_ = mini_debug_info(*files_.main);
+      if (!symbols->add(*files_.main) && !mini_) mini_ = mini_debug_info(*files_.main);
     } catch (const Error& error) {
       problem_ = error.what();
     }
-    if (mini_) symbols_.add(*mini_);
+    if (mini_) symbols->add(*mini_);
   }
-  symbols_.sort();
+  symbols->sort();
 }
 
 const char* ModuleSource::symbol_at(uint64_t svma) {
-  if (!symbols_read_) read_symbols();
+  if (!std::exchange(symbols_read_, true)) read_symbols(&symbols_);
   const ElfSymbols::Found found = symbols_.find(svma);
   // A function of unknown size may be followed by others without a symbol.
   if (found.name != nullptr && !found.has_size && starts() != nullptr) {
@@ -72,6 +71,11 @@ const char* ModuleSource::symbol_at(uint64_t svma) {
     if (last && last->begin > found.begin) return nullptr;
   }
   return found.name;
+}
+
+const char* ModuleSource::variable_at(uint64_t svma) {
+  if (!std::exchange(variables_read_, true)) read_symbols(&variables_);
+  return variables_.find(svma).name;
 }
 
 void ModuleSource::complete(SourceLines& lines, uint64_t svma, Names& names) {

@@ -30,6 +30,8 @@ class ModuleSource {
   // symbol tables. Afterwards there is at least one line, possibly without a function. `names`: the
   // same object in all calls.
   void complete(SourceLines& lines, uint64_t svma, Names& names);
+  // The variable at an address, mangled; null if there is none.
+  const char* variable_at(uint64_t svma);
   // From the unwind table, see FunctionStarts.
   std::optional<uint64_t> function_start(uint64_t svma);
 
@@ -40,7 +42,7 @@ class ModuleSource {
   bool is_whole() const { return debug_ && debug_->missing_splits().count == 0; }
 
  private:
-  void read_symbols();
+  void read_symbols(ElfSymbols* symbols);
   // Asks the symbol tables for the function that was compiled at an address if `line` has none, or
   // has a C library's internal name for what a table calls "malloc".
   void improve(SourceLine& line, uint64_t svma, Names& names);
@@ -52,7 +54,8 @@ class ModuleSource {
   std::optional<DebugFile> debug_;  // after files_: it is destroyed before them
   std::optional<ElfFile> mini_;
   ElfSymbols symbols_;
-  bool symbols_read_ = false;
+  ElfSymbols variables_{ElfSymbols::Of::kData};
+  bool symbols_read_ = false, variables_read_ = false;
   std::optional<GoLines> go_;
   std::optional<FunctionStarts> starts_;
   std::optional<PltStubs> stubs_;

@@ -86,7 +86,10 @@ void ModuleWork::complete() {
     });
     if (lines.empty()) lines.emplace_back();
     for (SourceLine& line : lines) {
-      if (line.function == nullptr || line.function->name.empty()) line.function = place(svma);
+      if (line.function == nullptr || line.function->name.empty()) {
+        const SourceFunction* const data = lines.size() == 1 ? variable(svma) : nullptr;
+        line.function = data != nullptr ? data : place(svma);
+      }
     }
   }
   guarded(problem_, [&] {
@@ -102,6 +105,16 @@ bool ModuleWork::is_named(uint64_t svma) const {
   return !lines.empty() && std::ranges::none_of(lines, [](const SourceLine& line) {
     return line.function == nullptr;
   });
+}
+
+// Locks are shown by the variables that they are.
+const SourceFunction* ModuleWork::variable(uint64_t svma) {
+  const char* const symbol = source_ ? source_->variable_at(svma) : nullptr;
+  if (symbol == nullptr) return nullptr;
+  const std::string_view name = symbol;
+  SourceFunction entry;
+  entry.name = names_.demangled_copy(std::string(name.substr(0, name.find('@'))));
+  return names_.add(std::move(entry));
 }
 
 // All addresses of one function without a name share an entry.

@@ -43,6 +43,7 @@ class ModuleWork {
  private:
   void check_unchanged() const;
   bool is_named(uint64_t svma) const;
+  const SourceFunction* variable(uint64_t svma);  // null: there is none
   const SourceFunction* place(uint64_t svma);
 
   // Some units, and what one thread finds out about them.

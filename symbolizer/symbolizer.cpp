@@ -20,6 +20,7 @@
 
 #include "base/interner.h"
 #include "profile/frames.h"
+#include "profile/locks.h"
 #include "symbolizer/jit_names.h"
 #include "symbolizer/module_place.h"
 #include "symbolizer/module_work.h"
@@ -204,7 +205,12 @@ bool ProfileNames::has_name(const profile::Location& location) const {
 bool ProfileNames::enter_unknown(profile::Location& location) {
   SourceFunction source;
   if (location.wait != profile::kNone) {
-    source.name = profile::wait_name(profile_.waits[location.wait]);
+    profile::Wait& wait = profile_.waits[location.wait];
+    if (wait.lock != profile::kNone) {
+      wait.object = profile::lock_name(profile_, wait.lock);
+      location.line_count = 0;  // its name was of when the lock had none
+    }
+    source.name = profile::wait_name(wait);
   } else {
     source.name =
         location.address == profile::kShortThread ? "[short thread]" : profile::kUnnamedCode;

@@ -13,7 +13,7 @@ struct PythonFrame {
 
 inline constexpr unsigned kBytesOfUnit = 2;
 
-// Of a reference that is borrowed, in frames of 3.14. No object is at an odd address.
+// The tag of a reference that is borrowed, in frames of 3.14. No object is at an odd address.
 inline constexpr uint64_t kPointerTag = 7;
 
 // Beyond the deepest stack that is recorded, so that the group of a deep recursion is still found.

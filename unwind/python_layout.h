@@ -73,7 +73,7 @@ struct PythonLayout {
   uint16_t frame_is_entry = 0;   // a byte, not 0: the eval loop that runs this frame began with it
   uint16_t frame_owner = 0;      // a byte: who has the memory
   uint16_t frame_generator = 0;  // of a frame object: whose frame it is
-  // Of a frame object. Less than 0 while an eval loop runs it; 0: not known.
+  // In a frame object. Less than 0 while an eval loop runs it; 0: not known.
   uint16_t frame_stack_depth = 0;
   uint16_t frame_state = 0;  // of a frame object, a byte. 0: executing
   uint16_t index_bytes = 0;

@@ -76,7 +76,7 @@ class StackWalk {
   // In instructions that are looked at, some 10 ns each. A search takes up to some microseconds,
   // while the tables are not in the processor's caches.
   static constexpr uint16_t kMostWork = 1 << 14, kWorkOfSearch = 32;
-  // Of code that is in no module, which is made at run time and changes, nothing is remembered
+  // Code that is in no module is made at run time and changes. Nothing of it is remembered
   // beyond this walk: there the frame pointer comes first, unless the function's end is near.
   static constexpr uint16_t kMostOfFunction = 1 << 12, kNearReturn = 16, kMostOfUnknownCode = 512;
 

@@ -10,7 +10,7 @@ namespace sampan::unwind {
 
 namespace {
 
-// Of a call that copies memory from the user before it finds that its first argument is invalid.
+// The number of a call that copies memory from the user before it finds that its first argument is invalid.
 std::atomic<long> question = SYS_rt_sigprocmask;
 
 // qemu, which runs programs of other processors, looks at the first argument of rt_sigprocmask first.

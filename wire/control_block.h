@@ -4,11 +4,11 @@
 //   offset 0               ControlBlock
 //   kProcessRingOffset     the process ring's buffer
 //   kSlotsOffset           slots x { ThreadSlot, the thread ring's buffer }
-//   after the last slot    MarkerNames, then kLaneCount x { LanePositions, the lane's cells }
+//   after the last slot    MarkerNames, then kLaneCount x { LanePositions, the lane's cells }, then LateFrees
 //
 // The process says how many slots it can have (Hello::slots); so many threads are sampled at a time. Where a limit
-// on file sizes (ulimit -f) leaves less room, the memory ends after some of the slots, and no markers are
-// recorded.
+// on file sizes (ulimit -f) leaves less room, the memory ends after some of the slots: no markers are
+// recorded, and no frees that come late.
 //
 // A slot belongs to one thread at a time and is used again once that thread has ended: the ring
 // tells where one thread ends and the next begins. Unused slots cost no memory.
@@ -21,14 +21,16 @@
 #include <cstdint>
 
 #include "wire/drum.h"
+#include "wire/late_frees.h"
 #include "wire/loss.h"
 #include "wire/marker_lane.h"
 #include "wire/ring.h"
+#include "wire/shown_context.h"
 
 namespace sampan::wire {
 
 // Both sides of a session must have the same version: the shim does not join another one.
-inline constexpr uint32_t kWireVersion = 11;
+inline constexpr uint32_t kWireVersion = 12;
 
 // Samples per second of a thread's CPU time.
 inline constexpr uint32_t kHighestRateHz = 10'000;
@@ -66,6 +68,11 @@ struct ControlBlock {
   // Not 0: there is a drummer for threads that want one. Written by the collector, before the process joins; cleared when the
   // kernel does not permit it any more.
   std::atomic<uint32_t> drummed;
+  // The mean number of bytes between two sampled allocations, and the wait in ns from which each wait for a lock is
+  // recorded; 0: none are recorded. The collector may write them at any time; they matter only to a process with
+  // libsampan_wrappers.so inside.
+  std::atomic<uint64_t> heap_mean;
+  std::atomic<uint64_t> lock_limit_ns;
   std::atomic<Outside> outside;
   std::atomic<uint64_t> losses[kLossCount];  // by Loss; written by the target
 };
@@ -79,6 +86,7 @@ struct ThreadSlot {
   // that took a sample, by clock.
   std::atomic<uint64_t> handler_ns, timer_signals, perf_signals, beats;
   OpenSpans open;
+  ShownContext context;
 };
 
 inline constexpr size_t kPage = 4096;
@@ -88,17 +96,19 @@ inline constexpr size_t kSlotStride = kPage + kThreadRingSize;
 inline constexpr size_t kMarkerNamesSize = (sizeof(MarkerNames) + kPage - 1) / kPage * kPage;
 inline constexpr size_t kLaneStride = kPage + kLaneCells * sizeof(MarkerCell);
 inline constexpr size_t kMarkersSize = kMarkerNamesSize + kLaneCount * kLaneStride;
+inline constexpr size_t kLateFreesSize = (sizeof(LateFrees) + kPage - 1) / kPage * kPage;
+inline constexpr size_t kAfterSlots = kMarkersSize + kLateFreesSize;
 static_assert(sizeof(ControlBlock) <= kPage && sizeof(ThreadSlot) <= kPage);
 
 struct MemoryShape {
   uint32_t slots = 0;
-  bool markers = false;
+  bool markers = false;  // and what follows them
 
   bool operator==(const MemoryShape&) const = default;
   constexpr size_t markers_offset() const { return kSlotsOffset + slots * kSlotStride; }
-  constexpr size_t size() const { return markers_offset() + (markers ? kMarkersSize : 0); }
+  constexpr size_t size() const { return markers_offset() + (markers ? kAfterSlots : 0); }
   // Both sides map so much. Where the memory has no markers, what they map is private and stays empty.
-  constexpr size_t mapped_size() const { return markers_offset() + kMarkersSize; }
+  constexpr size_t mapped_size() const { return markers_offset() + kAfterSlots; }
 };
 
 // The memory that a file of at most `size` bytes can have, for a process that has asked for `slots`.
@@ -116,7 +126,7 @@ inline constexpr uint64_t kShareOfAddressSpace = 8;
 constexpr uint32_t slots_permitted(uint64_t limit) {
   const uint64_t room = limit / kShareOfAddressSpace;
   if (room < MemoryShape{kFewestSlots, true}.size()) return 0;
-  const uint64_t slots = (room - kMarkersSize - kSlotsOffset) / kSlotStride;
+  const uint64_t slots = (room - kAfterSlots - kSlotsOffset) / kSlotStride;
   return slots < kMostSlots ? static_cast<uint32_t>(slots) : kMostSlots;
 }
 
@@ -147,6 +157,10 @@ inline std::span<MarkerCell> lane_cells(void* base, uint32_t slots, uint32_t lan
   return {reinterpret_cast<MarkerCell*>(
               reinterpret_cast<uint8_t*>(lane_positions(base, slots, lane)) + kPage),
           kLaneCells};
+}
+inline LateFrees* late_frees(void* base, uint32_t slots) {
+  return reinterpret_cast<LateFrees*>(reinterpret_cast<uint8_t*>(marker_names(base, slots)) +
+                                      kMarkersSize);
 }
 
 }  // namespace sampan::wire

@@ -30,6 +30,13 @@ const char* loss_text(Loss loss) {
     case Loss::kProcessNoShim: return "processes not sampled, the shim is not in their file system";
     case Loss::kTableOverruled:
       return "rules of wrong unwind tables replaced by what the code does";
+    case Loss::kAllocationLost: return "sampled allocations not recorded";
+    case Loss::kFreeLost: return "frees not recorded, their blocks seem to live on";
+    case Loss::kAllocatorUnseen: return "processes whose allocator is out of reach";
+    case Loss::kLockWaitLost: return "waits for locks, or their ends, not recorded";
+    case Loss::kTraceUnread: return "samples whose trace context could not be read";
+    case Loss::kTraceKey:
+      return "processes that profile no requests, their SAMPAN_TRACE_KEY_FILE holds no key";
   }
   return "unknown loss";
 }
@@ -61,6 +68,12 @@ const char* loss_key(Loss loss) {
     case Loss::kThreadDispatch: return "thread_dispatch";
     case Loss::kProcessNoShim: return "process_no_shim";
     case Loss::kTableOverruled: return "table_overruled";
+    case Loss::kAllocationLost: return "allocation_lost";
+    case Loss::kFreeLost: return "free_lost";
+    case Loss::kAllocatorUnseen: return "allocator_unseen";
+    case Loss::kLockWaitLost: return "lock_wait_lost";
+    case Loss::kTraceUnread: return "trace_unread";
+    case Loss::kTraceKey: return "trace_key";
   }
   return "unknown";
 }

@@ -35,8 +35,14 @@ enum class Loss : uint8_t {
   kThreadDispatch = 22,     // threads unsampled: their system calls are dispatched to the program
   kProcessNoShim = 23,      // executed images that cannot open the shim: it is outside their root
   kTableOverruled = 24,     // rules of unwind tables that the code contradicts: the code counted
+  kAllocationLost = 25,     // sampled allocations that were not recorded
+  kFreeLost = 26,  // frees of recorded allocations that were not recorded: the blocks seem to live
+  kAllocatorUnseen = 27,  // processes whose allocator cannot be interposed
+  kLockWaitLost = 28,     // waits for locks, or releases that ended them, that were not recorded
+  kTraceUnread = 29,      // samples whose trace context was announced and could not be read
+  kTraceKey = 30,         // processes without the key of SAMPAN_TRACE_KEY_FILE
 };
-inline constexpr unsigned kLossCount = 25;
+inline constexpr unsigned kLossCount = 31;
 
 // "threads unsampled: ..." for people; never null.
 const char* loss_text(Loss loss);

@@ -9,7 +9,7 @@
 //                 from here on.
 //   kSample       u64 time, u64 cpu, u16 ticks, u8 StopReason, u8 flags,
 //                 with kSampleAfterGap u64 left_out, with kSampleInStep u8 StepKind, u8 task,
-//                 u64 step, uleb shared, uleb fresh, then `fresh` frames
+//                 u64 step, with kSampleNewTrace a TraceContext (wire/trace_context.h), uleb shared, uleb fresh, then `fresh` frames
 //                 as zigzag(frame - frame before), the first against 0. Frames are lookup AVMAs
 //                 (base/address.h), leaf first. The stack is the fresh frames, then the last
 //                 `shared` (root-side) frames of the thread's previous stack. `cpu` is 0 when the
@@ -17,8 +17,27 @@
 //                 since the thread's previous sample during which sampling was off. `shared` is 0
 //                 regularly, and in the first sample after a drop. `step` is the same for all samples
 //                 of one step of the thread's event loop and for no others; 0: not known. `task` is
-//                 a number of kPythonTask; 0: none.
+//                 a number of kPythonTask; 0: none. A sample with kSampleInTrace has the context of the
+//                 latest sample with kSampleNewTrace, which has both flags; at least one in
+//                 kFullStackInterval has it anew.
 //   kThreadEnd    u64 time, u64 cpu (0: not known), u64 left_out, in all
+//   kAllocation   u64 time, u64 id, u64 size, u64 mean, u8 AllocationKind, then a stack: u8 StopReason,
+//                 uleb shared, uleb fresh, frames as of kSample. The stack before is that of the
+//                 thread's latest record with a stack. An allocation that was drawn; `mean` is the
+//                 mean number of bytes between two draws. `id` is unique in the process.
+//   kFree         u64 time, u64 id of a kAllocation, then a stack
+//   kLockWait     u64 begin, u64 end, u64 limit, u64 lock, u8 LockKind, u64 first, u64 last,
+//                 then a stack. A wait for a lock or an event that was drawn: one of at least `limit`
+//                 ns always, a shorter one with probability (end - begin) / limit. `lock` is an
+//                 address. `first`, `last`: the numbers of the first and the last release of the lock
+//                 while the thread waited; 0: there was none. The first was by who held the lock when the
+//                 wait began, the last one has ended it.
+//   kRelease      u64 time, u64 number, u64 lock, then a stack: the thread has released a lock, or
+//                 signalled an event, that others waited for. Its number is unique in the process. The
+//                 numbers of one lock grow. Some are of no record: where a lock is released very often while
+//                 others wait, and of the arrivals at a barrier all but the last.
+//   kLockOrigin   u64 time, u64 lock, u8 LockKind, u64 caller: the lock of the next kLockWait was initialised
+//                 by the code at the lookup AVMA `caller`. Once, before the first wait for it.
 //   kPythonCode   u32 number, i32 first line, then three times u8 width, u16 size, bytes: the
 //                 qualified name, the file, the line table. `width`: bytes of a character; 0: ASCII;
 //                 of the table, its PythonLineTable, or kNoLineTable. python_frame() has the
@@ -54,6 +73,11 @@ enum class RecordType : uint8_t {
   kThreadEnd = 3,
   kPythonCode = 4,
   kPythonTask = 5,
+  kAllocation = 6,
+  kFree = 7,
+  kLockWait = 8,
+  kRelease = 9,
+  kLockOrigin = 10,
   kModuleLoad = 16,
   kModuleUnload = 17,
   kThreadName = 18,
@@ -63,11 +87,32 @@ enum class RecordType : uint8_t {
   kExit = 22,
 };
 
+// By what memory was allocated.
+enum class AllocationKind : uint8_t {
+  kHeap = 0,     // malloc and its relatives, operator new
+  kMapping = 1,  // mmap of anonymous memory
+};
+inline constexpr unsigned kAllocationKindCount = 2;
+
+// What a thread waits for by a function of the C library.
+enum class LockKind : uint8_t {
+  kMutex = 0,
+  kReadLock = 1,   // of a read-write lock
+  kWriteLock = 2,  // of the same
+  kCondition = 3,
+  kSemaphore = 4,
+  kBarrier = 5,
+  kSpinLock = 6,
+};
+inline constexpr unsigned kLockKindCount = 7;
+
 // Sample flags.
 inline constexpr uint8_t kSampleFromPerf = 1;  // taken by the perf clock, not the CPU timer
 inline constexpr uint8_t kSampleAfterGap =
-    2;                                       // sampling was off for a time since the sample before
-inline constexpr uint8_t kSampleInStep = 4;  // its thread's event loop was running a callback
+    2;                                        // sampling was off for a time since the sample before
+inline constexpr uint8_t kSampleInStep = 4;   // its thread's event loop was running a callback
+inline constexpr uint8_t kSampleInTrace = 8;  // its thread worked for a request
+inline constexpr uint8_t kSampleNewTrace = 16;  // ... which is another one than before
 
 // What the event loop of a thread ran: one callback is a step.
 enum class StepKind : uint8_t {

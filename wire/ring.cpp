@@ -28,6 +28,12 @@ bool RingWriter::has_room(size_t max_payload, size_t reserve) const {
   return find_place(sizeof(RecordHeader) + align_up(max_payload), reserve, head, pad);
 }
 
+uint64_t RingWriter::used() const {
+  const uint64_t used = positions_->head.load(std::memory_order_relaxed) -
+                        positions_->tail.load(std::memory_order_relaxed);
+  return used <= buffer_.size() ? used : buffer_.size();
+}
+
 std::span<uint8_t> RingWriter::begin(size_t max_payload, size_t reserve) {
   uint64_t head = 0, pad = 0;
   if (!find_place(sizeof(RecordHeader) + align_up(max_payload), reserve, head, pad)) {

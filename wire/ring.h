@@ -55,6 +55,9 @@ class RingWriter {
   // Publishes the first `payload` bytes of what the last `begin` returned as a record of `type`.
   void commit(uint8_t type, size_t payload);
 
+  // Bytes that the reader has not given back yet.
+  uint64_t used() const;
+
   void count_dropped() { positions_->dropped.fetch_add(1, std::memory_order_relaxed); }
 
  private:

@@ -39,18 +39,23 @@ std::optional<uint64_t> rounded(std::optional<double> amount) {
 }  // namespace
 
 std::optional<uint64_t> parse_time(std::string_view text, uint64_t plain_ns) {
-  const Unit units[] = {
-      {"", plain_ns},           {"ms", kNsPerMs},           {"s", kNsPerSecond},
-      {"m", 60 * kNsPerSecond}, {"h", 3600 * kNsPerSecond}, {"d", 86400 * kNsPerSecond}};
+  const Unit units[] = {{"", plain_ns},
+                        {"us", kNsPerUs},
+                        {"ms", kNsPerMs},
+                        {"s", kNsPerSecond},
+                        {"m", 60 * kNsPerSecond},
+                        {"h", 3600 * kNsPerSecond},
+                        {"d", 86400 * kNsPerSecond}};
   return rounded(parse(text, units));
 }
 
-std::optional<uint64_t> parse_size(std::string_view text) {
-  constexpr Unit kUnits[] = {{"K", uint64_t{1} << 10},
+std::optional<uint64_t> parse_size(std::string_view text, PlainNumber plain) {
+  constexpr Unit kUnits[] = {{"", 1},
+                             {"K", uint64_t{1} << 10},
                              {"M", uint64_t{1} << 20},
                              {"G", uint64_t{1} << 30},
                              {"T", uint64_t{1} << 40}};
-  return rounded(parse(text, kUnits));
+  return rounded(parse(text, std::span(kUnits).subspan(plain == PlainNumber::kBytes ? 0 : 1)));
 }
 
 std::optional<uint64_t> parse_rate(std::string_view text) {

@@ -12,10 +12,12 @@
 
 namespace sampan {
 
-// In nanoseconds: "500ms", "10s", "1.5m", "1h", "7d". A number without a unit counts `plain_ns`.
+// In nanoseconds: "10us", "500ms", "10s", "1.5m", "1h", "7d". A number without a unit counts `plain_ns`.
 std::optional<uint64_t> parse_time(std::string_view text, uint64_t plain_ns = kNsPerSecond);
-// In bytes: "100K", "100M", "2G", "1T", by 1024. A unit is needed.
-std::optional<uint64_t> parse_size(std::string_view text);
+// In bytes: "100K", "100M", "2G", "1T", by 1024. A unit is needed, unless numbers alone are `plain` bytes.
+enum class PlainNumber { kRefused, kBytes };
+std::optional<uint64_t> parse_size(std::string_view text,
+                                   PlainNumber plain = PlainNumber::kRefused);
 // Whole numbers: "99", "1k", "2.5k".
 std::optional<uint64_t> parse_rate(std::string_view text);
 

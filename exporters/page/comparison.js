@@ -5,12 +5,18 @@ import {decode} from "./data/decode.js";
 import {joined} from "./data/join.js";
 import {fileName} from "./format.js";
 
-/** The profile in a page's text. @param {string} text @returns {Promise<import("./data/profile.js").Profile>} */
-async function profileIn(text) {
+const typeOf = ({meta}) => meta.sampleTypes?.shown ?? "cpu";
+
+/** The profile of samples of a type in a page's text. @param {string} text @returns {Promise<import("./data/profile.js").Profile>} */
+async function profileIn(text, type) {
   const part = (id) => new RegExp(`<script type="application/octet-stream" id="${id}">([A-Za-z0-9+/=\\s]*)</script>`).exec(text)?.[1];
-  const data = {header: part("profile-header"), columns: part("profile-columns")};
-  if (data.header === undefined || data.columns === undefined) throw new Error("it is no profile.html of sampan");
-  return decode(data);
+  const dataOf = (suffix) => ({header: part(`profile-header${suffix}`), columns: part(`profile-columns${suffix}`)});
+  const isThere = ({header, columns}) => header !== undefined && columns !== undefined;
+  const [data, first] = [dataOf(`-${type}`), dataOf("")];
+  if (!isThere(first)) throw new Error("it is no profile.html of sampan");
+  const profile = await decode(isThere(data) ? data : first);
+  if (typeOf(profile) !== type) throw new Error("it does not have the samples that this page shows");
+  return profile;
 }
 
 /**
@@ -19,7 +25,7 @@ async function profileIn(text) {
  * @returns {Promise<import("./data/profile.js").Profile>} the comparison. Throws an Error that says why not.
  */
 async function compareWith(a, file) {
-  const b = await profileIn(await file.text());
+  const b = await profileIn(await file.text(), typeOf(a));
   if (b.meta.diff) throw new Error("it is a comparison itself");
   if (b.meta.unit !== a.meta.unit) throw new Error(`it counts ${b.meta.unit || "time"}, and this page ${a.meta.unit || "time"}`);
   const own = decodeURIComponent(fileName(location.pathname)) || a.meta.program;
@@ -36,6 +42,7 @@ async function compareWith(a, file) {
 export function createComparisons(profile, open, signal) {
   const made = new Map();  // by their number, which the history knows
   let current = null;
+  let making = 0;
   // After the page was loaded anew, the history has numbers of comparisons that are gone.
   const follow = () => {
     const wanted = made.has(history.state?.comparison) ? history.state.comparison : null;
@@ -46,9 +53,12 @@ export function createComparisons(profile, open, signal) {
   addEventListener("popstate", follow, {signal});
   return {
     current: () => current,
+    /** Whether one is being made: if the page ended now, it would be lost. */
+    isMaking: () => making > 0,
     /** Throws an Error that says why not. @param {File} file @param {(comparison: number, joined: object) => void} step */
     async add(file, step) {
-      const comparison = await compareWith(profile, file);
+      making += 1;
+      const comparison = await compareWith(profile, file).finally(() => { making -= 1; });
       if (signal.aborted) return;
       const number = Date.now();
       made.set(number, comparison);

@@ -54,7 +54,7 @@ export function createDerived(whole, state) {
     /** The profile after what was done to its stacks. */
     profile: () => once("profile", () => profile),
     weights: () => once("weights", () => weightsByStack(profile, selection)),
-    /** Of all samples of the selection. */
+    /** From all samples of the selection. */
     all: () => once("all", () => {
       const {ns, samples} = derived.weights();
       return {ns: ns.reduce((sum, value) => sum + value, 0),
@@ -73,7 +73,7 @@ export function createDerived(whole, state) {
       return layout.pathOf(node).length === frame.length ? {tree, node, error: derived.errorIn(tree, options)(node)} : null;
     },
     flat: () => once("flat", () => flatTable(profile, derived.weights())),
-    /** Of one function: its row in the flat table, by function. */
+    /** The row of a function in the flat table, by function. */
     flatRow: (func) => once("rows", () => {
       const {func: functions} = derived.flat();
       return new Map(Array.from(functions, (value, row) => [value, row]));

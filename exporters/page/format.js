@@ -37,7 +37,7 @@ export function weight(value) {
   return unit === "bytes" ? `${number} ${letter}B` : `${number} ${letter}${letter && " "}${unit}`;
 }
 
-/** Of a column: the same unit in every row, weightUnit(). */
+/** A cell of a column: the same unit in every row, weightUnit(). */
 export function weightCell(value) {
   return unit === "" ? (value / 1e9).toFixed(3) : count(Math.round(value / 1000));
 }

@@ -8,7 +8,7 @@ import {recall, remember} from "./prefs.js";
 import {initially} from "./state.js";
 import {transformsOf, transformText} from "./transforms.js";
 
-const kViews = ["flame", "icicle", "leftheavy", "timeorder", "sunburst", "sandwich", "tree", "table", "markers", "source"];
+const kViews = ["flame", "icicle", "leftheavy", "timeorder", "sunburst", "sandwich", "tree", "table", "markers", "workers", "source", "locks"];
 const kChoices = {view: kViews, colorBy: ["module", "thread", "diff"], theme: ["auto", "light", "dark"],
   trackBy: ["state", "module"]};
 const kSorts = /^-?(name|self|total|samples|module|file|change)$/;
@@ -43,6 +43,8 @@ function numbersOf(ranges, limit) {
 export function fragmentOf(shown, profile) {
   const first = initially(profile);
   const fields = new URLSearchParams();
+  const {sampleTypes} = profile.meta;  // of which one it is says sample_types.js
+  if (sampleTypes && sampleTypes.shown !== sampleTypes.first) fields.set("samples", sampleTypes.shown);
   for (const key of ["view", "colorBy", "theme", "trackBy", "sort", "search", "marker"]) {
     if (shown[key] !== first[key]) fields.set(key, shown[key]);
   }
@@ -178,6 +180,11 @@ export function followAddress(state, profile, {location, history, addEventListen
     link() {
       write();
       return comparison === null ? location.href : null;
+    },
+    /** A step to other samples, of which `fragment` shows something. */
+    leave(fragment) {
+      write();
+      history.pushState({place: place() + 1}, "", `#${fragment}`);
     },
     /** A step to a comparison, which shows `fragment` at first. */
     compare(number, fragment) {

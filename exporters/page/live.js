@@ -45,7 +45,7 @@ export function followProcess(first) {
     document.querySelector("#toolbar .tools").prepend(button);
   };
   const open = () => startPage(profile, {onOpen: (opened) => opened.isCompared() || draw()});
-  const isBusy = () => document.hidden || isDragging || page.isCompared() || document.activeElement?.matches("input, select") ||
+  const isBusy = () => document.hidden || isDragging || page.isComparing() || document.activeElement?.matches("input, select") ||
     document.querySelector("dialog[open], .menu[open], .frame-menu:not([hidden])") !== null;
 
   const show = (newer) => {

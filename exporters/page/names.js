@@ -25,7 +25,7 @@ export function createNames(profile) {
       const {name, tid} = profile.threads[index];
       return `${name} ${tid}`;
     },
-    /** Of a node of a tree, lines for a tooltip. @param {number} error of its total, ns */
+    /** Lines for a tooltip of a node of a tree. @param {number} error of its total, ns */
     about(tree, node, error, all) {
       const func = tree.func[node];
       const ns = tree.total[node];
@@ -37,7 +37,7 @@ export function createNames(profile) {
         isNoise(error, ns) ? "so few samples that it could be chance" : "",
       ].filter((line) => line !== "");
     },
-    /** Of a folded chain. */
+    /** The name of a folded chain. */
     chain: (tree, {node, last, folded}) => `⋯ ${folded} frames: ${shortName(names.of(tree.func[node]))} → ${shortName(names.of(tree.func[last]))}`,
     folded(tree, {node, last, folded}) {
       const chain = [];

@@ -2,6 +2,7 @@
 
 import {copyText} from "./clipboard.js";
 import {createComparisons, listenToDrops} from "./comparison.js";
+import {hasLocks} from "./data/locks.js";
 import {createDerived} from "./derived.js";
 import {beforeNextFrame, h} from "./dom.js";
 import {followAddress, fragmentOf} from "./fragment.js";
@@ -15,6 +16,7 @@ import {create as createDetails} from "./views/details.js";
 import {createFrameMenu} from "./views/frame_menu.js";
 import {create as createHeader} from "./views/header.js";
 import {createHelp} from "./views/help.js";
+import {create as createLocksView} from "./views/locks_view.js";
 import {create as createMarkersView} from "./views/markers_view.js";
 import {createPainter, isDark} from "./views/painter.js";
 import {create as createSandwich} from "./views/sandwich.js";
@@ -29,10 +31,11 @@ import {createSplit} from "./views/split.js";
 import {create as createTimeline} from "./views/timeline.js";
 import {createTooltip} from "./views/tooltip.js";
 import {create as createTreeChart} from "./views/tree_chart.js";
+import {create as createWorkers, hasWorkers} from "./views/workers.js";
 
 const kViewModules = {flame: createTreeChart, icicle: createTreeChart, leftheavy: createTreeChart,
   timeorder: createTimeOrder, sunburst: createSunburst, sandwich: createSandwich,
-  tree: createCallTree, source: createSource, table: createTable, markers: createMarkersView};
+  tree: createCallTree, source: createSource, table: createTable, markers: createMarkersView, workers: createWorkers, locks: createLocksView};
 const kSaidMs = 4000;
 const kOfTracks = ["seen", "trackBy"];  // what only the tracks show
 const kParts = ["header", "toolbar", "timeline", "split-tracks", "view", "status", "split-details", "details"];
@@ -71,7 +74,9 @@ function createViews(element, profile, state, context) {
   const made = new Map();
   return {
     redraw() {
-      if (state.get().view === "source" && context.sources === null) return state.set({view: "table"});
+      const {view} = state.get();
+      if ((view === "source" && context.sources === null) || (view === "workers" && !hasWorkers(profile)) ||
+          (view === "locks" && !hasLocks(profile))) return state.set({view: "table"});
       const create = kViewModules[state.get().view];
       element.setAttribute("aria-labelledby", `tab-${state.get().view}`);
       if (!made.has(create)) {
@@ -91,9 +96,11 @@ function createViews(element, profile, state, context) {
  * @param {import("./data/profile.js").Profile} profile
  * @param {object} [more]
  * @param {import("./data/sources.js").Sources|null} [more.sources]
+ * @param {((type: string, state: string) => void)|null} [more.showSamples] shows other samples of the page, on CPU, waiting or
+ *   all; null: it has no others
  * @param {(page: object) => void} [more.onOpen] called when it is shown, and again after a comparison
  */
-export function startPage(profile, {sources = null, onOpen = () => {}} = {}) {
+export function startPage(profile, {sources = null, showSamples = null, onOpen = () => {}} = {}) {
   const ended = new AbortController();
   let shown = null;
   const comparisons = createComparisons(profile, (next, comparison) => {
@@ -115,7 +122,10 @@ export function startPage(profile, {sources = null, onOpen = () => {}} = {}) {
   const page = {
     get state() { return shown.state; },
     get derived() { return shown.derived; },
+    /** A step of the history to what another page shows. @param {string} fragment */
+    leave: (fragment) => shown.leave(fragment),
     isCompared: () => comparisons.current() !== null,
+    isComparing: () => comparisons.isMaking() || comparisons.current() !== null,
     /** Leaves the document as it was, for another profile. */
     stop() {
       ended.abort();
@@ -123,14 +133,14 @@ export function startPage(profile, {sources = null, onOpen = () => {}} = {}) {
     },
   };
   function open(next, comparison) {
-    shown = openPage(next, {sources, comparison, compare});
+    shown = openPage(next, {sources, comparison, compare, showSamples: comparison === null ? showSamples : null});
     onOpen(page);
   }
   open(profile, null);
   return page;
 }
 
-function openPage(profile, {sources, comparison, compare}) {
+function openPage(profile, {sources, comparison, compare, showSamples}) {
   setUnit(profile.meta.unit);
   const part = (id) => document.getElementById(id);
   const state = createState(profile);
@@ -142,6 +152,7 @@ function openPage(profile, {sources, comparison, compare}) {
   const derived = createDerived(profile, state);
   const names = createNames(profile);
   const actions = createActions({profile, state, address, say, help: createHelp()});
+  actions.showSamples = showSamples;
   actions.compare = (file) => compare(file, {state, address, say, signal});
   listenToDrops(actions.compare, signal);
   const frameActions = createFrameActions(profile, state, {names, say, sources});
@@ -172,9 +183,9 @@ function openPage(profile, {sources, comparison, compare}) {
     drawn = shown;
     for (const each of changed) each.redraw();
   };
-  redraw();
   const soon = beforeNextFrame(redraw);
   state.subscribe(soon);
+  redraw();  // a view that this profile does not have becomes another one
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", soon, {signal});
 
   listenToKeys({
@@ -193,6 +204,7 @@ function openPage(profile, {sources, comparison, compare}) {
   return {
     state,
     derived,
+    leave: address.leave,
     stop() {
       ended.abort();
       for (const element of [...document.body.children]) {

@@ -8,7 +8,7 @@ import {everything} from "./data/selection.js";
 /**
  * @typedef {object} Shown
  * @property {import("./data/selection.js").Selection} selection
- * @property {"flame"|"icicle"|"leftheavy"|"timeorder"|"sunburst"|"sandwich"|"tree"|"table"|"markers"|"source"} view
+ * @property {"flame"|"icicle"|"leftheavy"|"timeorder"|"sunburst"|"sandwich"|"tree"|"table"|"markers"|"workers"|"source"|"locks"} view
  * @property {boolean} inverted
  * @property {number|null} focus the function that the details and the sandwich are about
  * @property {number[]} frame path of the frame that is chosen; empty: none

@@ -17,7 +17,7 @@ export function transformText(transforms) {
   return transforms.map(({kind, of}) => kSigns[kind] + (of ?? "")).join(".");
 }
 
-/** Of what fits the profile. @returns {import("./data/transforms.js").Transform[]} */
+/** Those of the text that fit the profile. @returns {import("./data/transforms.js").Transform[]} */
 export function transformsOf(text, {functions, modules}) {
   return text.split(".").flatMap((word) => {
     const [, sign, digits] = /^([a-z])(\d{0,9})$/.exec(word) ?? [];
@@ -46,7 +46,7 @@ export function removeTransform(state, index) {
   state.set({transforms: state.get().transforms.filter((_, i) => i !== index), ...kForgotten});
 }
 
-/** Of kSwitches: there, or not. */
+/** One of kSwitches: there, or not. */
 export function switchTransform(state, kind) {
   const index = state.get().transforms.findIndex((each) => each.kind === kind);
   if (index < 0) addTransform(state, {kind});

@@ -9,6 +9,7 @@
 //   sampan_counter_set("queue length", 12);           a number that goes up and down
 //   sampan_section_start("request_17");               an interval with a profile of its own
 //   sampan_section_stop("request_17");
+//   sampan_context(trace_id, span_id);                the request of a distributed trace
 //
 // Without sampan, a call is a load and a predicted branch. All functions may be called by any thread
 // and in signal handlers: no lock, no allocation, no errno. Names and texts are UTF-8 and copied; what
@@ -56,7 +57,16 @@ struct sampan_marker_functions {
   void (*process_order)(int order);
   int (*profiled)(void);
   void (*span_text_of)(uint64_t id, const char* text);  // since version 2
+  // Since version 3.
+  void (*trace_context)(const uint8_t* trace_id, const uint8_t* span_id, const uint8_t* parent_id);
+  int (*trace_section_start)(const char* name, const char* traceparent, const char* tracestate);
 };
+
+#ifdef __cplusplus
+#define SAMPAN_MARKERS_NULL nullptr
+#else
+#define SAMPAN_MARKERS_NULL 0
+#endif
 
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__)) && !defined(__ILP32__) && \
     defined(__GNUC__) && !defined(SAMPAN_NO_MARKERS)
@@ -64,36 +74,31 @@ struct sampan_marker_functions {
 // The pointer and the note, once in each module, in the way of SystemTap's probes: a group of which
 // the linker keeps one, and only where a call refers to it. The note's type is the version.
 __asm__(
-    ".ifndef sampan_markers_2\n"
-    ".pushsection .bss.sampan_markers_2,\"awG\",@nobits,sampan_markers_2,comdat\n"
+    ".ifndef sampan_markers_3\n"
+    ".pushsection .bss.sampan_markers_3,\"awG\",@nobits,sampan_markers_3,comdat\n"
     ".balign 8\n"
-    ".weak sampan_markers_2\n"
-    ".hidden sampan_markers_2\n"
-    ".type sampan_markers_2,@object\n"
-    ".size sampan_markers_2,8\n"
-    "sampan_markers_2:\n"
+    ".weak sampan_markers_3\n"
+    ".hidden sampan_markers_3\n"
+    ".type sampan_markers_3,@object\n"
+    ".size sampan_markers_3,8\n"
+    "sampan_markers_3:\n"
     ".skip 8\n"
     ".popsection\n"
-    ".pushsection .note.sampan,\"aG\",@note,sampan_markers_2,comdat\n"
+    ".pushsection .note.sampan,\"aG\",@note,sampan_markers_3,comdat\n"
     ".balign 4\n"
-    ".long 7, 8, 2\n"
+    ".long 7, 8, 3\n"
     ".asciz \"sampan\"\n"
     ".balign 4\n"
-    ".quad sampan_markers_2 - .\n"
+    ".quad sampan_markers_3 - .\n"
     ".popsection\n"
     ".endif\n");
-extern __attribute__((visibility("hidden"))) const struct sampan_marker_functions* sampan_markers_2;
+extern __attribute__((visibility("hidden"))) const struct sampan_marker_functions* sampan_markers_3;
 
-#define SAMPAN_MARKERS_FOUND __atomic_load_n(&sampan_markers_2, __ATOMIC_RELAXED)
+#define SAMPAN_MARKERS_FOUND __atomic_load_n(&sampan_markers_3, __ATOMIC_RELAXED)
 #define SAMPAN_MARKERS_RARELY(condition) __builtin_expect(!!(condition), 0)
 #else
-static const struct sampan_marker_functions* const sampan_markers_2 =
-#ifdef __cplusplus
-    nullptr;
-#else
-    0;
-#endif
-#define SAMPAN_MARKERS_FOUND sampan_markers_2
+static const struct sampan_marker_functions* const sampan_markers_3 = SAMPAN_MARKERS_NULL;
+#define SAMPAN_MARKERS_FOUND sampan_markers_3
 #define SAMPAN_MARKERS_RARELY(condition) (condition)
 #endif
 
@@ -201,6 +206,36 @@ static inline void sampan_thread_section_start(const char* name) {
 
 static inline void sampan_thread_section_stop(const char* name) {
   SAMPAN_MARKERS_CALL(markers->section_stop(name, 1));
+}
+
+// ---- Requests across services ----
+
+// For which request the calling thread works from now on: the ids of W3C Trace Context, 16 and 8 bytes,
+// copied. A null trace_id or one of zeros: for none. Where an OpenTelemetry library publishes the
+// thread's context (OTEP 4947), that counts.
+static inline void sampan_context(const uint8_t* trace_id, const uint8_t* span_id) {
+  SAMPAN_MARKERS_CALL(markers->trace_context(trace_id, span_id, SAMPAN_MARKERS_NULL));
+}
+
+// The same, and `parent_id` is the span of the service that sent the request, 8 bytes.
+static inline void sampan_context_child(const uint8_t* trace_id, const uint8_t* span_id,
+                                        const uint8_t* parent_id) {
+  SAMPAN_MARKERS_CALL(markers->trace_context(trace_id, span_id, parent_id));
+}
+
+static inline void sampan_context_clear(void) {
+  SAMPAN_MARKERS_CALL(
+      markers->trace_context(SAMPAN_MARKERS_NULL, SAMPAN_MARKERS_NULL, SAMPAN_MARKERS_NULL));
+}
+
+// Starts a section of the calling thread if the request asks for it and may: if the HTTP headers
+// `traceparent` and `tracestate` make sense, and tracestate proves that its sender has the key
+// (docs/markers.md). Returns 1 if the section was started: the thread must stop it with
+// sampan_thread_section_stop(name). Until then it works for the request. Returns 0 if not.
+static inline int sampan_trace_section_start(const char* name, const char* traceparent,
+                                             const char* tracestate) {
+  SAMPAN_MARKERS_CALL(return markers->trace_section_start(name, traceparent, tracestate));
+  return 0;
 }
 
 // ---- Sampling ----

@@ -95,15 +95,15 @@
 #define SAMPAN_LOOK_UP(result, name, parameters, arguments) next<result parameters, #name>();
 
 // Without a drummer, a jump: the call appears in no stack. A program may ask by dlsym whether a function exists, and find ours where the
-// C library is older.
-#define SAMPAN_DEFINE(result, name, parameters, arguments)                   \
-  SAMPAN_EXPORT result blocking_##name parameters asm(#name);                \
-  result blocking_##name parameters {                                        \
-    auto* const original = next<result parameters, #name>();                 \
-    if (original == nullptr) return no_such_call();                          \
-    if (!::sampan::preload::drum_clock::in_use()) return original arguments; \
-    const Blocking call;                                                     \
-    return original arguments;                                               \
+// C library is older. Weak: where locks are recorded, waits for semaphores have wrappers of their own.
+#define SAMPAN_DEFINE(result, name, parameters, arguments)                          \
+  SAMPAN_EXPORT __attribute__((weak)) result blocking_##name parameters asm(#name); \
+  result blocking_##name parameters {                                               \
+    auto* const original = next<result parameters, #name>();                        \
+    if (original == nullptr) return no_such_call();                                 \
+    if (!::sampan::preload::drum_clock::in_use()) return original arguments;        \
+    const Blocking call;                                                            \
+    return original arguments;                                                      \
   }
 
 namespace sampan::preload {

@@ -132,6 +132,9 @@ void before_exit(int status) {
   if (!active()) return;
   const bool filtered = this_process.seccomp_filtered.load(std::memory_order_relaxed);
   if (!filtered && in_vfork_child()) return;
+  if (ThreadState* thread = begun_thread(); thread != nullptr && end_wrappers_in != nullptr) {
+    end_wrappers_in(*thread);
+  }
   record_live_threads();
   uint8_t buffer[sizeof status];
   ByteWriter fields(buffer);

@@ -11,7 +11,7 @@
 namespace sampan::preload {
 namespace {
 
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 constexpr sampan_marker_functions kFunctions = {
     .span_begin = span_begin,
     .span_end = span_end,
@@ -32,6 +32,8 @@ constexpr sampan_marker_functions kFunctions = {
     .process_order = process_order,
     .profiled = [] { return markers_recorded() ? 1 : 0; },
     .span_text_of = span_text_of,
+    .trace_context = trace_context,
+    .trace_section_start = trace_section_start,
 };
 
 bool connecting;

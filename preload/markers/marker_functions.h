@@ -28,8 +28,13 @@ void thread_order(int order);
 void process_label(const char* text);
 void process_order(int order);
 
+// Whether the section is open.
+bool begin_section(const char* name, bool calling_thread);
 void section_start(const char* name, int calling_thread_only);
 void section_stop(const char* name, int calling_thread_only);
+// marker_trace.cpp
+void trace_context(const uint8_t* trace_id, const uint8_t* span_id, const uint8_t* parent_id);
+int trace_section_start(const char* name, const char* traceparent, const char* tracestate);
 void pause_by_program();
 void resume_by_program();
 

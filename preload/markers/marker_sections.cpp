@@ -33,18 +33,23 @@ bool stop(OpenSections<kSize>& open, uint64_t hash) {
 
 }  // namespace
 
-void section_start(const char* name, int calling_thread_only) {
+bool begin_section(const char* name, bool calling_thread) {
   MarkerState* const thread = marker_thread();
-  if (thread == nullptr) return;
-  const bool calling_thread = calling_thread_only != 0;
+  if (thread == nullptr) return false;
   const MarkerText text(name);
   const uint64_t hash = hash_of(text.view());
   if (!calling_thread) ever_started.store(true, std::memory_order_relaxed);
   if (!(calling_thread ? thread->sections.start(hash) : sections.start(hash))) {
-    return count_loss(wire::Loss::kMarkerFull);
+    count_loss(wire::Loss::kMarkerFull);
+    return false;
   }
   thread->lane.write(record_of(*thread, MarkerType::kSectionStart, calling_thread), text.view());
   section_started(calling_thread ? thread->samples : nullptr);
+  return true;
+}
+
+void section_start(const char* name, int calling_thread_only) {
+  begin_section(name, calling_thread_only != 0);
 }
 
 void section_stop(const char* name, int calling_thread_only) {
@@ -55,6 +60,7 @@ void section_stop(const char* name, int calling_thread_only) {
   const uint64_t hash = hash_of(text.view());
   if (!(calling_thread ? stop(thread->sections, hash) : stop(sections, hash))) return;
   section_stopped(calling_thread ? thread->samples : nullptr);
+  if (calling_thread) end_request(thread->samples->trace, hash);
   thread->lane.write(record_of(*thread, MarkerType::kSectionStop, calling_thread), text.view());
 }
 

@@ -82,6 +82,8 @@ void markers_after_fork(MarkerState* survivor) {
   survivor->inherited += survivor->depth.load(std::memory_order_relaxed);
   use_memory_of_slot(*survivor, survivor->samples->slot);
   survivor->sections.after_fork();
+  prepare_trace(survivor->samples->trace,
+                wire::thread_slot(this_process.shared, survivor->samples->slot)->context);
 }
 
 void close_markers(MarkerState& markers) {

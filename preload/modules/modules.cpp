@@ -17,6 +17,7 @@
 #include "preload/samples/sample.h"
 #include "preload/support/elf_notes.h"
 #include "preload/support/spin_lock.h"
+#include "preload/tracing/otel_place.h"
 #include "wire/record.h"
 
 namespace sampan::preload {
@@ -159,6 +160,7 @@ int mark_known(dl_phdr_info* info, size_t, void*) {
 int add_new(dl_phdr_info* info, size_t, void*) {
   // Known modules too: one may have been loaded again at the same place.
   connect_markers(*info);
+  look_for_otel(*info, !this_process.started.load(std::memory_order_relaxed));
   const Extent extent = extent_of(*info);
   if (extent.start >= extent.end || find_module(*info, extent.start) != nullptr) return 0;
   const size_t size = module_count < kMaxModules ? make_record(*info, extent) : 0;
@@ -199,7 +201,9 @@ void renew() {
   // Unloads before loads: a place may have a new owner.
   dl_iterate_phdr(mark_known, nullptr);
   drop_gone();
+  begin_otel_search();
   dl_iterate_phdr(add_new, nullptr);
+  end_otel_search();
   walker.modules_loaded();
 }
 

@@ -132,6 +132,9 @@ bool fast_clock_always() {
 bool markers_allowed() {
   return !is(getenv("SAMPAN_MARKERS"), "0");
 }
+const char* trace_key_file() {
+  return getenv("SAMPAN_TRACE_KEY_FILE");
+}
 const char* session_name() {
   return session[0] != '\0' ? session : nullptr;
 }

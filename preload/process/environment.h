@@ -15,6 +15,7 @@ void read_environment(const char* shim_path);
 bool enabled_by_environment();  // SAMPAN=1
 bool fast_clock_always();       // SAMPAN_FAST_CLOCK is "always"
 bool markers_allowed();         // SAMPAN_MARKERS is not 0
+const char* trace_key_file();   // SAMPAN_TRACE_KEY_FILE; null: none
 const char* session_name();     // null: none
 void set_session_name(const char* name);
 const char* shim_path();

@@ -72,7 +72,7 @@ bool calls_are_bound() {
   });
 }
 
-// Of PY_VERSION_HEX, without the patch level. 3.11 and later have it in a variable; older ones tell
+// As in PY_VERSION_HEX, without the patch level. 3.11 and later have it in a variable; older ones tell
 // themselves by what they were the first to have.
 uint32_t version_of_interpreter(void* where) {
   const auto* number = static_cast<const unsigned long*>(dlsym(where, "Py_Version"));

@@ -7,7 +7,7 @@
 namespace sampan::preload {
 namespace {
 
-// Of the interpreter itself, by its own pointers.
+// The memory of the interpreter itself, by its own pointers.
 struct OwnMemory {
   template <typename T>
   bool read(uint64_t avma, T& value) {

@@ -111,7 +111,7 @@ class TaskName {
 
   const unwind::PythonBytes& text() const { return text_; }
 
-  // Of its first characters.
+  // From its first characters.
   uint64_t hash() const {
     uint64_t hash = text_.size;
     for (uint16_t i = 0; i < text_.size && i < kHashed; i += sizeof(uint64_t)) {
@@ -290,7 +290,7 @@ void find_step(PythonMemory& memory, const unwind::PythonLayout& layout, const L
   if (is_said) task = frames.running_task;
   uint64_t coroutine = task == 0 ? 0 : objects.coroutine_of(task);
   if (!is_said && frames.coroutine != 0 && frames.coroutine != coroutine) {
-    // Of another task, or driven by this one in another way.
+    // Another task's, or driven by this one in another way.
     const uint64_t other = task_of_coroutine(objects, memory, frames, step);
     if (other != 0 || task == 0 || frames.in_python_task) {
       coroutine = frames.coroutine;

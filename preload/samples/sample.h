@@ -1,5 +1,5 @@
-// A thread's samples: walking its stack, and the record in its ring (kSample of wire/record.h),
-// which holds what differs from the thread's previous stack.
+// A thread's samples: walking its stack, and the record in its ring (kSample of wire/record.h). All
+// records with a stack hold what differs from the thread's previous one.
 //
 // Async-signal-safe. Freestanding: linked into the target.
 #pragma once
@@ -10,8 +10,10 @@
 
 #include "preload/python/interpreter.h"
 #include "preload/python/python_stack.h"
+#include "preload/tracing/thread_context.h"
 #include "unwind/walker.h"
 #include "wire/loss.h"
+#include "wire/record.h"
 #include "wire/ring.h"
 
 namespace sampan::preload {
@@ -29,6 +31,7 @@ struct SampleState {
   std::span<uint64_t> previous;  // the stack that was recorded last: previous_depth frames
   unwind::LastWalk* last_walk;   // of its native frames
   PythonState python;
+  TraceState trace;
   uint32_t previous_depth;
   uint32_t samples_since_full;
 };
@@ -48,12 +51,14 @@ extern unwind::Walker walker;
 // shared with the collector.
 void prepare_samples(SampleState& state, uint32_t slot, void* shared);
 
-// Walks the stack of the calling thread into `frames`, with the frames of its interpreter.
+// Walks the stack of the calling thread into `frames`, with the frames of its interpreter, and reads for
+// which request it works.
 inline unwind::WalkResult walk_stack(SampleState& state, const unwind::Registers& registers) {
   // Sequentially consistent: either the thread that unloads a module sees this, or the walker sees
   // that a module is being unloaded.
   state.walking.store(true);
   state.python.step.kind = wire::StepKind::kNone;
+  read_context(state.trace, state.stack, walker.unloading());
   const bool may_ask =
       interpreter_layout() != nullptr && state.stack.may_probe && !walker.unloading();
   const uint64_t thread = may_ask ? interpreter_thread() : 0;
@@ -70,5 +75,10 @@ inline unwind::WalkResult walk_stack(SampleState& state, const unwind::Registers
 }
 
 void record_sample(SampleState& state, const Sample& sample);
+
+// Writes a record that ends with a stack: `fields`, then the first `depth` of `frames`. `reserve` bytes of
+// the ring are left free. False when the record does not fit (not counted): the next one will have a full stack.
+bool write_with_stack(SampleState& state, wire::RecordType type, std::span<const uint8_t> fields,
+                      uint32_t depth, size_t reserve);
 
 }  // namespace sampan::preload

@@ -38,10 +38,26 @@ Function* next() {
   return found;
 }
 
-// The same for a function that a header declares.
+// The same for a function of which the C library has several versions: dlsym may find an older one.
+template <typename Function, FunctionName name, FunctionName version>
+Function* next_version() {
+  static constinit std::atomic<Function*> original = nullptr;
+  Function* found = original.load(std::memory_order_relaxed);
+  if (found == nullptr) {
+    found = reinterpret_cast<Function*>(dlvsym(RTLD_NEXT, name.text, version.text));
+    original.store(found, std::memory_order_relaxed);
+  }
+  return found;
+}
+
+// The same for functions that a header declares.
 template <FunctionName name, typename Function>
 Function* next_like(Function*) {
   return next<Function, name>();
+}
+template <FunctionName name, FunctionName version, typename Function>
+Function* next_version_like(Function*) {
+  return next_version<Function, name, version>();
 }
 
 }  // namespace sampan::preload

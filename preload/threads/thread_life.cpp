@@ -86,8 +86,9 @@ void begin_this_thread(ThreadState& thread, const unwind::StackBounds& stack, ui
   thread.pthread = pthread_self();
   thread.samples.stack = stack;
   adopt_thread_signals(thread.signals, thread.start.inherited_hidden, thread.alternate_stack);
-  pthread_setspecific(end_key, &thread);
   begin_thread(thread, tid, cpu_ns);
+  // Last: who finds the thread by the key may write into its ring.
+  pthread_setspecific(end_key, &thread);
 }
 
 constexpr size_t kMostOfName = wire::kThreadNameSize - 1;  // that the kernel keeps
@@ -204,6 +205,7 @@ void begin_main_thread() {
 
 void end_this_thread(ThreadState& thread) {
   leave_marker_thread();
+  if (end_wrappers_in != nullptr) end_wrappers_in(thread);
   uint64_t cpu_ns = 0;
   if (!under_filter()) {
     // For good: no late signal may come when the slot has another owner.

@@ -120,6 +120,11 @@ void rename_thread(const ThreadState& thread, const char* name);
 // The calling thread has nothing left to do.
 void end_this_thread(ThreadState& thread);
 
+// In libsampan_wrappers.so; null in the shim alone. In the constructor, whether the session is joined or not; when a
+// thread, or its process, is about to end.
+[[gnu::weak]] void start_wrappers();
+[[gnu::weak]] void end_wrappers_in(ThreadState& thread);
+
 // scan.cpp: finds threads that no interposer has seen, those that existed before the shim and those
 // that raw clone() made, and finds that such threads have ended. By system calls only, so it may run
 // in the handler.

@@ -166,6 +166,23 @@ std::string stack_lines(const Dump& dump, size_t index) {
   return lines;
 }
 
+std::string thread_in_words(const Dump& dump, pid_t tid) {
+  const auto name = dump.names.find(tid);
+  return name == dump.names.end() ? fmt::format("TID {}", tid)
+                                  : fmt::format("TID {} \"{}\"", tid, printable(name->second));
+}
+
+std::string deadlock_lines(const Dump& dump, const sampler::Deadlock& deadlock) {
+  std::string lines = "\nDeadlock:\n";
+  for (const sampler::MutexWait& wait : deadlock) {
+    lines +=
+        fmt::format("    {} waits for the mutex at 0x{:x}, held by {}\n",
+                    thread_in_words(dump, wait.waiter), uint64_t{wait.mutex},
+                    wait.holder == wait.waiter ? "itself" : thread_in_words(dump, wait.holder));
+  }
+  return lines;
+}
+
 void write_frame(Json& json, const profile::Profile& profile, const profile::Frame& frame,
                  uint64_t avma) {
   const uint32_t module = profile.locations[frame.location].module;
@@ -232,6 +249,8 @@ Dump take_dump(pid_t pid, const std::vector<std::string>& threads, profile::Pyth
   if (snapshot.has_unknown_python) {
     result.notes.push_back("the stacks are native: sampan does not know this version of Python");
   }
+  result.deadlocks = std::move(snapshot.deadlocks);
+  result.names = std::move(snapshot.names);
   result.threads = std::move(snapshot.threads);
   result.stopped_ns = snapshot.stopped_ns;
   return result;
@@ -239,6 +258,7 @@ Dump take_dump(pid_t pid, const std::vector<std::string>& threads, profile::Pyth
 
 std::string dump_as_text(const Dump& dump) {
   std::string text = head_as_text(dump.head, plural(dump.threads.size(), "thread"));
+  for (const sampler::Deadlock& deadlock : dump.deadlocks) text += deadlock_lines(dump, deadlock);
   for (size_t i = 0; i < dump.threads.size(); ++i) {
     const sampler::ThreadSnapshot& thread = dump.threads[i];
     text += fmt::format("\nTID {} \"{}\": {}\n", thread.tid, printable(thread.name),
@@ -254,6 +274,19 @@ std::string dump_as_json(const Dump& dump) {
   Json json;
   json.object([&] {
     write_head(json, dump.head, dump.stopped_ns, dump.notes);
+    json.key("deadlocks");
+    json.array(dump.deadlocks, [&](const sampler::Deadlock& deadlock) {
+      json.object([&] {
+        json.key("waits");
+        json.array(deadlock, [&](const sampler::MutexWait& wait) {
+          json.object([&] {
+            json.member("tid", wait.waiter);
+            json.member("mutex", fmt::format("0x{:x}", uint64_t{wait.mutex}));
+            json.member("holder", wait.holder);
+          });
+        });
+      });
+    });
     json.key("threads");
     json.array(dump.threads, [&](const sampler::ThreadSnapshot& thread) {
       const auto index = static_cast<size_t>(&thread - dump.threads.data());

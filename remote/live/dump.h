@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct Dump {
   std::vector<std::vector<uint32_t>> locations;
   std::vector<uint64_t> avmas;  // lookup AVMAs, by location; 0: of an interpreter
   profile::Profile profile;
+  std::vector<sampler::Deadlock> deadlocks;
+  std::map<pid_t, std::string> names;  // of all threads of the process, by tid
   std::vector<std::string> notes;
   uint64_t stopped_ns;
 };

@@ -20,6 +20,8 @@ void visit(Archive& archive, Config& config) {
   archive(config.owner);
   archive(config.rate_hz);
   for (auto* text : {&config.clock, &config.max_overhead, &config.engine}) archive(*text);
+  archive(config.watched.heap_mean);
+  archive(config.watched.lock_limit_ns);
   archive(config.follow);
   for (auto* text : {&config.rotate, &config.keep, &config.mode, &config.output}) archive(*text);
   auto& push = config.push;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "sampler/recorder/source.h"
 
 namespace sampan::live {
 
@@ -16,10 +17,11 @@ struct RecorderConfig {
   std::vector<std::string> command = {};  // to be launched; empty: `pid` is attached to
   pid_t pid = 0;
   uint32_t rate_hz = 100;
-  std::string clock = "cpu";      // or "wall"
-  std::string max_overhead = {};  // "1%", "none"; "": the ceiling
-  std::string engine = "auto";    // for attaching
-  bool follow = true;             // children too
+  std::string clock = "cpu";           // or "wall"
+  sampler::WatchOptions watched = {};  // only of a command
+  std::string max_overhead = {};       // "1%", "none"; "": the ceiling
+  std::string engine = "auto";         // for attaching
+  bool follow = true;                  // children too
   // The length of a file of the recording, and how much is kept: durations or sizes. "": the
   // defaults of Capture.
   std::string rotate = {}, keep = {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/session.h"
 #include "remote/http/client.h"
 
 namespace sampan::push {
@@ -16,8 +17,9 @@ struct Downward {
   const char* label;
 };
 constexpr Downward kDownward[] = {
-    {"POD_NAME", "k8s.pod.name"},
-    {"K8S_POD_NAME", "k8s.pod.name"},
+    {"POD_NAME", vocabulary::kPodName},
+    {"K8S_POD_NAME", vocabulary::kPodName},
+    {"HOSTNAME", vocabulary::kPodName},
     {"POD_NAMESPACE", "k8s.namespace.name"},
     {"K8S_NAMESPACE_NAME", "k8s.namespace.name"},
     {"POD_UID", "k8s.pod.uid"},
@@ -29,6 +31,11 @@ constexpr Downward kDownward[] = {
     {"CONTAINER_NAME", "k8s.container.name"},
     {"K8S_CONTAINER_NAME", "k8s.container.name"},
 };
+
+constexpr const char* kRankVariables[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
+                                          "SLURM_PROCID"};
+constexpr const char* kArrayTaskVariable = "SLURM_ARRAY_TASK_ID";
+constexpr std::string_view kFromEnvironment = "FROM_ENV";
 
 constexpr size_t kIdLength = 64;
 
@@ -49,6 +56,35 @@ std::string last_id(std::string_view text) {
     length = 0;
   }
   return found;
+}
+
+// "": not set, or no number, as where another program uses the name.
+std::string number_in(const Environment& environment, const char* variable) {
+  const char* const value = environment(variable);
+  const std::string_view text = value == nullptr ? "" : value;
+  return text.find_first_not_of("0123456789") == text.npos ? std::string(text) : "";
+}
+
+// The value of a label that is "FROM_ENV" or "FROM_ENV:NAME".
+std::string from_environment(std::string_view option, std::string_view text, std::string_view name,
+                             std::string_view source, const Environment& environment) {
+  if (source.empty() && name == vocabulary::kRank) {
+    std::string rank = job_labels(environment).value(vocabulary::kRank);
+    if (rank.empty()) {
+      throw Error(
+          "{} {}: no launcher of a parallel job set a rank; FROM_ENV:NAME takes another variable",
+          option, text);
+    }
+    return rank;
+  }
+  if (source.size() < 2 || source.front() != ':') {
+    throw Error("{} {}: FROM_ENV needs the name of a variable, such as FROM_ENV:TEAM", option,
+                text);
+  }
+  const std::string variable(source.substr(1));
+  const char* const value = environment(variable.c_str());
+  if (value == nullptr) throw Error("{} {}: the variable {} is not set", option, text, variable);
+  return value;
 }
 
 void add_all(const char* variable, const char* text, Labels* labels) {
@@ -82,12 +118,27 @@ std::string Labels::value(std::string_view name) const {
   return found == pairs_.end() ? "" : found->second;
 }
 
-void add_label(std::string_view option, std::string_view text, Labels* labels) {
+void add_label(std::string_view option, std::string_view text, const Environment& environment,
+               Labels* labels) {
   const size_t equals = text.find('=');
   if (equals == text.npos || equals == 0) {
     throw Error("{} {}: needs a name and a value, such as team=search", option, text);
   }
-  labels->add(text.substr(0, equals), text.substr(equals + 1));
+  const std::string_view name = text.substr(0, equals), value = text.substr(equals + 1);
+  if (value != kFromEnvironment && !value.starts_with(std::string(kFromEnvironment) + ":")) {
+    labels->add(name, value);
+    return;
+  }
+  labels->add(name, from_environment(option, text, name, value.substr(kFromEnvironment.size()),
+                                     environment));
+}
+
+Labels job_labels(const Environment& environment) {
+  Labels labels;
+  for (const char* const variable : kRankVariables)
+    labels.add(vocabulary::kRank, number_in(environment, variable));
+  labels.add(vocabulary::kArrayTask, number_in(environment, kArrayTaskVariable));
+  return labels;
 }
 
 Labels environment_labels(const Environment& environment) {
@@ -102,6 +153,7 @@ Labels environment_labels(const Environment& environment) {
     const char* const value = counts ? environment(one.variable) : nullptr;
     if (value != nullptr) labels.add(one.label, value);
   }
+  labels.add(job_labels(environment));
   return labels;
 }
 

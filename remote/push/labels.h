@@ -36,16 +36,22 @@ class Labels {
   Pairs pairs_;
 };
 
-// `text`: "K=V". Throws Error, naming `option`.
-void add_label(std::string_view option, std::string_view text, Labels* labels);
-
 // Returns the value of a variable; null if it is not set.
 using Environment = std::function<const char*(const char*)>;
 
+// `text`: "K=V"; "K=FROM_ENV:NAME" takes the value of a variable, "rank=FROM_ENV" what the job's launcher says. Throws
+// Error, naming `option`.
+void add_label(std::string_view option, std::string_view text, const Environment& environment,
+               Labels* labels);
+
 // Labels from, in this order: SAMPAN_LABELS (K=V,K=V), OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES,
-// the usual variables of Kubernetes' downward API (docs/pushing.md). Throws Error if one is
-// malformed.
+// the usual variables of Kubernetes' downward API (docs/pushing.md), the worker's position in its job. Throws Error if
+// one is malformed.
 Labels environment_labels(const Environment& environment);
+
+// The position of this process in a parallel job, by what its launcher says: the number that Open MPI, MPICH, PMIx or
+// Slurm gave it, and that of its task in a job array of Slurm.
+Labels job_labels(const Environment& environment);
 
 // The id of a process's container: 64 hexadecimal digits. `cgroup`, `mountinfo`: the contents of
 // /proc/PID/cgroup and mountinfo. "" if they contain none.

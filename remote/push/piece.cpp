@@ -182,6 +182,7 @@ Composed compose(recording::Recording recording, Labels labels, Format format,
   profile::Profile profile = profile::load(recording::rebased(std::move(recording)));
   if (profile.samples.empty()) return composed;
   symbolizer::symbolize(profile, names);
+  for (const auto& [name, value] : profile.session.labels) labels.add(name, value);
   for (const auto& [name, value] : exporters::usual_resource(profile)) labels.add(name, value);
   const profile::View view = profile::select(profile);
   switch (format) {

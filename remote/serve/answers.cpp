@@ -1,13 +1,20 @@
 #include "remote/serve/answers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "base/error.h"
 #include "base/temporary_directory.h"
 #include "base/text/json_writer.h"
+#include "base/units.h"
 #include "exporters/exporter.h"
 #include "exporters/page_data.h"
+#include "profile/heap.h"
 #include "profile/load.h"
+#include "profile/locks.h"
 #include "recording/complete_file.h"
 #include "recording/merge.h"
 #include "remote/serve/gperftools.h"
@@ -25,8 +32,8 @@ constexpr uint64_t kLivePageBytes = 5'000'000;
 // A profile with names, and the view of the window.
 class NamedView {
  public:
-  NamedView(recording::Recording recording, const Window& window, symbolizer::Options naming)
-      : profile_(profile::load(std::move(recording))) {
+  NamedView(profile::Profile profile, const Window& window, symbolizer::Options naming)
+      : profile_(std::move(profile)) {
     naming.only_unnamed = true;
     symbolizer::symbolize(profile_, naming);
     view_ = profile::select(profile_);
@@ -42,6 +49,16 @@ class NamedView {
   profile::Profile profile_;
   profile::View view_;
 };
+
+// Makes the profile one of something else than samples. Returns the refusal if that was not recorded.
+std::optional<http::Response> refuse_unless_shown(const std::function<void()>& show) {
+  try {
+    show();
+  } catch (const Error& error) {
+    return http::sentence(400, error.what());
+  }
+  return std::nullopt;
+}
 
 // The page may show itself and request data from its server, nothing else.
 void add_page_headers(http::Response& response) {
@@ -61,6 +78,23 @@ void add_notes(const std::vector<std::string>& notes, http::Response& response) 
   }
 }
 
+http::Response exported(const profile::View& view, const std::string& format,
+                        const std::string& type) {
+  const exporters::Format& writer = exporters::format(format);
+  const TemporaryDirectory directory("sampan-serve-");
+  const std::string path = directory.file("file");
+  const exporters::Outcome outcome = writer.write(view, path, writer.max_size);
+  http::Response response = http::answer_with_file(type, path);
+  add_notes(outcome.notes, response);
+  return response;
+}
+
+http::Response pprof_of(const profile::View& view) {
+  http::Response response = exported(view, "pprof", kBinary);
+  response.headers.emplace_back("Content-Disposition", "attachment; filename=\"profile.pb.gz\"");
+  return response;
+}
+
 }  // namespace
 
 Answers::Answers(Source& source, const symbolizer::Options& names,
@@ -78,20 +112,12 @@ recording::Recording Answers::read(const Window& window) {
   return recording;
 }
 
-http::Response Answers::exported(const Window& window, const std::string& format,
-                                 const std::string& type) {
-  const NamedView named(read(window), window, naming_);
-  const exporters::Format& writer = exporters::format(format);
-  const TemporaryDirectory directory("sampan-serve-");
-  const std::string path = directory.file("file");
-  const exporters::Outcome outcome = writer.write(named.view(), path, writer.max_size);
-  http::Response response = http::answer_with_file(type, path);
-  add_notes(outcome.notes, response);
-  return response;
+profile::Profile Answers::read_profile(const Window& window) {
+  return profile::load(read(window));
 }
 
 http::Response Answers::page(const Window& window) {
-  const NamedView named(read(window), window, naming_);
+  const NamedView named(read_profile(window), window, naming_);
   const TemporaryDirectory directory("sampan-serve-");
   const std::string path = directory.file("page");
   const uint64_t max_size = source_.is_live() ? kLivePageBytes : exporters::format("html").max_size;
@@ -102,7 +128,7 @@ http::Response Answers::page(const Window& window) {
 }
 
 http::Response Answers::page_data(const Window& window) {
-  const NamedView named(read(window), window, naming_);
+  const NamedView named(read_profile(window), window, naming_);
   const exporters::PageData data = exporters::page_data(named.view(), kLivePageBytes);
   Json json;
   json.object([&] {
@@ -113,13 +139,52 @@ http::Response Answers::page_data(const Window& window) {
 }
 
 http::Response Answers::pprof(const Window& window) {
-  http::Response response = exported(window, "pprof", kBinary);
-  response.headers.emplace_back("Content-Disposition", "attachment; filename=\"profile.pb.gz\"");
+  return pprof_of(NamedView(read_profile(window), window, naming_).view());
+}
+
+http::Response Answers::heap(const Window& window, profile::HeapPart part) {
+  profile::Profile profile = read_profile(window);
+  if (const auto refusal = refuse_unless_shown([&] { show_heap(&profile); })) return *refusal;
+  const NamedView named(std::move(profile), window, naming_);
+  return pprof_of(profile::heap_part(named.view(), part));
+}
+
+http::Response Answers::live_heap(const Window& window) {
+  return heap(window, profile::HeapPart::kLive);
+}
+
+http::Response Answers::allocations(const Window& window) {
+  return heap(window, profile::HeapPart::kAllocated);
+}
+
+http::Response Answers::waiters(const Window& window) {
+  profile::Profile profile = read_profile(window);
+  if (const auto refusal = refuse_unless_shown([&] { show_locks(&profile); })) return *refusal;
+  return pprof_of(NamedView(std::move(profile), window, naming_).view());
+}
+
+http::Response Answers::holders(const Window& window) {
+  profile::Profile profile = read_profile(window);
+  const auto refusal =
+      refuse_unless_shown([&] { show_locks(&profile, profile::LockSide::kHolders); });
+  if (refusal) return *refusal;
+  const NamedView named(std::move(profile), window, naming_);
+  const profile::View known = profile::with_known_holders(named.view());
+  http::Response response = pprof_of(known);
+  const double unknown_ns =
+      profile::lock_total(named.view()).waited_ns - profile::lock_total(known).waited_ns;
+  if (unknown_ns > 0) {
+    add_notes(
+        {fmt::format("{:.3f} s of waits are left out: nobody holds a condition, a semaphore or "
+                     "a barrier, or the holder is not known",
+                     unknown_ns / kNsPerSecond)},
+        response);
+  }
   return response;
 }
 
 http::Response Answers::trace(const Window& window) {
-  return exported(window, "trace", kJson);
+  return exported(NamedView(read_profile(window), window, naming_).view(), "trace", kJson);
 }
 
 http::Response Answers::recording(const Window& window) {
@@ -133,7 +198,7 @@ http::Response Answers::recording(const Window& window) {
 }
 
 http::Response Answers::report(const Window& window) {
-  const NamedView named(read(window), window, naming_);
+  const NamedView named(read_profile(window), window, naming_);
   return http::answer(kJson, reports::json(named.view()));
 }
 

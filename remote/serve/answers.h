@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "profile/view.h"
 #include "remote/http/message.h"
 #include "remote/serve/known_names.h"
 #include "remote/serve/metrics.h"
@@ -23,6 +24,12 @@ class Answers {
   http::Response page(const Window& window);
   http::Response page_data(const Window& window);
   http::Response pprof(const Window& window);
+  // 400 if that was not recorded: the heap at the end of the window, or what was allocated in it; waits
+  // for locks that ended in it, by who waited or by who held the lock.
+  http::Response live_heap(const Window& window);
+  http::Response allocations(const Window& window);
+  http::Response waiters(const Window& window);
+  http::Response holders(const Window& window);
   http::Response trace(const Window& window);
   http::Response recording(const Window& window);
   http::Response report(const Window& window);
@@ -37,7 +44,8 @@ class Answers {
 
  private:
   recording::Recording read(const Window& window);
-  http::Response exported(const Window& window, const std::string& format, const std::string& type);
+  profile::Profile read_profile(const Window& window);
+  http::Response heap(const Window& window, profile::HeapPart part);
   std::vector<std::string> command();
 
   Source& source_;

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/time.h"
 #include "base/utf8.h"
+#include "profile/load.h"
 #include "recording/tables.h"
 
 namespace sampan::serve {
@@ -18,6 +19,13 @@ using recording::kNone;
 // Limits distinct names of threads and of spans. Further names are counted together as kOthers.
 constexpr size_t kMaxNames = 1000;
 constexpr const char* kOthers = "(others)";
+
+// The row of a name, or of kOthers if there are too many.
+template <typename Row>
+Row& row_of(std::map<std::string, Row>& rows, const std::string& name) {
+  const bool has_room = rows.size() < kMaxNames || rows.contains(name);
+  return rows[has_room ? name : kOthers];
+}
 
 std::string file_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
@@ -72,8 +80,9 @@ std::string escape_label(std::string_view text) {
 std::string Metrics::collect(Source& source) {
   const std::lock_guard lock(mutex_);
   const SessionNs now_ns = source.now_ns();
-  const recording::Recording recording = source.read(seen_ns_, now_ns);
+  recording::Recording recording = source.read(seen_ns_, now_ns);
   add(recording, seen_ns_, now_ns);
+  add_watched(std::move(recording), now_ns);
   seen_ns_ = now_ns;
   return text(source.cost());
 }
@@ -103,8 +112,7 @@ void Metrics::add(const recording::Recording& recording, SessionNs from_ns, Sess
   for (const recording::Span& span : recording.markers.spans) {
     if (span.end_ns < from_ns || span.end_ns >= to_ns) continue;
     const std::string& name = recording.markers.texts[span.name];
-    const bool has_room = spans_.size() < kMaxNames || spans_.contains(name);
-    Spans& row = spans_[has_room ? name : kOthers];
+    Spans& row = row_of(spans_, name);
     ++row.count;
     row.ns += span.end_ns.since(span.begin_ns);
   }
@@ -123,6 +131,34 @@ void Metrics::add_losses(const recording::Recording& recording) {
       uint64_t& count = of_process[static_cast<wire::Loss>(i)];
       count = std::max(count, row.count[i]);
     }
+  }
+}
+
+// The live heap is that of now: a process that has ended has none.
+void Metrics::add_watched(recording::Recording recording, SessionNs to_ns) {
+  for (auto& [name, row] : heaps_) row.live = {};
+  if (recording.watch_changes.empty()) return;
+  const profile::Profile profile = profile::load(std::move(recording));
+  for (const profile::WatchChange& change : profile.watch_changes) {
+    if (change.setting == 0) continue;
+    const std::string& name = profile.processes[change.process].name;
+    if (change.what == profile::Watched::kHeap) {
+      row_of(heaps_, name);
+    } else {
+      row_of(locks_, name);
+    }
+  }
+  const auto process = [&](uint32_t thread) {
+    return profile.processes[profile.threads[thread].process].name;
+  };
+  for (uint32_t i = 0; i < profile.blocks.size(); ++i) {
+    const profile::Block& block = profile.blocks[i];
+    Heap& heap = row_of(heaps_, process(block.thread));
+    if (is_in(profile, i, profile::HeapPart::kLive, to_ns)) heap.live.add(block);
+    if (is_in(profile, i, profile::HeapPart::kAllocated, to_ns)) heap.allocated.add(block);
+  }
+  for (const profile::LockWait& wait : profile.lock_waits) {
+    row_of(locks_, process(wait.thread)).add(wait);
   }
 }
 
@@ -185,6 +221,27 @@ std::string Metrics::text(const Cost& cost) const {
   text.metric("sampan_span_seconds_total", "counter",
               "Total duration of spans that have ended, by name.");
   for (const auto& [name, row] : spans_) text.value(label("span", name), in_seconds(row.ns));
+  const auto by_process = [&](const auto& rows, auto value) {
+    for (const auto& [name, row] : rows) text.value(label("process", name), value(row));
+  };
+  if (!heaps_.empty()) {
+    text.metric("sampan_heap_live_bytes", "gauge", "Bytes that live in the heap, estimated.");
+    by_process(heaps_, [](const Heap& row) { return row.live.bytes; });
+    text.metric("sampan_heap_live_blocks", "gauge", "Blocks that live in the heap, estimated.");
+    by_process(heaps_, [](const Heap& row) { return row.live.blocks; });
+    text.metric("sampan_heap_allocated_bytes_total", "counter", "Bytes allocated, estimated.");
+    by_process(heaps_, [](const Heap& row) { return row.allocated.bytes; });
+    text.metric("sampan_heap_allocated_blocks_total", "counter", "Blocks allocated, estimated.");
+    by_process(heaps_, [](const Heap& row) { return row.allocated.blocks; });
+  }
+  if (!locks_.empty()) {
+    text.metric("sampan_lock_waits_total", "counter",
+                "Waits for locks that have ended, estimated.");
+    by_process(locks_, [](const profile::LockSum& row) { return row.waits; });
+    text.metric("sampan_lock_wait_seconds_total", "counter",
+                "Total duration of waits for locks that have ended, estimated.");
+    by_process(locks_, [](const profile::LockSum& row) { return row.waited_ns / kNsPerSecond; });
+  }
   return text.take();
 }
 

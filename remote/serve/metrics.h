@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "base/time.h"
+#include "profile/heap.h"
+#include "profile/locks.h"
 #include "remote/serve/source.h"
 #include "wire/loss.h"
 
@@ -26,9 +28,13 @@ class Metrics {
   struct Spans {
     uint64_t count = 0, ns = 0;
   };
+  struct Heap {
+    profile::Estimate live, allocated;
+  };
 
   void add(const recording::Recording& recording, SessionNs from_ns, SessionNs to_ns);
   void add_losses(const recording::Recording& recording);
+  void add_watched(recording::Recording recording, SessionNs to_ns);
   std::string text(const Cost& cost) const;
 
   std::mutex mutex_;
@@ -39,6 +45,9 @@ class Metrics {
   uint64_t samples_cpu_ = 0, samples_waiting_ = 0, incomplete_stacks_ = 0;
   std::map<std::pair<std::string, std::string>, Thread> threads_;  // by process and name
   std::map<std::string, Spans> spans_;
+  // By process name. Empty until they are recorded.
+  std::map<std::string, Heap> heaps_;
+  std::map<std::string, profile::LockSum> locks_;
   // By pid and start of the process. The counters of a process only grow.
   std::map<std::pair<int32_t, uint64_t>, std::map<wire::Loss, uint64_t>> losses_;
 };

@@ -106,11 +106,7 @@ RecordedSource::RecordedSource(std::string path) : path_(std::move(path)) {
 }
 
 recording::Recording RecordedSource::read(SessionNs from_ns, SessionNs to_ns) {
-  recording::Recording recording = recording::read_whole(path_);
-  std::erase_if(recording.samples, [&](const recording::Sample& sample) {
-    return sample.time_ns < from_ns || sample.time_ns >= to_ns;
-  });
-  return recording;
+  return recording::cut(recording::read_whole(path_), from_ns, to_ns);
 }
 
 }  // namespace sampan::serve

@@ -17,7 +17,7 @@ namespace sampan::reports {
 enum class Subject { kProgram, kThread, kFunction, kSpan };
 
 enum class Figure {
-  kCpu,           // seconds. Of a function: with what it calls
+  kCpu,           // seconds; a function's with what it calls
   kSelf,          // seconds in the function itself
   kShare,         // of the program's sampled CPU, 0 to 1: a function with what it calls
   kWall,          // seconds from the session's start to its end

@@ -32,7 +32,7 @@ struct RunValues {
   std::vector<std::optional<double>> values;
   double resolution = 0;  // of one value, see judge.h
 
-  // Of those that have one. A function or a thread without CPU in a run has none of it: 0.
+  // The values of the runs that have one. A function or a thread without CPU in a run has none of it: 0.
   std::vector<double> known(Subject subject) const;
 };
 

@@ -15,7 +15,8 @@ using profile::Profile;
 enum : size_t { kStack, kDepth, kName, kFunction, kFile, kLine, kModule, kAddress, kInlined };
 
 const std::vector<QueryColumn> kColumns = {
-    {"stack", "INTEGER", "the stack, as samples.stack"},
+    {"stack", "INTEGER",
+     "the stack, as samples.stack, allocations.stack, lock_waits.stack and others"},
     {"depth", "INTEGER", "0 is the innermost frame"},
     {"name", "TEXT", "of the function, or of what the thread waits for: [read pipe:[7]]"},
     {"function", "INTEGER", "row of functions"},
@@ -93,11 +94,10 @@ class FramesCursor : public Cursor {
 class FramesTable : public QueryTable {
  public:
   explicit FramesTable(const Profile& profile)
-      : QueryTable("frames", "the stacks of samples, a row for each frame", kColumns),
-        profile_(profile) {}
+      : QueryTable("frames", "the stacks, a row for each frame", kColumns), profile_(profile) {}
 
   std::unique_ptr<Cursor> rows(std::optional<int64_t> key) const override {
-    if (!stacks_) stacks_ = stacks_of_samples();
+    if (!stacks_) stacks_ = used_stacks();
     std::vector<uint32_t> stacks;
     if (!key) {
       stacks = *stacks_;
@@ -109,10 +109,20 @@ class FramesTable : public QueryTable {
 
  private:
   // Each once, by number.
-  std::vector<uint32_t> stacks_of_samples() const {
+  std::vector<uint32_t> used_stacks() const {
     std::vector<uint32_t> stacks;
-    for (const profile::Sample& sample : profile_.samples) {
-      if (sample.stack != kNone) stacks.push_back(sample.stack);
+    const auto add = [&](uint32_t stack) {
+      if (stack != kNone) stacks.push_back(stack);
+    };
+    for (const profile::Sample& sample : profile_.samples) add(sample.stack);
+    for (const profile::Block& block : profile_.blocks) {
+      add(block.stack);
+      add(block.freeing_stack);
+    }
+    for (const profile::LockWait& wait : profile_.lock_waits) {
+      add(wait.stack);
+      add(wait.holder_stack);
+      add(wait.waker_stack);
     }
     std::ranges::sort(stacks);
     stacks.erase(std::unique(stacks.begin(), stacks.end()), stacks.end());

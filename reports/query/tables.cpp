@@ -10,6 +10,7 @@
 #include "profile/frames.h"
 #include "profile/function_kinds.h"
 #include "profile/spans.h"
+#include "profile/trace_ids.h"
 #include "profile/unit.h"
 #include "reports/query/vector_table.h"
 
@@ -45,18 +46,9 @@ struct Source {
   mutable std::optional<std::vector<profile::FunctionKind>> function_kinds_;
 };
 
-Value number(uint64_t value) {
-  return static_cast<int64_t>(value);
-}
-Value row(uint32_t handle) {
-  return handle == kNone ? Value() : Value(int64_t{handle});
-}
-Value text(std::string_view value) {
-  return value.empty() ? Value() : Value(value);
-}
-template <typename T>
-Value if_known(const std::optional<T>& value) {
-  return value ? Value(static_cast<int64_t>(*value)) : Value();
+Value span_id_of(const profile::TraceContext& context) {
+  std::string id = profile::span_text(context.span_id);
+  return id.empty() ? Value() : Value(std::move(id));
 }
 
 std::string hexadecimal(const std::vector<uint8_t>& bytes) {
@@ -68,13 +60,6 @@ std::string hexadecimal(const std::vector<uint8_t>& bytes) {
 std::string_view state_of(const Profile& profile, const profile::Sample& sample) {
   if (sample.wait == kNone) return "cpu";
   return profile.is_runnable(sample.wait) ? "runnable" : "waiting";
-}
-
-// The innermost function, an inlined one if there is one.
-uint32_t leaf_function(const Profile& profile, const profile::Sample& sample) {
-  if (sample.stack == kNone) return kNone;
-  const profile::Location& leaf = profile.locations[profile.stacks[sample.stack].location];
-  return leaf.line_count == 0 ? kNone : profile.lines[leaf.first_line].function;
 }
 
 std::string_view text_of(profile::Closed closed) {
@@ -116,6 +101,7 @@ class Tables {
     add_session();
     add_threads();
     add_samples();
+    for (auto& table : watched_tables(profile)) tables_.push_back(std::move(table));
     add_code();
     add_markers();
     add_losses();
@@ -229,11 +215,23 @@ void Tables::add_samples() {
           {{"state", "TEXT", "cpu, waiting, or runnable: the thread waited for a CPU"},
            [](auto& source, auto& of) -> Value { return state_of(source.profile, of); }},
           {{"function", "INTEGER", "row of functions: of the innermost frame"},
-           [](auto& source, auto& of) -> Value { return row(leaf_function(source.profile, of)); }},
+           [](auto& source, auto& of) -> Value {
+             return row(leaf_function(source.profile, of.stack));
+           }},
           {{"stack", "INTEGER", "its rows in frames"},
            [](auto&, auto& of) -> Value { return row(of.stack); }},
           {{"wait", "INTEGER", "row of waits"},
            [](auto&, auto& of) -> Value { return row(of.wait); }},
+          {{"trace_id", "TEXT", "of the request across services that the thread worked for"},
+           [](auto& source, auto& of) -> Value {
+             return of.context == kNone
+                        ? Value()
+                        : Value(profile::trace_text(source.profile.contexts[of.context]));
+           }},
+          {{"span_id", "TEXT", "the same"},
+           [](auto& source, auto& of) -> Value {
+             return of.context == kNone ? Value() : span_id_of(source.profile.contexts[of.context]);
+           }},
           {{"is_complete", "INTEGER", "1: the stack reaches the thread's first function"},
            [](auto&, auto& of) -> Value { return int64_t{of.complete}; }},
       });
@@ -354,7 +352,7 @@ std::string query_schema() {
   for (const auto& table : query_tables(none)) {
     schema += fmt::format("{} ({})\n", table->name(), table->about());
     for (const QueryColumn& column : table->columns()) {
-      schema += fmt::format("  {:<14}  {:<7}  {}\n", column.name, column.type, column.about);
+      schema += fmt::format("  {:<16}  {:<7}  {}\n", column.name, column.type, column.about);
     }
   }
   return schema;

@@ -58,8 +58,10 @@ class QueryTable {
 
 // The profile must outlive them.
 std::vector<std::unique_ptr<QueryTable>> query_tables(const profile::Profile& profile);
-// One of them, `frames`: the stacks of samples, a row for each frame.
+// Some of them. `frames`: the stacks of the other tables, a row for each frame.
 std::unique_ptr<QueryTable> frames_table(const profile::Profile& profile);
+// The heap and locks.
+std::vector<std::unique_ptr<QueryTable>> watched_tables(const profile::Profile& profile);
 
 // The names of all tables and columns with what they mean, for people.
 std::string query_schema();

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -10,6 +11,21 @@
 #include "reports/query/tables.h"
 
 namespace sampan::reports {
+
+// Values of a column.
+inline Value number(uint64_t value) {
+  return static_cast<int64_t>(value);
+}
+inline Value row(uint32_t handle) {
+  return handle == profile::kNone ? Value() : Value(int64_t{handle});
+}
+inline Value text(std::string_view value) {
+  return value.empty() ? Value() : Value(value);
+}
+template <typename T>
+Value if_known(const std::optional<T>& value) {
+  return value ? Value(static_cast<int64_t>(*value)) : Value();
+}
 
 template <typename Source, typename Row>
 struct Field {

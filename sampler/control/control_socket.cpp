@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -45,13 +46,18 @@ std::string_view next_word(std::string_view& text) {
   return word;
 }
 
-uint32_t rate_of(std::string_view digits) {
-  uint32_t rate_hz = 0;
-  const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), rate_hz);
+template <typename Number>
+Number number_of(std::string_view digits) {
+  Number number = 0;
+  const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (error != std::errc() || rest != digits.data() + digits.size()) {
-    throw Error("'{}' is no rate", digits);
+    throw Error("'{}' is no number", digits);
   }
-  return rate_hz;
+  return number;
+}
+
+bool has_argument(std::string_view command) {
+  return command == "rate" || command == "heap" || command == "locks";
 }
 
 bool is_trusted(int connection) {
@@ -64,17 +70,15 @@ bool is_trusted(int connection) {
 constexpr std::string_view kDone = "done ";
 constexpr std::string_view kRefused = "refused ";
 
-// The last word of a line; '@' stands for the zero byte of an abstract name.
-std::vector<std::string> recorders() {
-  std::vector<std::string> names;
+// The last word of a line; '@' stands for the zero byte of an abstract name. A recorder's connections have its name,
+// too, and stand anywhere in the file: each recorder is asked once, for some requests do something.
+std::set<std::string> recorders() {
+  std::set<std::string> names;
   std::ifstream file("/proc/net/unix");
   const std::string mark = fmt::format(" @{}", kControlPrefix);
   for (std::string line; std::getline(file, line);) {
     const size_t place = line.find(mark);
-    if (place == std::string::npos) continue;
-    const std::string name = line.substr(place + 2);
-    // A connection has the name of the socket that it came through.
-    if (names.empty() || names.back() != name) names.push_back(name);
+    if (place != std::string::npos) names.insert(line.substr(place + 2));
   }
   return names;
 }
@@ -189,7 +193,7 @@ void ControlSocket::answer(int connection) {
 
 std::string ControlSocket::reply_to(std::string_view request) {
   const std::string_view command = next_word(request);
-  const std::string_view argument = command == "rate" ? next_word(request) : "";
+  const std::string_view argument = has_argument(command) ? next_word(request) : "";
   const std::string_view digits = next_word(request);
   pid_t pid = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), pid);
@@ -211,7 +215,12 @@ std::string ControlSocket::reply_to(std::string_view request) {
 std::string ControlSocket::perform(std::string_view command, std::string_view argument) {
   if (command == "status") return controlled_.status();
   if (command == "rate") {
-    controlled_.set_rate(rate_of(argument));
+    controlled_.set_rate(number_of<uint32_t>(argument));
+    return controlled_.status();
+  }
+  if (command == "heap" || command == "locks") {
+    (command == "heap" ? controlled_.set_heap_mean
+                       : controlled_.set_lock_limit)(number_of<uint64_t>(argument));
     return controlled_.status();
   }
   if (command == "flush") {

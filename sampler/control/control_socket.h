@@ -1,8 +1,8 @@
 // How `sampan ctl` reaches a recorder (run, attach, collect): an abstract SOCK_SEQPACKET socket,
 // "sampan-ctl-" and random digits, that /proc/net/unix lists. One message goes each way.
 //
-//   request  "COMMAND PID TOKEN". COMMAND is status, pause, resume, "rate HZ", flush, or sync: a
-//            flush that begins no other file. TOKEN may be empty.
+//   request  "COMMAND PID TOKEN". COMMAND is status, pause, resume, "rate HZ", "heap MEAN", "locks LIMIT", flush, or
+//            sync: a flush that begins no other file. TOKEN may be empty.
 //   answer   "done TEXT": TEXT of sync is the path of the file, that of others a sentence;
 //            "other": the process is not one of ours; or "refused SENTENCE".
 //
@@ -28,6 +28,9 @@ struct Controlled {
   std::function<bool(pid_t)> records;    // whether the process is one of the session
   std::function<void(bool)> set_paused;  // sampling, of all its processes
   std::function<void(uint32_t)> set_rate;
+  // The mean number of bytes between two sampled allocations, and the shortest wait for a lock of which each is
+  // recorded, in nanoseconds; 0: none.
+  std::function<void(uint64_t)> set_heap_mean, set_lock_limit;
   std::function<std::string()> status;  // rate and cost, as a sentence
   // Writes what was recorded so far; returns the path of the file that has it. When the recording
   // is one of several files, that file is complete, and the next one begun.

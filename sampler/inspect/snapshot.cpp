@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "sampler/inspect/permission.h"
 #include "sampler/process/gdb_jit.h"
 #include "sampler/process/memory_map.h"
@@ -89,6 +90,7 @@ Snapshot SnapshotTaker::take(const std::function<bool(pid_t, const std::string&)
     const std::string name = python_names.name_of(tid, *in_kernel);
     ThreadSnapshot thread{tid, name, 'S', {}, {}, wire::StopReason::kNoRule, "", true};
     thread.wanted = wanted(tid, name);
+    snapshot.names.emplace(tid, name);
     snapshot.threads.push_back(std::move(thread));
   }
   if (snapshot.threads.empty()) throw Error("process {} has ended", pid_);
@@ -108,6 +110,7 @@ Snapshot SnapshotTaker::take(const std::function<bool(pid_t, const std::string&)
   looker.join();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   for (PythonCodeRecord& code : python_.take_new_codes()) snapshot.python.add(std::move(code));
+  snapshot.deadlocks = find_deadlocks(pid_);
   snapshot.stopped_ns = stopped_ns_;
   name_code(snapshot);
   return snapshot;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "sampler/inspect/deadlocks.h"
 #include "sampler/process/module_file.h"
 #include "sampler/process/module_map.h"
 #include "sampler/recorder/python_code.h"
@@ -37,6 +38,8 @@ struct Snapshot {
   std::map<uint64_t, std::string> code_names;  // of frames in code made at run time
   std::vector<HiddenFile> hidden;              // of the modules, see module_file.h
   std::vector<std::string> problems;           // of modules
+  std::vector<Deadlock> deadlocks;             // of all threads, whichever are wanted
+  std::map<pid_t, std::string> names;          // of all threads
   bool has_unknown_python = false;             // native stacks alone, of an interpreter
   uint64_t stopped_ns = 0;                     // sum over the threads that were stopped
 };

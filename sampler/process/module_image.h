@@ -34,7 +34,7 @@ struct ElfLayout {
 
   // The segment that is mapped from `offset` of the file on; null when there is none.
   const Segment* mapped_from(uint64_t offset) const;
-  // Of all segments, in whole pages.
+  // The range of all segments, in whole pages.
   Svma begin() const;
   Svma end() const;
 };

@@ -48,7 +48,7 @@ class RemoteMemory {
   uint64_t load(uint64_t avma) const;
   bool read(uint64_t avma, uint64_t& value);
   bool readable(uint64_t avma);
-  // Of what is read off the stack, a page is kept: code that was made at run time may have changed
+  // A page of what is read off the stack is kept: code that was made at run time may have changed
   // since.
   void forget_elsewhere() { other_page_ = 0; }
 

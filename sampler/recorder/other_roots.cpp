@@ -18,7 +18,7 @@ constexpr size_t kMostOpen = 1000;  // descriptors
 constexpr size_t kMostPlaces = 100'000;
 constexpr size_t kPage = 4096;
 
-// Of a file without a build-id: its headers are those that the process has in its memory, and as much of it is loaded.
+// For a file without a build-id: its headers are those that the process has in its memory, and as much of it is loaded.
 bool is_loaded(const ModuleBytes& bytes, const ElfLayout& layout, pid_t pid,
                const ModuleLoadRecord& record) {
   uint8_t in_file[kPage];

@@ -46,7 +46,7 @@ class PythonReader {
   // There is an interpreter that sampan does not know.
   bool is_unknown() const { return interpreter_ != nullptr && !interpreter_->is_known; }
 
-  // Of a thread that stands still: see PythonCapture.
+  // For a thread that stands still: see PythonCapture.
   void capture(pid_t tid, Avma stack_low, std::span<const std::byte> stack,
                CapturedPython& captured);
 

@@ -55,11 +55,16 @@ void RecordedProcess::add_sample(SampledThread& thread, const SampleRecord& samp
   row.time_ns = session_time(sample.time_ns);
   row.weight_ns = thread.weigh(sample, period_ns);
   row.stop = sample.stop;
-  row.stack = stacks_.row(thread.previous, stack, shared, sample.time_ns);
-  if (stacks_.met_unknown_code() && find_code(sample.time_ns)) {
-    row.stack = stacks_.row(thread.previous, stack, 0, sample.time_ns);
-  }
+  row.stack = stack_row(thread, stack, shared, sample.time_ns);
+  row.context = writer_.context(sample.context);
   writer_.add(row);
+}
+
+uint32_t RecordedProcess::stack_row(SampledThread& thread, std::span<const uint64_t> stack,
+                                    size_t shared, MonotonicNs time_ns) {
+  const uint32_t row = stacks_.row(thread.previous, stack, shared, time_ns);
+  if (!stacks_.met_unknown_code() || !find_code(time_ns)) return row;
+  return stacks_.row(thread.previous, stack, 0, time_ns);
 }
 
 void RecordedProcess::end_thread(const SampledThread& thread, MonotonicNs time_ns,

@@ -45,6 +45,7 @@ struct SampleRecord {
   wire::StopReason stop;
   uint64_t left_out_ns = 0;  // CPU since the sample before in which sampling was off
   StepRecord step = {};
+  wire::TraceContext context = {};  // not set: of no request
 };
 
 struct SampledThread {
@@ -118,6 +119,8 @@ class RecordedProcess {
   // and it says itself how it ended.
   virtual bool tells_its_end() const = 0;
 
+  // For which request a thread works that waits.
+  virtual wire::TraceContext context_of(pid_t) const { return {}; }
   // The row of the thread that has this tid now; kNone when it is not known.
   virtual uint32_t thread_row(pid_t tid) const = 0;
   // For who walks its stacks from outside.
@@ -169,6 +172,9 @@ class RecordedProcess {
   // `stack`: lookup AVMAs, root first; its first `shared` are those of the thread's stack before.
   void add_sample(SampledThread& thread, const SampleRecord& sample, uint64_t period_ns,
                   std::span<const uint64_t> stack, size_t shared);
+  // The row of such a stack, which becomes the thread's stack before.
+  uint32_t stack_row(SampledThread& thread, std::span<const uint64_t> stack, size_t shared,
+                     MonotonicNs time_ns);
   // `clock_ns`: the thread's CPU clock at its end, where it is known.
   void end_thread(const SampledThread& thread, MonotonicNs time_ns, std::optional<CpuNs> clock_ns);
   // The same as name_code(), by what has been read before.

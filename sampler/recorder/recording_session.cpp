@@ -42,6 +42,11 @@ RecordingSession::RecordingSession(EventLoop& loop, Options options,
       observer_(std::move(observer)),
       engine_(std::move(options.description.engine)) {}
 
+void RecordingSession::start(std::unique_ptr<Source> source) {
+  source_ = std::move(source);
+  if (segments_ != nullptr && source_->watched().any()) writer_.keep_living();
+}
+
 RecordingSession::~RecordingSession() {
   source_.reset();
   for (auto& [pid, entry] : processes_) forget(entry);
@@ -239,6 +244,24 @@ void RecordingSession::set_paused(bool paused) {
   });
 }
 
+// What was recorded by the old setting says so itself.
+void RecordingSession::set_watched(recording::Watched what, uint64_t setting) {
+  read(monotonic_ns());
+  source_->set_watched(what, setting);
+}
+
+std::string RecordingSession::status() const {
+  std::string text = rates_.status();
+  const WatchOptions watched = source_->watched();
+  if (const uint64_t mean = watched.heap_mean.value_or(0); mean != 0) {
+    text += fmt::format("; one allocation in {} bytes is recorded", mean);
+  }
+  if (const uint64_t limit_ns = watched.lock_limit_ns.value_or(0); limit_ns != 0) {
+    text += fmt::format("; waits for locks from {} us on are recorded", limit_ns / kNsPerUs);
+  }
+  return text;
+}
+
 void RecordingSession::sync() {
   read_rest();
   attempt([&] {
@@ -278,9 +301,11 @@ Controlled RecordingSession::controlled() {
   return {[this](pid_t pid) { return contains(pid); },
           [this](bool paused) { set_paused(paused); },
           [this](uint32_t rate_hz) { set_rate(rate_hz); },
+          [this](uint64_t mean) { set_watched(recording::Watched::kHeap, mean); },
+          [this](uint64_t limit_ns) { set_watched(recording::Watched::kLocks, limit_ns); },
           [this] {
             observe_cost();
-            return rates_.status();
+            return status();
           },
           [this] { return flush(); },
           [this] {

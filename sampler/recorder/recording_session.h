@@ -50,7 +50,7 @@ class RecordingSession {
   RecordingSession& operator=(const RecordingSession&) = delete;
 
   // Once.
-  void start(std::unique_ptr<Source> source) { source_ = std::move(source); }
+  void start(std::unique_ptr<Source> source);
   // The process whose end is the program's.
   void set_root(pid_t pid) { root_ = pid; }
 
@@ -135,6 +135,8 @@ class RecordingSession {
   void tick_processes(MonotonicNs now_ns);
   void follow_rate(uint32_t before_hz);
   void set_paused(bool paused);
+  void set_watched(recording::Watched what, uint64_t setting);
+  std::string status() const;
   void observe_cost();
   void end_segment();
   void sync();

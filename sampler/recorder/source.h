@@ -12,11 +12,13 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/time.h"
+#include "base/units.h"
 #include "sampler/recorder/recorded_process.h"
 
 namespace sampan::sampler {
@@ -27,6 +29,16 @@ enum class SamplingClock {
   kPerf,   // perf events; without them, threads stay at the tick
   kDrum,   // the drummer
   kTimer,  // nothing: threads stay at the tick
+};
+
+// What processes with libsampan_wrappers.so record besides their CPU. Absent: not at all; 0: not now.
+inline constexpr uint64_t kUsualHeapMean = uint64_t{512} * 1024;
+inline constexpr uint64_t kLargestHeapMean = uint64_t{1} << 30;
+inline constexpr uint64_t kUsualLockLimitNs = 10 * kNsPerUs;
+struct WatchOptions {
+  std::optional<uint64_t> heap_mean;      // bytes between two sampled allocations, on average
+  std::optional<uint64_t> lock_limit_ns;  // the wait for a lock from which each is recorded
+  bool any() const { return heap_mean || lock_limit_ns; }
 };
 
 class Source {
@@ -42,6 +54,9 @@ class Source {
   // Samples per second of CPU, from now on; what was taken at the old rate has been read. Throws
   // Error when the kernel does not permit it: the rate is as before.
   virtual void set_rate(uint32_t rate_hz) = 0;
+  // What else the processes record; the setting is as of recording::WatchChange. Throws Error where no process can.
+  virtual void set_watched(recording::Watched what, uint64_t setting);
+  virtual WatchOptions watched() const { return {}; }
   // CPU that samples have cost the processes so far, in nanoseconds.
   virtual uint64_t cost_ns() const = 0;
   // The process has ended, and its last row is written.
@@ -51,6 +66,13 @@ class Source {
   // SessionEnd::sampling_clocks so far.
   virtual uint32_t sampling_clocks() const { return 0; }
 };
+
+inline void Source::set_watched(recording::Watched, uint64_t) {
+  throw Error(
+      "allocations and locks are recorded only in programs that `sampan run --heap` or `--locks` "
+      "has started; with "
+      "--heap=off it records none until it is asked");
+}
 
 // A source that samples from outside.
 class Engine : public Source {

@@ -56,6 +56,16 @@ uint32_t StackRecorder::row(Previous& previous, std::span<const uint64_t> stack,
   return row;
 }
 
+uint32_t StackRecorder::code_row(Avma avma, MonotonicNs time_ns) {
+  follow_file();
+  return frame_row(avma, time_ns);
+}
+
+uint32_t StackRecorder::data_row(Avma avma, MonotonicNs time_ns) {
+  const recording::Frame frame = modules_.lookup(avma, time_ns);
+  return frame.module == recording::kNone ? recording::kNone : writer_.frame(frame);
+}
+
 void StackRecorder::follow_file() {
   if (generation_ == writer_.generation()) return;
   generation_ = writer_.generation();

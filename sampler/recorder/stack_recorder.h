@@ -42,6 +42,10 @@ class StackRecorder {
   // stack is empty.
   uint32_t row(Previous& previous, std::span<const uint64_t> stack, size_t shared,
                MonotonicNs time_ns);
+  // The row of the frame of code at a lookup AVMA.
+  uint32_t code_row(Avma avma, MonotonicNs time_ns);
+  // The row of a frame that is no code, but what lies at `avma`: a variable of a module. kNone when it is in no module.
+  uint32_t data_row(Avma avma, MonotonicNs time_ns);
   // Whether the latest row has code that was new and is in no module.
   bool met_unknown_code() const { return met_unknown_code_; }
   // A frame that is in no module.

@@ -90,6 +90,18 @@ std::optional<ExitRecord> decode_exit(Payload payload) {
   return whole(cursor, record);
 }
 
+std::optional<LockOriginRecord> decode_lock_origin(Payload payload) {
+  ByteCursor cursor(payload);
+  LockOriginRecord record{};
+  record.time_ns = MonotonicNs::at(cursor.u64());
+  record.lock = Avma::at(cursor.u64());
+  const uint8_t kind = cursor.u8();
+  record.caller = Avma::at(cursor.u64());
+  if (kind >= wire::kLockKindCount) return std::nullopt;
+  record.kind = static_cast<wire::LockKind>(kind);
+  return whole(cursor, record);
+}
+
 std::optional<SampleRecord> SampleDecoder::decode(Payload payload) {
   ByteCursor cursor(payload);
   SampleRecord record{};
@@ -105,10 +117,77 @@ std::optional<SampleRecord> SampleDecoder::decode(Payload payload) {
     known_ = kind < wire::kStepKindCount && record.step.task <= wire::kTaskNumbers;
     if (!known_) return std::nullopt;
   }
+  record.context = decode_context(cursor, flags);
   known_ = cursor.ok() && stop < wire::kStopReasonCount && decode_stack(cursor);
   if (!known_) return std::nullopt;
   record.stop = static_cast<wire::StopReason>(stop);
   return record;
+}
+
+std::optional<AllocationRecord> SampleDecoder::decode_allocation(Payload payload) {
+  ByteCursor cursor(payload);
+  AllocationRecord record{};
+  record.time_ns = MonotonicNs::at(cursor.u64());
+  record.id = cursor.u64();
+  record.size = cursor.u64();
+  record.mean = cursor.u64();
+  const uint8_t kind = cursor.u8();
+  if (!decode_stop_and_stack(cursor, &record.stop)) return std::nullopt;
+  if (record.mean == 0 || kind >= wire::kAllocationKindCount) return std::nullopt;
+  record.kind = static_cast<wire::AllocationKind>(kind);
+  return record;
+}
+
+std::optional<FreeRecord> SampleDecoder::decode_free(Payload payload) {
+  ByteCursor cursor(payload);
+  FreeRecord record{};
+  record.time_ns = MonotonicNs::at(cursor.u64());
+  record.id = cursor.u64();
+  if (!decode_stop_and_stack(cursor, &record.stop)) return std::nullopt;
+  return record;
+}
+
+std::optional<LockWaitRecord> SampleDecoder::decode_lock_wait(Payload payload) {
+  ByteCursor cursor(payload);
+  LockWaitRecord record{};
+  record.begin_ns = MonotonicNs::at(cursor.u64());
+  record.end_ns = MonotonicNs::at(cursor.u64());
+  record.limit_ns = cursor.u64();
+  record.lock = Avma::at(cursor.u64());
+  const uint8_t kind = cursor.u8();
+  record.first = cursor.u64();
+  record.last = cursor.u64();
+  if (!decode_stop_and_stack(cursor, &record.stop) || kind >= wire::kLockKindCount ||
+      record.limit_ns == 0 || record.end_ns < record.begin_ns || record.last < record.first) {
+    return std::nullopt;
+  }
+  record.kind = static_cast<wire::LockKind>(kind);
+  return record;
+}
+
+std::optional<ReleaseRecord> SampleDecoder::decode_release(Payload payload) {
+  ByteCursor cursor(payload);
+  ReleaseRecord record{};
+  record.time_ns = MonotonicNs::at(cursor.u64());
+  record.number = cursor.u64();
+  record.lock = Avma::at(cursor.u64());
+  if (!decode_stop_and_stack(cursor, &record.stop) || record.number == 0) return std::nullopt;
+  return record;
+}
+
+bool SampleDecoder::decode_stop_and_stack(ByteCursor& cursor, wire::StopReason* stop) {
+  const uint8_t reason = cursor.u8();
+  known_ = cursor.ok() && reason < wire::kStopReasonCount && decode_stack(cursor);
+  if (known_) *stop = static_cast<wire::StopReason>(reason);
+  return known_;
+}
+
+wire::TraceContext SampleDecoder::decode_context(ByteCursor& cursor, uint8_t flags) {
+  if ((flags & wire::kSampleNewTrace) != 0) {
+    const Payload bytes = cursor.take(sizeof context_);
+    if (cursor.ok()) std::copy(bytes.begin(), bytes.end(), reinterpret_cast<uint8_t*>(&context_));
+  }
+  return (flags & wire::kSampleInTrace) != 0 ? context_ : wire::TraceContext{};
 }
 
 bool SampleDecoder::decode_stack(ByteCursor& cursor) {

@@ -1,10 +1,13 @@
 #include "sampler/rings/shim_process.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <unordered_set>
 
 #include "base/clock.h"
 #include "sampler/process/proc_task.h"
+#include "sampler/process/remote_memory.h"
 #include "wire/record.h"
 
 namespace sampan::sampler {
@@ -28,11 +31,22 @@ ShimProcess::ShimProcess(recording::Writer& writer, const Origin& origin, Shared
                {begin_image(origin.executable, origin.start_ns, origin.start_clock_ns),
                 origin.clock, origin.start_ns, origin.switches},
                thread_rows_),
+      heap_(writer),
+      locks_(writer, stacks(), {row(), origin.clock}),
       from_its_start_(origin.start_clock_ns == 0),
       has_python_(origin.python),
       roots_(origin.roots),
       first_root_(origin.root),
-      root_(origin.root) {}
+      root_(origin.root) {
+  const wire::ControlBlock& control = *wire::control_block(memory_->base());
+  const auto note = [&](recording::Watched what, const std::atomic<uint64_t>& shared) {
+    const uint64_t setting = shared.load(std::memory_order_relaxed);
+    if (setting == 0) return;
+    writer.add(recording::WatchChange{row(), session_time(origin.start_ns), what, setting});
+  };
+  note(recording::Watched::kHeap, control.heap_mean);
+  note(recording::Watched::kLocks, control.lock_limit_ns);
+}
 
 ShimProcess::Outside& ShimProcess::outside() {
   if (!outside_) outside_ = std::make_unique<Outside>(pid());
@@ -70,9 +84,22 @@ ShimProcess::Drained ShimProcess::read_rings() {
   note_heads(drained);
   drain_process_ring(drained);
   for (const uint32_t index : filled_) drain_thread_ring(slots_[index], drained);
+  read_late_frees();
+  heap_.end_round();
   apply_names();
   drained.records += markers_.drain();
+  locks_.end_round(monotonic_ns());
   return drained;
+}
+
+void ShimProcess::read_late_frees() {
+  wire::LateFrees& frees = *wire::late_frees(memory_->base(), memory_->shape().slots);
+  const uint64_t count = frees.count();
+  if (std::exchange(late_frees_, count) == count) return;
+  const SessionNs now_ns = session_time(monotonic_ns());
+  frees.take([&](uint64_t id) {
+    if (const auto loss = heap_.add_late(id, now_ns)) count_loss(*loss);
+  });
 }
 
 void ShimProcess::note_heads(Drained& drained) {
@@ -177,6 +204,8 @@ bool ShimProcess::read_thread_record(Slot& slot, uint8_t type, Payload payload) 
       if (const auto record = decode_thread_start(payload)) return start_thread(slot, *record);
       return false;
     case wire::RecordType::kSample: return read_sample(slot, payload);
+    case wire::RecordType::kAllocation: return read_allocation(slot, payload);
+    case wire::RecordType::kFree: return read_free(slot, payload);
     case wire::RecordType::kPythonCode:
       if (auto record = decode_python_code(payload)) return stacks().add(std::move(*record)), true;
       return false;
@@ -184,6 +213,11 @@ bool ShimProcess::read_thread_record(Slot& slot, uint8_t type, Payload payload) 
       if (auto record = decode_python_task(payload)) {
         return slot.steps.announce(std::move(*record)), true;
       }
+      return false;
+    case wire::RecordType::kLockWait: return read_lock_wait(slot, payload);
+    case wire::RecordType::kRelease: return read_release(slot, payload);
+    case wire::RecordType::kLockOrigin:
+      if (const auto record = decode_lock_origin(payload)) return locks_.add(*record), true;
       return false;
     case wire::RecordType::kThreadEnd:
       if (const auto record = decode_thread_end(payload); record && slot.thread) {
@@ -203,6 +237,7 @@ bool ShimProcess::start_thread(Slot& slot, const ThreadStartRecord& record) {
   slot.steps = {};
   slot.thread = begin_thread(record.tid, record.time_ns, record.cpu_ns, record.name);
   thread_rows_[record.tid] = slot.thread->row;
+  slot_of_[record.tid] = static_cast<uint32_t>(&slot - slots_.data());
   ++threads_seen_;
   return true;
 }
@@ -212,6 +247,55 @@ bool ShimProcess::read_sample(Slot& slot, Payload payload) {
   if (!record || !slot.thread) return false;
   add_sample(*slot.thread, *record, period_ns(slot), slot.samples.stack(), slot.samples.shared());
   slot.steps.add(writer(), slot.thread->row, *record, session_time(record->time_ns));
+  return true;
+}
+
+bool ShimProcess::read_allocation(Slot& slot, Payload payload) {
+  const std::optional<AllocationRecord> record = slot.samples.decode_allocation(payload);
+  if (!record || !slot.thread) return false;
+  recording::Allocation row;
+  row.thread = slot.thread->row;
+  row.stack = stack_row(*slot.thread, slot.samples.stack(), slot.samples.shared(), record->time_ns);
+  row.time_ns = session_time(record->time_ns);
+  row.id = record->id;
+  row.size = record->size;
+  row.mean = record->mean;
+  row.kind = record->kind;
+  row.stop = record->stop;
+  if (const auto loss = heap_.add(row)) count_loss(*loss);
+  return true;
+}
+
+bool ShimProcess::read_free(Slot& slot, Payload payload) {
+  const std::optional<FreeRecord> record = slot.samples.decode_free(payload);
+  if (!record || !slot.thread) return false;
+  recording::Free row;
+  row.thread = slot.thread->row;
+  row.stack = stack_row(*slot.thread, slot.samples.stack(), slot.samples.shared(), record->time_ns);
+  row.time_ns = session_time(record->time_ns);
+  row.id = record->id;
+  row.stop = record->stop;
+  if (const auto loss = heap_.add(row)) count_loss(*loss);
+  return true;
+}
+
+// The place of the record that was decoded last.
+LockRecorder::Place ShimProcess::place_of(Slot& slot, MonotonicNs time_ns) {
+  return {slot.thread->row,
+          stack_row(*slot.thread, slot.samples.stack(), slot.samples.shared(), time_ns)};
+}
+
+bool ShimProcess::read_lock_wait(Slot& slot, Payload payload) {
+  const std::optional<LockWaitRecord> record = slot.samples.decode_lock_wait(payload);
+  if (!record || !slot.thread) return false;
+  locks_.add(*record, place_of(slot, record->begin_ns));
+  return true;
+}
+
+bool ShimProcess::read_release(Slot& slot, Payload payload) {
+  const std::optional<ReleaseRecord> record = slot.samples.decode_release(payload);
+  if (!record || !slot.thread) return false;
+  locks_.add(*record, place_of(slot, record->time_ns));
   return true;
 }
 
@@ -227,12 +311,34 @@ void ShimProcess::end_thread_of(Slot& slot, MonotonicNs time_ns, std::optional<C
   slot.steps.close(writer());
   end_thread(*slot.thread, time_ns, clock_ns);
   markers_.thread_ended(slot.thread->row, time_ns);
+  slot_of_.erase(slot.thread->tid);
   slot.thread.reset();
 }
 
 uint32_t ShimProcess::thread_row(pid_t tid) const {
   const auto found = thread_rows_.find(tid);
   return found == thread_rows_.end() ? recording::kNone : found->second;
+}
+
+// The library's record is read as the handler reads it, of a thread that waits meanwhile.
+wire::TraceContext ShimProcess::context_of(pid_t tid) const {
+  const auto slot = slot_of_.find(tid);
+  if (slot == slot_of_.end()) return {};
+  const wire::ShownContext& shown = wire::thread_slot(memory_->base(), slot->second)->context;
+  wire::TraceContext own;
+  if (!shown.read(own)) return {};
+  const uint64_t pointer = shown.otel_avma.load(std::memory_order_relaxed);
+  uint64_t avma = 0;
+  std::array<uint8_t, wire::OtelRecord::kSize> bytes{};
+  if (pointer == 0 || read_process(pid(), Avma::at(pointer), &avma, sizeof avma) != sizeof avma ||
+      avma == 0 ||
+      read_process(pid(), Avma::at(avma), bytes.data(), bytes.size()) != bytes.size()) {
+    return own;
+  }
+  wire::OtelRecord record{};
+  std::memcpy(record.ids.data(), bytes.data(), sizeof record.ids);
+  record.valid = bytes[wire::OtelRecord::kValidOffset];
+  return wire::context_of(record, own);
 }
 
 void ShimProcess::apply_names() {
@@ -273,6 +379,7 @@ void ShimProcess::note_left_out(uint32_t slot) {
 
 void ShimProcess::end_segment(MonotonicNs time_ns) {
   close_steps();
+  locks_.end_segment();
   markers_.end_segment(live_slots(), time_ns);
   write_losses();
   account_segment(time_ns);
@@ -299,6 +406,7 @@ void ShimProcess::close_steps() {
 void ShimProcess::leave(MonotonicNs time_ns) {
   read_rings();
   close_steps();
+  locks_.end_segment();
   markers_.finish(live_slots(), time_ns);
   name_last_code();
   write_losses();
@@ -306,6 +414,7 @@ void ShimProcess::leave(MonotonicNs time_ns) {
 
 ExitState ShimProcess::finish(const End& end) {
   read_rings();
+  locks_.end_segment();
   markers_.finish(live_slots(), end.time_ns);
   read_clock();
   for (uint32_t i = 0; i < slots_.size(); ++i) {
@@ -335,6 +444,7 @@ void ShimProcess::add_losses(recording::Losses* losses) const {
   uint64_t& full = losses->count[static_cast<size_t>(wire::Loss::kRingFull)];
   full = 0;
   for (const Slot& slot : slots_) full += slot.ring.dropped();
+  losses->count[static_cast<size_t>(wire::Loss::kLockWaitLost)] += locks_.lost();
   markers_.add_losses(losses);
 }
 
@@ -365,6 +475,13 @@ wire::Outside ShimProcess::asks() const {
 bool ShimProcess::sampling() const {
   return wire::control_block(memory_->base())->paused.load(std::memory_order_relaxed) == 0 &&
          markers_.sections_allow_sampling();
+}
+
+void ShimProcess::set_watched(recording::Watched what, uint64_t setting, MonotonicNs time_ns) {
+  wire::ControlBlock& control = *wire::control_block(memory_->base());
+  auto& shared = what == recording::Watched::kHeap ? control.heap_mean : control.lock_limit_ns;
+  if (shared.exchange(setting, std::memory_order_relaxed) == setting) return;
+  writer().add(recording::WatchChange{row(), session_time(time_ns), what, setting});
 }
 
 void ShimProcess::set_paused(bool paused, MonotonicNs time_ns) {

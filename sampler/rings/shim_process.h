@@ -22,6 +22,8 @@
 #include "sampler/recorder/other_roots.h"
 #include "sampler/recorder/recorded_process.h"
 #include "sampler/rings/handshake.h"
+#include "sampler/rings/heap_recorder.h"
+#include "sampler/rings/lock_recorder.h"
 #include "sampler/rings/marker_recorder.h"
 #include "sampler/rings/record_decoder.h"
 #include "sampler/rings/step_recorder.h"
@@ -64,6 +66,8 @@ class ShimProcess : public RecordedProcess {
   void refresh(MonotonicNs) override { write_losses(); }
   // The program may pause and resume, too.
   void set_paused(bool paused, MonotonicNs time_ns) override;
+  // What it records besides its CPU, if it has the wrappers.
+  void set_watched(recording::Watched what, uint64_t setting, MonotonicNs time_ns);
   // As far as it is known outside: of sections, as of the last read_rings().
   bool sampling() const override;
   // Its threads follow, each at its next sample.
@@ -73,6 +77,7 @@ class ShimProcess : public RecordedProcess {
   bool tells_its_end() const override { return true; }
   // kNone for a thread that has not announced itself.
   uint32_t thread_row(pid_t tid) const override;
+  wire::TraceContext context_of(pid_t tid) const override;
   // For walks from outside the modules are looked up a second time: the shim announces where the
   // loader has put them, not what is in them, nor what the program itself has mapped of them.
   ProcessModules& modules() override { return outside().modules; }
@@ -111,12 +116,18 @@ class ShimProcess : public RecordedProcess {
   };
 
   void note_heads(Drained& drained);
+  void read_late_frees();
   void drain_process_ring(Drained& drained);
   void drain_thread_ring(Slot& slot, Drained& drained);
   bool read_process_record(uint8_t type, Payload payload);
   bool read_thread_record(Slot& slot, uint8_t type, Payload payload);
   bool start_thread(Slot& slot, const ThreadStartRecord& record);
   bool read_sample(Slot& slot, Payload payload);
+  bool read_allocation(Slot& slot, Payload payload);
+  bool read_free(Slot& slot, Payload payload);
+  bool read_lock_wait(Slot& slot, Payload payload);
+  bool read_release(Slot& slot, Payload payload);
+  LockRecorder::Place place_of(Slot& slot, MonotonicNs time_ns);
   uint64_t period_ns(const Slot& slot) const;
   void end_thread_of(Slot& slot, MonotonicNs time_ns, std::optional<CpuNs> clock_ns);
   void note_left_out(uint32_t slot);
@@ -137,12 +148,16 @@ class ShimProcess : public RecordedProcess {
   std::vector<Slot> slots_;
   std::vector<uint32_t> filled_;  // slots whose rings have more than when they were read last
   std::vector<uint8_t> copy_;
+  std::unordered_map<int32_t, uint32_t> slot_of_;      // by tid, of those that live
   std::unordered_map<int32_t, uint32_t> thread_rows_;  // by tid, those that ended too
   // Tids and rows of threads that had ended when the latest segment did: when this segment ends,
   // nothing more comes of them.
   std::vector<std::pair<int32_t, uint32_t>> ended_threads_;
   std::unordered_map<int32_t, CpuNs> clocks_at_exit_;  // by tid, from kThreadCpu
   MarkerRecorder markers_;
+  HeapRecorder heap_;
+  uint64_t late_frees_ = 0;  // LateFrees::count() when they were read last
+  LockRecorder locks_;
   MonotonicNs next_search_ns_ = 0;  // for code that is in no module
   uint64_t search_pause_ns_ = kShortestSearchPause;
   std::set<uint64_t> parts_;             // AVMAs where the program has mapped parts of files itself

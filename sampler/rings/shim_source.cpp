@@ -112,6 +112,9 @@ void ShimSource::take_in(Peer peer, const wire::Hello& hello) {
   wire::ControlBlock* control = wire::control_block(memory.base());
   control->enabled.store(1, std::memory_order_relaxed);
   control->rate_hz.store(session_.rate_hz(), std::memory_order_relaxed);
+  control->heap_mean.store(options_.watched.heap_mean.value_or(0), std::memory_order_relaxed);
+  control->lock_limit_ns.store(options_.watched.lock_limit_ns.value_or(0),
+                               std::memory_order_relaxed);
   control->paused.store(origin.switches.paused, std::memory_order_relaxed);
   // The first process of our namespace, or that which somebody waits for.
   const bool may_end_us = peer.pid == 1 || peer.pid == session_.root();
@@ -263,6 +266,14 @@ void ShimSource::set_rate(uint32_t rate_hz) {
   if (engine_) engine_->set_rate(rate_hz);
   period_ns_ = usual_period(rate_hz);
   next_read_ns_ = std::min(next_read_ns_, monotonic_ns() + period_ns_);
+}
+
+void ShimSource::set_watched(recording::Watched what, uint64_t setting) {
+  if (!options_.watched.any()) return Source::set_watched(what, setting);
+  auto& of_new = what == recording::Watched::kHeap ? options_.watched.heap_mean
+                                                   : options_.watched.lock_limit_ns;
+  of_new = setting;
+  for (const auto& [pid, process] : processes_) process->set_watched(what, setting, monotonic_ns());
 }
 
 uint64_t ShimSource::cost_ns() const {

@@ -33,6 +33,7 @@ class ShimSource : public Source {
     std::function<std::unique_ptr<Engine>(pid_t)> engine_for = {};
     bool ends_with_namespace = false;  // the session does, see kernel_limits.h
     SamplingClock clock = SamplingClock::kAuto;
+    WatchOptions watched = {};
   };
   // Listens from now on. Throws Error when the socket cannot be opened.
   ShimSource(RecordingSession& session, const Options& options);
@@ -41,6 +42,8 @@ class ShimSource : public Source {
   void read(MonotonicNs now_ns) override;
   MonotonicNs next_read_ns() const override { return engine_ ? MonotonicNs(0) : next_read_ns_; }
   void set_rate(uint32_t rate_hz) override;
+  void set_watched(recording::Watched what, uint64_t setting) override;
+  WatchOptions watched() const override { return options_.watched; }
   uint64_t cost_ns() const override;
   void process_ended(const RecordedProcess& process) override;
   std::string note() const override;

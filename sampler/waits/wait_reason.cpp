@@ -42,7 +42,8 @@ WaitReason WaitReasons::describe(const BlockedCall& call) {
   const Avma first = Avma::at(call.arguments[0]);
   if (call.number == SYS_futex && python_.is_gil(first, monotonic_ns())) {
     const std::optional<pid_t> holder = python_.gil_holder(first);
-    return {"GIL", holder ? "held by " + named(*holder) : ""};
+    const std::string thread = holder ? named(*holder) : "";  // "" too where it has ended
+    return {"GIL", thread.empty() ? "" : "held by " + thread};
   }
   return {syscall_name(call.number), object_of(call)};
 }

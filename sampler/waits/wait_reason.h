@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/address.h"
@@ -30,7 +31,9 @@ struct WaitReason {
 // them holds locks that the process needs.
 class WaitReasons {
  public:
-  explicit WaitReasons(pid_t pid) : pid_(pid), sockets_(pid), python_(pid) {}
+  explicit WaitReasons(pid_t pid) : WaitReasons(pid, PythonRuntime(pid)) {}
+  WaitReasons(pid_t pid, PythonRuntime python)
+      : pid_(pid), sockets_(pid), python_(std::move(python)) {}
   WaitReason describe(const BlockedCall& call);
 
  private:

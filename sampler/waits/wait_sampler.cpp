@@ -188,6 +188,7 @@ std::optional<WaitPlace> WaitSampler::State::place_of(pid_t tid,
                                                       MonotonicNs now_ns) {
   if (thread.row == recording::kNone) return std::nullopt;
   WaitPlace place;
+  if (target.context_of) place.context = target.context_of(tid);
   if (!call) {
     place.wait = writer.wait(kAsleep);
     return place;
@@ -243,6 +244,7 @@ void WaitSampler::State::write(WaitingThread& thread, const std::optional<WaitPl
   sample.weight_ns = waited.weight_ns;
   sample.stop = place->stop;
   sample.wait = place->wait;
+  sample.context = writer.context(place->context);
   writer.add(sample);
 }
 
@@ -294,7 +296,8 @@ struct WaitObserver::Process {
       : process(of),
         waits(of.writer(),
               {of.pid(), of.clock(), [&of](pid_t tid) { return of.thread_row(tid); },
-               [&of](MonotonicNs now_ns) { of.refresh_modules(now_ns); }, of.python()},
+               [&of](MonotonicNs now_ns) { of.refresh_modules(now_ns); }, of.python(),
+               [&of](pid_t tid) { return of.context_of(tid); }},
               of.modules(), of.walker(), of.stacks()) {}
 
   void look(MonotonicNs now_ns) {

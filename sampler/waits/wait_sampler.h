@@ -36,6 +36,8 @@ class WaitSampler {
     // Brings `modules` up to date. Called now and then when a stack ends in unknown code.
     std::function<void(MonotonicNs now_ns)> refresh_modules = {};
     PythonReader* python = nullptr;  // null: Python's frames are not read
+    // For which request a thread works; may be empty.
+    std::function<wire::TraceContext(pid_t tid)> context_of = {};
   };
   // `modules`, `walker` and `stacks` are those of the process.
   WaitSampler(recording::Writer& writer, const Target& target, ProcessModules& modules,

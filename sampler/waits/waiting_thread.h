@@ -28,6 +28,7 @@ struct WaitPlace {
   uint32_t wait = recording::kNone;
   uint32_t stack = recording::kNone;
   wire::StopReason stop = wire::StopReason::kRoot;
+  wire::TraceContext context = {};
 };
 
 // An amount of waiting that ended at a time, to be written.

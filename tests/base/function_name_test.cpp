@@ -159,7 +159,7 @@ class Grammar {
     names.full += own.full;
     names.brief += own.brief;
     if (one_of(2) && own.full.find(' ') == own.full.npos) {
-      // Of a function that returns a function or an array, the name is inside the type.
+      // The name of a function that returns a function or an array is inside the type.
       const std::string returned = type(2);
       const bool is_around = returned.find(" (") != returned.npos || returned[0] == '&';
       names.full = (is_around ? "Foo" : returned) + " " + names.full +

@@ -9,6 +9,7 @@ TEST(Quantity, TimesHaveUnitsOrAreSeconds) {
   EXPECT_EQ(parse_time("10"), 10 * kNsPerSecond);
   EXPECT_EQ(parse_time("0.3"), 300 * kNsPerMs);
   EXPECT_EQ(parse_time(".5"), 500 * kNsPerMs);
+  EXPECT_EQ(parse_time("10us"), 10 * kNsPerUs);
   EXPECT_EQ(parse_time("500ms"), 500 * kNsPerMs);
   EXPECT_EQ(parse_time("10s"), 10 * kNsPerSecond);
   EXPECT_EQ(parse_time("1.5m"), 90 * kNsPerSecond);
@@ -24,6 +25,7 @@ TEST(Quantity, SizesNeedAUnit) {
   EXPECT_EQ(parse_size("2G"), uint64_t{2} << 30);
   EXPECT_EQ(parse_size("1T"), uint64_t{1} << 40);
   EXPECT_EQ(parse_size("100"), std::nullopt);
+  EXPECT_EQ(parse_size("100", PlainNumber::kBytes), 100u);
   EXPECT_EQ(parse_size("100m"), std::nullopt);
 }
 

@@ -261,14 +261,6 @@ class Output(Case):
         self.assertTrue(any(n.endswith("_my_run_x") for n in names), names)
         self.assertTrue(any(n.endswith("_nginx__worker____1__ä_") for n in names), names)
 
-    def test_a_rank_is_in_the_name(self):
-        for name, rank, suffix in (("OMPI_COMM_WORLD_RANK", "3", "-rank-3"), ("PMI_RANK", "0", "-rank-0"), ("SLURM_PROCID", "17", "-rank-17"),
-                                   ("PMIX_RANK", "../x", "")):
-            output = self.path / name
-            self.assertEqual(self.sampan("run", "--quiet", "--format", "none", "--output", output, "--", "true", env={name: rank}).returncode, 0)
-            self.assertRegex(self.only_run(output).name, f"_true{suffix}$")
-            self.assertEqual(self.report_of(self.only_run(output))["program"], "true")
-
     def test_runs_of_the_same_second_do_not_share_one(self):
         processes = [subprocess.Popen([SAMPAN, "run", "--quiet", "--format", "none", "--output",
                                        self.output, "--", "true"]) for _ in range(4)]

@@ -16,9 +16,11 @@ ROOT = pathlib.Path(__file__).parent.parent.parent
 COUNTS = {
     "cpus", "samples", "self_samples", "total_samples", "too_few_samples", "occurrences", "unclosed", "count", "tasks", "spans", "functions",
     "closed_by_thread_end", "closed_by_process_end", "in_slow"}
-SHARES = {"share", "distance", "self_share", "total_share", "change", "low", "high", "confidence", "p", "coverage", "complete_stacks"}
+SHARES = {"share", "mean_share", "distance", "self_share", "total_share", "change", "low", "high", "confidence", "p", "coverage", "complete_stacks"}
 NUMBERS_OF_THINGS = {"pid", "tid", "parent", "depth", "line", "column", "exit_status", "exit_signal"}
 RATES = {"rate_hz", "achieved_rate_hz"}
+OF_LOCKS = {"waits", "locks", "threads", "draws", "intervals", "waiter_tid", "waker_tid"}
+OF_COUNTERS = {"mean", "least", "most", "deviation", "excess"}  # in what the program counts
 # What other words would say: the word that is used for it.
 SYNONYMS = {"queued_s": "runnable_s", "runnable_ns": "runnable_s", "seconds": "time_s", "total": "total_s", "self": "self_s",
             "wait_s": "waiting_s", "waited_s": "waiting_s", "span_s": "duration_s", "stopped_ns": "stopped_s",
@@ -58,11 +60,12 @@ asyncio.run(main())
 
 
 def members(value):
-    """All keys with their values, however deep. Reasons of losses are keys, too, and have a table of their own."""
+    """All keys with their values, however deep. Reasons of losses are keys, too, and have a table of their own; labels are
+    the user's."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield key, inner
-            if key != "lost":
+            if key not in ("lost", "labels"):
                 yield from members(inner)
     elif isinstance(value, list):
         for inner in value:
@@ -83,14 +86,15 @@ class Words(cli_test.Case):
         """What each command that has --json says, by its words."""
         script = self.path / "program.py"
         script.write_text(PROGRAM)
-        self.assertEqual(self.run_quietly(sys.executable, script, ROOT / "examples", options=["--clock", "wall"]).returncode, 0)
+        self.assertEqual(self.run_quietly(sys.executable, script, ROOT / "examples", options=["--clock", "wall", "--locks"]).returncode, 0)
         run = self.only_run()
         both = self.path / "both"
         self.assertEqual(self.sampan("merge", f"a={run}", f"b={run}", "-o", both).returncode, 0)
         sleeper = subprocess.Popen(["sleep", "60"])
         self.addCleanup(sleeper.wait)
         self.addCleanup(sleeper.kill)
-        for words in (["report", "--blocking", "1", run], ["spans", run], ["spans", "--tree", "--cpu", run],
+        for words in (["report", "--blocking", "1", run], ["report", "--locks", run],
+                      ["report", "--critical", "request", run], ["spans", run], ["spans", "--tree", "--cpu", run],
                       ["spans", "--explain", "request", run], ["diff", run, run], ["ranks", both], ["annotate", "work", run], ["doctor"],
                       ["doctor", run], ["doctor", "--", "sleep", "1"], ["dump", sleeper.pid], ["dump", "--tasks", self.looping().pid],
                       ["top", "-s", "500ms", sleeper.pid], ["query", run, "SELECT * FROM samples LIMIT 9"]):
@@ -102,15 +106,19 @@ class Words(cli_test.Case):
             yield words[0], json.loads(result.stdout)
 
     def counted_answers(self):
-        """The same of an imported profile that counts no time."""
+        """The same of profiles that count no time: an imported one, and a heap."""
         file = self.path / "counts.folded"
         file.write_text("main;parse 3000\nmain 1000\n")
         run = self.sampan("import", "-o", self.path / "imported", file).stdout.strip()
-        for words in (["report", run], ["diff", run, run], ["annotate", "parse", run], ["doctor", run]):
+        heap = self.path / "heap"
+        self.assertEqual(self.sampan("run", "--quiet", "--heap=4096", "--output", heap, "--", sys.executable, "-c", "list(map(str, range(99999)))").returncode, 0)
+        [heap] = heap.iterdir()
+        for unit, words in (("samples", ["report", run]), ("samples", ["diff", run, run]), ("samples", ["annotate", "parse", run]),
+                            ("samples", ["doctor", run]), ("bytes", ["report", "--heap", heap])):
             result = self.sampan(*words, "--json")
             self.assertEqual(result.returncode, 0, result.stderr)
             answer = json.loads(result.stdout)
-            self.assertEqual(answer.get("unit", answer.get("recording", {}).get("unit")), "samples", words[0])
+            self.assertEqual(answer.get("unit", answer.get("recording", {}).get("unit")), unit, words[0])
             yield words[0], answer
 
     def check(self, command, answer):
@@ -146,7 +154,7 @@ class Words(cli_test.Case):
                     self.assertNotIn(key, SYNONYMS)
                     if isinstance(value, (int, float)) and not isinstance(value, bool) and key != "beyond_noise":
                         self.assertTrue(key.endswith(("_s", "_s_since_start")) or
-                                        key in COUNTS | SHARES | NUMBERS_OF_THINGS | RATES, f"{key}: {value}")
+                                        key in COUNTS | SHARES | NUMBERS_OF_THINGS | RATES | OF_COUNTERS | OF_LOCKS, f"{key}: {value}")
                     if command != "doctor":
                         self.assertIn(f"`{key}`", documented)
         self.assertLessEqual({"report", "spans", "diff", "annotate", "doctor"}, commands)

@@ -208,8 +208,9 @@ class Limits(Bare):
         self.assertIn("No space left on device", text)
 
     def test_a_disk_that_fills_up(self):
+        """The recording begins, and its modules alone take more than the page that there is."""
         self.turns = 6_000_000
-        text, _ = self.compare("--rate", "10000", "--max-overhead", "none", "--no-symbolize", before=self.full_disk(8192))
+        text, _ = self.compare("--rate", "10000", "--max-overhead", "none", "--no-symbolize", before=self.full_disk(4096))
         self.assertIn("No space left on device", text)
 
     def test_strict_refuses(self):

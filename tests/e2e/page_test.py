@@ -51,6 +51,20 @@ class PageTest(sampan.Case):
             stdout=subprocess.PIPE).stdout)
         self.run_script("source", PAGE=str(page), WITHOUT=str(without), ANNOTATION=str(annotation))
 
+    def test_time_heap_and_locks(self):
+        programs = [f"'{sampan.TARGETS / 'target_allocations'}' known 40 5", f"'{sampan.TARGETS / 'target_locks'}' mutex 50 2000",
+                    f"'{sampan.TARGETS / 'target_locks'}' made_mutex 10 2000"]
+        run = sampan.run(["sh", "-c", "; ".join(programs)], options=["--heap=4096", "--locks"])
+        self.assertEqual(run.returncode, 0, run.stderr)
+        page, first, reports = (self.path / name for name in ("page.html", "first.html", "reports.json"))
+        view = [sampan.PROGRAM, "view", "--no-open", "--output"]
+        subprocess.run([*view, str(page), str(run.recording)], check=True, stdout=subprocess.PIPE)
+        subprocess.run([*view, str(first), "--locks", str(run.recording)], check=True, stdout=subprocess.PIPE)
+        options = {"cpu": [], "live": ["--heap"], "allocated": ["--heap=allocated"], "locks": ["--locks"]}
+        reports.write_text(json.dumps({name: sampan.report(run.recording, *words) for name, words in options.items()}))
+        self.run_script("samples", PAGE=str(page), LOCKS_FIRST=str(first), REPORTS=str(reports))
+        self.run_script("axe", PAGE=str(first))
+
     def test_deep_stacks_of_cpp(self):
         self.need("clang++")
         source = self.path / "source.cpp"

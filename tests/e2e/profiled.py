@@ -58,7 +58,7 @@ def bare(name, *arguments):
     return Outcome(done.returncode, done.stdout, done.stderr)
 
 
-def profiled(name, *arguments, rate=None, env=None, timeout=180):
-    options = [] if rate is None else ["--rate", str(rate), "--max-overhead", "none"]
-    run = sampan.run(command(name, *arguments), options, env, timeout, text=True)
+def profiled(name, *arguments, rate=None, env=None, timeout=180, options=()):
+    rates = [] if rate is None else ["--rate", str(rate), "--max-overhead", "none"]
+    run = sampan.run(command(name, *arguments), [*rates, *options], env, timeout, text=True)
     return Outcome(run.returncode, run.stdout, run.stderr, run)

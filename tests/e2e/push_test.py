@@ -257,10 +257,10 @@ class Trouble(PushCase):
 
 
 class WhileItRecords(PushCase):
-    def run_words(self, store, *words):
+    def run_words(self, store, *words, seconds="2.3"):
         return [sampan.PROGRAM, "run", "--continuous", "--rotate", "1s", "--output", str(self.spool / "runs"),
                 "--push", store.url, "--push-format", "ingest", "--spool", str(self.spool), *words, "--", CLOCKWORK,
-                "1", "2", "0.5", "exit", "2.3"]
+                "1", "2", "0.5", "exit", seconds]
 
     def of_run(self):
         [run] = (self.spool / "runs").iterdir()
@@ -302,7 +302,7 @@ class WhileItRecords(PushCase):
 
     def test_killed_while_it_records(self):
         store = Store(self, told=[TOLD(503, delay=30)])
-        process = subprocess.Popen(self.run_words(store), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        process = subprocess.Popen(self.run_words(store, seconds="60"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                    env=environment(), start_new_session=True)
         store.wait(1)
         deadline = 200

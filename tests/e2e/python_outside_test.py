@@ -16,7 +16,7 @@ from tolerances import unsampled_s
 
 # Those that stop a thread at its sample, and the interpreters that judge them in CI.
 ENGINES = {"ptrace": ("3.9", "3.13"), "poll": ("3.11",)}
-# Of samples by perf, the least share whose frames are read in time. Where others want the CPUs it was 0.62, but also 0.10 of
+# The least share of samples by perf whose frames are read in time. Where others want the CPUs it was 0.62, but also 0.10 of
 # 124: it depends on when they let go. So only the long tests have a bound; the others want one sample that was.
 READ_IN_TIME = 0.2 if os.environ.get("SAMPAN_TEST_EVERY_PYTHON") else 0
 

@@ -120,7 +120,7 @@ class Governor(sampan.Case):
         self.assertLess(report["rates"][-1]["rate_hz"], 4000)
         self.assertTrue(report["rates"][-1]["governed"])
         self.assertGreaterEqual(min(rate["rate_hz"] for rate in report["rates"]), 10)
-        # Of a few seconds one or two went by with a rate that was too much; 4,000 Hz cost ten times that.
+        # One or two of a few seconds went by with a rate that was too much; 4,000 Hz cost ten times that.
         self.assertLess(report["cost"]["share"], 4 * 0.005)
         page = subprocess.run([sampan.PROGRAM, "report", run.recording], stdout=subprocess.PIPE, check=True,
                               text=True).stdout

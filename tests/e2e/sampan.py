@@ -31,7 +31,7 @@ def within_reach(program, targets):
     copies = pathlib.Path(tempfile.mkdtemp(prefix="sampan-e2e-"))
     atexit.register(shutil.rmtree, copies, ignore_errors=True)
     os.chmod(copies, 0o755)
-    for file in (program, program.parent / "libsampan_preload.so"):
+    for file in (program, program.parent / "libsampan_preload.so", program.parent / "libsampan_wrappers.so"):
         shutil.copy(file, copies)
     shutil.copytree(targets, copies / "targets", ignore=shutil.ignore_patterns("*.p"))
     return str(copies / program.name), copies / "targets"

@@ -105,7 +105,7 @@ class Redis(sampan.Case):
         self.assertIn("epoll_wait", found["google"])
 
     def test_totals_are_those_of_the_recording(self):
-        """Of the same seconds of the past: exactly, because the samples are the same."""
+        """The same seconds of the past: exactly, because the samples are the same."""
         self.served.get("/debug/pprof/profile?seconds=1")
         recording = self.path / "whole.sampan"
         # While sampling is paused, all answers have the same samples.

@@ -9,9 +9,9 @@ import urllib.parse
 import sampan
 
 # Those that docs/serving.md lists.
-ENDPOINTS = ["/", "/page-data", "/debug/pprof/", "/debug/pprof/profile", "/debug/pprof/trace",
-             "/debug/pprof/cmdline", "/debug/pprof/symbol", "/pprof/profile", "/pprof/symbol",
-             "/pprof/cmdline", "/recording", "/report.json", "/dump.json", "/metrics"]
+ENDPOINTS = ["/", "/page-data", "/debug/pprof/", "/debug/pprof/profile", "/debug/pprof/heap",
+             "/debug/pprof/allocs", "/debug/pprof/block", "/debug/pprof/mutex", "/debug/pprof/trace", "/debug/pprof/cmdline",
+             "/debug/pprof/symbol", "/pprof/profile", "/pprof/symbol", "/pprof/cmdline", "/recording", "/report.json", "/dump.json", "/metrics"]
 
 
 class Served:

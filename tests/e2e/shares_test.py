@@ -46,7 +46,7 @@ class Shares(unittest.TestCase):
         run = profiled("kernel_time", 1, rate=rate)
         self.assertEqual(run.status, 0, run.err)
         true = run.numbers("cpu")
-        # Of periods that the perf clock hides: a part at most, and a few at the beginning.
+        # From periods that the perf clock hides: a part at most, and a few at the beginning.
         hidden = HIDDEN_PART + 10 / rate if rate > 1 / TICK_S else 0
         for thread, function in (("calls", "long_calls"), ("faults", "page_faults")):
             both = [true[function], true[f"between_{thread}"]]

@@ -13,8 +13,8 @@ KINDS = ["load", "throw", "malloc", "threads", "fork", "spawn", "fibers", "signa
 
 
 class Storms(unittest.TestCase):
-    def check(self, kind, clock):
-        run = profiled("storm", kind, SECONDS, LIBRARY, timeout=SECONDS * 8 + 120, rate=4000,
+    def check(self, kind, clock, options=()):
+        run = profiled("storm", kind, SECONDS, LIBRARY, timeout=SECONDS * 8 + 120, rate=4000, options=options,
                        env={"SAMPAN_SAMPLING_CLOCK": clock, "SAMPAN_FAST_CLOCK": "always"})
         self.assertEqual((run.status, run.out), (0, f"{kind} right\n"), run.err)
         # Sampling goes on through the storm: at least a third of the CPU is in samples, a tenth with perf, whose clock
@@ -30,6 +30,7 @@ for storm in KINDS:
     setattr(Storms, "test_" + storm, lambda self, kind=storm: self.check(kind, "perf"))
     setattr(Storms, f"test_{storm}_by_timer", lambda self, kind=storm: self.check(kind, "timer"))
     setattr(Storms, f"test_{storm}_by_drum", lambda self, kind=storm: self.check(kind, "drum"))
+    setattr(Storms, f"test_{storm}_with_wrappers", lambda self, kind=storm: self.check(kind, "perf", ["--heap=16K", "--locks=1us"]))
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

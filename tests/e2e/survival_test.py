@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Programs that sampan has harmed before end as they do without it: at every rate, with both clocks, by run and by each
-engine. `forbidden_test.py` does the same for programs that forbid themselves what a sample needs.
+"""Programs that sampan has harmed before end as they do without it: at every rate, with both clocks, by run, by run with the
+wrappers of allocators and locks, and by each engine. `forbidden_test.py` does the same for programs that forbid themselves what a sample needs.
 
     survival_test.py [RUNS] [TEST...]    how often each is run
 """
@@ -15,7 +15,7 @@ import sampan
 import sanitizers_test
 
 RUNS = int(sys.argv.pop(1)) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 1
-RATES, CLOCKS, ENGINES = (250, 1000, 4000), ("cpu", "wall"), ("run", "perf", "ptrace", "poll")
+RATES, CLOCKS, ENGINES = (250, 1000, 4000), ("cpu", "wall"), ("run", "wrappers", "perf", "ptrace", "poll")
 MIB = 1 << 20
 # Workers that recurse until V8 ends them: deep stacks of code that no table covers.
 WORKERS = """
@@ -61,12 +61,15 @@ class Survival(sanitizers_test.Sanitized):
         command, before = self.program_of(name)
         bare = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=before, timeout=120, check=False)
         options = ["--rate", str(rate), "--clock", clock]
+        if engine == "wrappers":
+            options += ["--heap=4K", "--locks=1us"]
         for _ in range(RUNS):
-            if engine == "run" and name == "no_descriptors":  # there is no recording, and the program runs
+            is_run = engine in ("run", "wrappers")
+            if is_run and name == "no_descriptors":  # there is no recording, and the program runs
                 done = subprocess.run([sampan.PROGRAM, "run", "--quiet", *options, "--", *command], stdout=subprocess.PIPE,
                                       stderr=subprocess.PIPE, preexec_fn=before, timeout=120, check=False)
                 self.assertIn(b"nothing is recorded", done.stderr)
-            elif engine == "run":
+            elif is_run:
                 done = sampan.run(command, options, preexec_fn=before)
             else:
                 done, run = sampan.run_attached(command, engine, [*options, "--follow"], preexec_fn=before)

@@ -19,7 +19,7 @@ POLL_S = 0.005
 
 
 def share_noise(share, samples):
-    """Of a share of so many independent samples: a binomial share's deviation, at CHANCE."""
+    """For a share of so many independent samples: a binomial share's deviation, at CHANCE."""
     return DEVIATIONS * math.sqrt(share * (1 - share) / max(samples, 1))
 
 

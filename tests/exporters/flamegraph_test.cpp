@@ -54,7 +54,7 @@ TEST(Flamegraph, EscapesWhatXmlHasNoPlaceFor) {
 }
 
 TEST(Flamegraph, LeavesOutAndCountsWhatCannotBeSeen) {
-  // Of 20,001 samples, one has less than 0.1 of 1200 pixels: "rare", "a" and "b" below it.
+  // One of 20,001 samples has less than 0.1 of 1200 pixels: "rare", "a" and "b" below it.
   const Svg svg = flamegraph(test::profile_of("main;work 20000\nmain;rare;a;b 1\n"));
   EXPECT_EQ(svg.frames(), 4u);
   ASSERT_EQ(svg.notes.size(), 1u);

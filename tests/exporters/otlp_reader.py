@@ -10,8 +10,8 @@ import unittest
 
 SCHEMAS = pathlib.Path(__file__).parent / "schemas"
 
-# kind: "cpu" or "off_cpu"; frames: (function, file, line), leaf first.
-Sample = collections.namedtuple("Sample", "kind thread nanoseconds frames")
+# kind: "cpu" or "off_cpu"; frames: (function, file, line), leaf first; link: (trace id, span id), or None.
+Sample = collections.namedtuple("Sample", "kind thread nanoseconds frames link")
 
 
 def parse_text(lines):
@@ -90,7 +90,13 @@ class Message:
             [nanoseconds] = sample["values"]
             stack = self.row("stack_table", sample["stack_index"][0])
             frames = [frame for i in stack["location_indices"] for frame in self.frames_of(i)]
-            self.samples.append(Sample(kind, self.attributes(sample), nanoseconds, frames))
+            self.samples.append(Sample(kind, self.attributes(sample), nanoseconds, frames, self.link_of(sample)))
+
+    def link_of(self, sample):
+        if not sample["link_index"]:
+            return None
+        link = self.row("link_table", sample["link_index"][0])
+        return link["trace_id"][0].hex(), link["span_id"][0].hex()
 
     def frames_of(self, index):
         location = self.row("location_table", index)
@@ -110,13 +116,12 @@ class Message:
 
     def check_tables(self):
         assert self.tables["string_table"][0] == b""
-        [link] = self.tables["link_table"]
+        link = self.tables["link_table"][0]
         assert (link["trace_id"], link["span_id"]) == ([bytes(16)], [bytes(8)])
         for name, rows in self.tables.items():
             if name not in ("string_table", "link_table"):
                 assert not rows[0], f"{name} has no empty row"
             assert len({repr(row) for row in rows}) == len(rows), f"{name} has a row twice"
-            if name != "link_table":
-                unused = set(range(1, len(rows))) - self.used[name]
-                assert not unused, f"{name} has rows for nothing: {[rows[i] for i in unused]}"
+            unused = set(range(1, len(rows))) - self.used[name]
+            assert not unused, f"{name} has rows for nothing: {[rows[i] for i in unused]}"
         assert len(set(self.ids)) == len(self.ids)

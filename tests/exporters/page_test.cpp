@@ -3,15 +3,19 @@
 #include <rapidjson/document.h>
 #include <zlib.h>
 
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exporters/formats.h"
 #include "exporters/page_data.h"
 #include "exporters/page_parts.h"
+#include "profile/shown.h"
 #include "support/scratch_directory.h"
 #include "support/text_profile.h"
 
@@ -51,6 +55,15 @@ struct Page {
     const std::string bytes = inflated(data.columns);
     size_t at = 0;
     for (const auto& column : header["columns"].GetArray()) {
+      if (column["kind"] == "doubles") {
+        for (uint64_t i = 0; i < column["count"].GetUint64() && at + 8 <= bytes.size();
+             ++i, at += 8) {
+          double value = 0;
+          std::memcpy(&value, bytes.data() + at, sizeof value);
+          doubles[column["name"].GetString()].push_back(value);
+        }
+        continue;
+      }
       std::vector<int64_t>& values = columns[column["name"].GetString()];
       const bool flags = column["kind"] == "flags";
       for (uint64_t i = 0; i < column["count"].GetUint64(); ++i) {
@@ -87,7 +100,13 @@ struct Page {
   }
 
   rapidjson::Document header;
+  double sum_of_doubles(const std::string& column) const {
+    const std::vector<double>& numbers = doubles.at(column);
+    return std::accumulate(numbers.begin(), numbers.end(), 0.0);
+  }
+
   std::map<std::string, std::vector<int64_t>> columns;
+  std::map<std::string, std::vector<double>> doubles;
 };
 
 TEST(PageColumn, WritesDifferencesInSevenBits) {
@@ -186,6 +205,126 @@ TEST(PageData, TakesSamplesForOneWhereTheyAreTooMany) {
     EXPECT_EQ(sum(after, "samples.weightNs", stack), sum(before, "samples.weightNs", stack));
   }
   EXPECT_EQ(after.header["meta"]["notes"][0].GetString(), fitted.notes[0]);
+}
+
+// A thread that also allocated, 3 MiB of which it freed 2, and waited for two locks, one of them twice.
+profile::Profile with_heap_and_locks() {
+  profile::Profile profile = test::profile_of(
+      "# process 100 /bin/app\n# thread 100 app\nmain;work 2\nmain;hold 1\n# thread 101 "
+      "worker\nstart;loop 1\n");
+  const uint32_t work = profile.samples[0].stack, hold = profile.samples[3].stack;
+  for (int i = 0; i < 3; ++i) {
+    profile::Block& block = profile.blocks.emplace_back();
+    block.time_ns = test::kSamplePeriod;
+    block.thread = 0;
+    block.stack = work;
+    block.size = 1 << 20;
+    block.mean = 1;
+    if (i != 0) block.freed_ns = 2 * test::kSamplePeriod;
+  }
+  profile.locks = {{.process = 0, .address = 0x7000}, {.process = 0, .address = 0x7100}};
+  for (const uint32_t lock : {0, 0, 1}) {
+    profile::LockWait& wait = profile.lock_waits.emplace_back();
+    wait.begin_ns = test::kSamplePeriod;
+    wait.duration_ns = lock == 0 ? 20'000 : 5'000;
+    wait.limit_ns = 10'000;
+    wait.thread = 0;
+    wait.stack = work;
+    wait.lock = lock;
+    if (lock == 0) wait.holder_stack = hold;
+  }
+  return profile;
+}
+
+int64_t sum(const std::vector<int64_t>& values) {
+  return std::accumulate(values.begin(), values.end(), int64_t{0});
+}
+
+TEST(PageData, HasAllTypesOfSamplesThatWereRecorded) {
+  const profile::Profile profile = with_heap_and_locks();
+  const std::vector<PageData> all = all_page_data(select(profile), 0);
+  ASSERT_EQ(all.size(), 4u);
+  constexpr const char* kTypes[] = {"cpu", "live", "allocated", "locks"};
+  constexpr int64_t kMiB = 1 << 20;
+  const int64_t weights[] = {4 * int64_t{test::kSamplePeriod}, 1000 * kMiB, 3000 * kMiB, 50'000};
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Page page(all[i]);
+    EXPECT_EQ(all[i].type, kTypes[i]);
+    const auto& types = page.header["meta"]["sampleTypes"];
+    EXPECT_STREQ(types["shown"].GetString(), kTypes[i]);
+    EXPECT_STREQ(types["first"].GetString(), "cpu");
+    EXPECT_EQ(types["all"].Size(), 4u);
+    EXPECT_EQ(sum(page.columns.at("samples.weightNs")), weights[i]);
+    EXPECT_EQ(page.header["threads"].Size(), 2u);
+    EXPECT_EQ(page.columns.contains("spans.name"), i == 0);  // markers are there once
+    EXPECT_STREQ(page.header["meta"]["unit"].GetString(), i == 1 || i == 2 ? "bytes" : "");
+    EXPECT_EQ(page.header.HasMember("locks"), i == 3);
+    EXPECT_EQ(page.header["meta"]["cpuNs"].IsNull(), i != 0);  // no CPU is in blocks and waits
+  }
+}
+
+TEST(PageData, HasWhatTheViewShowsFirst) {
+  profile::Profile profile = with_heap_and_locks();
+  show(profile::Shown::kHeap, &profile);
+  const std::vector<PageData> all =
+      all_page_data(select(profile, {.heap = profile::HeapPart::kAllocated}), 0);
+  std::vector<std::string> types;
+  for (const PageData& data : all) types.push_back(data.type);
+  EXPECT_EQ(types, (std::vector<std::string>{"allocated", "cpu", "live", "locks"}));
+  EXPECT_EQ(sum(Page(all[1]).columns.at("samples.weightNs")), 4 * int64_t{test::kSamplePeriod});
+  EXPECT_STREQ(Page(all[1]).header["meta"]["clock"].GetString(), profile.session.clock.c_str());
+}
+
+TEST(PageData, HasTheSidesOfWaitsForLocks) {
+  const profile::Profile profile = with_heap_and_locks();
+  const Page page(all_page_data(select(profile), 0)[3]);
+  EXPECT_EQ(page.columns.at("samples.longestNs"), (std::vector<int64_t>{20'000, 20'000, 5'000}));
+  const auto& locks = page.header["locks"];
+  ASSERT_EQ(locks.Size(), 2u);
+  EXPECT_STREQ(locks[0]["name"].GetString(), "0x7000");
+  EXPECT_STREQ(locks[0]["kind"].GetString(), "mutex");
+  const auto& sides = page.header["lockSides"];
+  ASSERT_EQ(sides.Size(), 2u);
+  const auto side = [&](size_t sample) {
+    return static_cast<unsigned>(page.columns.at("samples.side")[sample]);
+  };
+  EXPECT_EQ(sides[side(2)]["lock"].GetUint(), 1u);
+  EXPECT_FALSE(sides[side(2)].HasMember("holder"));
+  EXPECT_EQ(side(0), side(1));
+  EXPECT_STREQ(sides[side(1)]["waiter"].GetString(), "work");
+  EXPECT_STREQ(sides[side(1)]["holder"].GetString(), "hold");
+}
+
+TEST(PageData, OfOneTypeSaysNothingOfTypes) {
+  const profile::Profile profile = test::profile_of("main;work 3\n");
+  const std::vector<PageData> all = all_page_data(select(profile), 0);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].header, page_data(select(profile), 0).header);
+  EXPECT_EQ(inflated(all[0].header).find("sampleTypes"), std::string::npos);
+}
+
+TEST(PageData, AllTypesTogetherStayWithinTheSize) {
+  profile::Profile profile = with_heap_and_locks();
+  const profile::LockWait wait = profile.lock_waits[0];
+  for (uint32_t i = 0; i < 20'000; ++i) {
+    profile.lock_waits.push_back(wait);
+    profile.lock_waits.back().begin_ns = SessionNs::at(i * 997'000ULL);
+    profile.lock_waits.back().duration_ns = 5'000 + i * 7919 % 50'000;
+  }
+  const auto bytes = [](const std::vector<PageData>& all) {
+    uint64_t size = 0;
+    for (const PageData& data : all) size += data.header.size() + data.columns.size();
+    return size;
+  };
+  const std::vector<PageData> whole = all_page_data(select(profile), 0);
+  const uint64_t limit = bytes(whole) / 2;
+  const std::vector<PageData> fitted = all_page_data(select(profile), limit);
+  EXPECT_LE(bytes(fitted), limit + 300);
+  ASSERT_EQ(fitted[3].notes.size(), 1u);
+  const auto& [before, after] = std::pair(Page(whole[3]), Page(fitted[3]));
+  EXPECT_LT(after.columns.at("samples.side").size(), before.columns.at("samples.side").size());
+  EXPECT_EQ(sum(after.columns.at("samples.weightNs")), sum(before.columns.at("samples.weightNs")));
+  EXPECT_NEAR(after.sum_of_doubles("samples.waits"), before.sum_of_doubles("samples.waits"), 1e-6);
 }
 
 TEST(Page, HasNothingOfTheProgramsThatABrowserWouldRun) {

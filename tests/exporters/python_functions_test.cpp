@@ -201,7 +201,7 @@ TEST(PythonFunctions, HaveColumnsInFirefox) {
   EXPECT_EQ(places, kPlaces);
 }
 
-// Of the messages `Line` at the end of the path, by the numbers of fields. pprof and OTLP have the same
+// From the messages `Line` at the end of the path, by the numbers of fields. pprof and OTLP have the same
 // fields in it.
 void add_places(protozero::data_view message, std::span<const uint32_t> path, Places* places) {
   protozero::pbf_reader reader(message);

@@ -132,7 +132,7 @@ TEST(SampleWindows, LetSomeStandForOthersWhereThereAreTooManyStacks) {
   }
   EXPECT_EQ(cpu, (profile::Weight{900 * kSamplePeriod, 900}));
   EXPECT_EQ(waiting, (profile::Weight{300 * kSamplePeriod, 300}));
-  // Of 75 parts with a chance of 2/3 each, 50 ± 4.1; three times that, a part being 12 samples.
+  // 50 ± 4.1 of 75 parts with a chance of 2/3 each; three times that, a part being 12 samples.
   EXPECT_NEAR(static_cast<double>(hot_ns), 600.0 * kSamplePeriod, 3 * 4.1 * 12 * kSamplePeriod);
   EXPECT_TRUE(std::is_sorted(samples.begin(), samples.end(),
                              [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; }));

@@ -57,6 +57,30 @@ TEST(Trace, MergesSamplesThatShareFrames) {
                                                 "y 8000+4000", "b 12000+4000", "x 12000+4000"}));
 }
 
+// In containers, the first process of each rank has the pid 1.
+TEST(Trace, EqualPidsOfMergedRecordingsAreTwoProcesses) {
+  const std::string rank = "# process 1 /usr/bin/app\n# thread 1 app\nmain 2\n";
+  Profile profile = test::profile_of(rank + rank);
+  profile.origins.resize(2);
+  for (uint32_t i = 0; i < 2; ++i) {
+    profile.processes[i].origin = i;
+    profile.processes[i].name = "rank-" + std::to_string(i) + ": app";
+  }
+  const Trace trace = trace_of(profile);
+  std::map<int, std::string> names;
+  std::map<int, unsigned> places;
+  for (const auto& event : trace.events.GetArray()) {
+    if (event["name"] == "process_name")
+      names[event["pid"].GetInt()] = event["args"]["name"].GetString();
+    if (event["name"] == "process_sort_index")
+      places[event["pid"].GetInt()] = event["args"]["sort_index"].GetUint();
+  }
+  ASSERT_EQ(names.size(), 2u);
+  for (const auto& [pid, name] : names)
+    EXPECT_EQ(name, "rank-" + std::to_string(places[pid]) + ": app");
+  EXPECT_EQ(trace.slices(), (Slices{"main 0+8000", "main 0+8000"}));
+}
+
 TEST(Trace, EndsSlicesWhereTheThreadDidNotRun) {
   Profile profile = test::profile_of("main;a 4\n");
   const auto at = [&](size_t i, uint64_t ms) {

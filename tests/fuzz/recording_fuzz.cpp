@@ -15,7 +15,10 @@
 #include "base/error.h"
 #include "profile/call_tree.h"
 #include "profile/flat.h"
+#include "profile/heap_tables.h"
 #include "profile/load.h"
+#include "profile/locks.h"
+#include "profile/shown.h"
 #include "recording/block.h"
 #include "recording/codec.h"
 #include "recording/segments.h"
@@ -56,6 +59,11 @@ std::vector<uint8_t> real_rows() {
   rows.samples = {{0, 1, 40, 4, {}},     {1, 2, 10, 7, {}},     {0, 3, 60, 5, {}},
                   {1, kNone, 50, 8, {}}, {1, 2, 70, 20, {}, 0}, {1, kNone, 90, 3, {}, 1}};
   rows.losses.resize(1);
+  rows.watch_changes = {{0, 5, recording::Watched::kHeap, 512}};
+  rows.allocations = {{0, 1, 20, 1, 64, 512}, {1, kNone, 30, 2, 4096, 512}};
+  rows.frees = {{1, 0, 35, 1}};
+  rows.locks = {{0, 0x7000, 1, kNone, recording::LockKind::kMutex}, {0, 0x7010}};
+  rows.lock_waits = {{1, 1, 20, 15, 10, 1, recording::LockKind::kMutex, {}, 0, 2, 0, 2, 34}};
   recording::ColumnWriter out;
   encode_rows(rows, {}, &out);
   return {out.bytes().begin(), out.bytes().end()};
@@ -181,6 +189,37 @@ void check(const recording::Recording& recording) {
   }
 }
 
+void check_watched(const recording::Recording& recording) {
+  const size_t threads = recording.threads.size(), stacks = recording.stacks.size();
+  const size_t processes = recording.processes.size(), frames = recording.frames.size();
+  const auto is_ref = [](uint32_t row, size_t rows) { return row == kNone || row < rows; };
+  for (const auto& row : recording.watch_changes) {
+    require(row.process < processes);
+    require(static_cast<unsigned>(row.what) < recording::kWatchedCount);
+  }
+  for (const auto& row : recording.allocations) {
+    require(row.thread < threads && is_ref(row.stack, stacks) && row.mean > 0);
+    require(static_cast<unsigned>(row.kind) < wire::kAllocationKindCount);
+    require(static_cast<unsigned>(row.stop) < wire::kStopReasonCount);
+  }
+  for (const auto& row : recording.frees) {
+    require(row.thread < threads && is_ref(row.stack, stacks));
+    require(static_cast<unsigned>(row.stop) < wire::kStopReasonCount);
+  }
+  for (const auto& row : recording.locks) {
+    require(row.process < processes && is_ref(row.frame, frames) && is_ref(row.origin, frames));
+    require(static_cast<unsigned>(row.kind) < wire::kLockKindCount);
+  }
+  for (const auto& row : recording.lock_waits) {
+    require(row.thread < threads && is_ref(row.holder, threads) && is_ref(row.waker, threads));
+    require(is_ref(row.stack, stacks) && is_ref(row.holder_stack, stacks));
+    require(is_ref(row.waker_stack, stacks) && row.lock < recording.locks.size());
+    require(row.begin_ns + row.duration_ns >= row.begin_ns);
+    require(static_cast<unsigned>(row.kind) < wire::kLockKindCount);
+    require(static_cast<unsigned>(row.stop) < wire::kStopReasonCount);
+  }
+}
+
 void check(const recording::Recording& recording, const recording::Markers& markers) {
   const size_t threads = recording.threads.size(), processes = recording.processes.size();
   const size_t texts = markers.texts.size();
@@ -215,6 +254,14 @@ void check(const recording::Recording& recording, const recording::Markers& mark
   }
 }
 
+void check_sums(const profile::Profile& profile) {
+  const profile::View view = profile::select(profile);
+  require(profile::call_tree(view)[0].total == profile::total_weight(view));
+  profile::Weight selves;
+  for (const auto& row : profile::flat_table(view)) selves += row.self;
+  require(selves == profile::total_weight(view));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -222,6 +269,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     recording::Recording recording = recording::parse(file, "fuzz");
     check(recording);
+    check_watched(recording);
     check(recording, recording.markers);
     // As two segments of a session, of which a part is asked for.
     recording::Joiner joiner;
@@ -229,16 +277,36 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     joiner.add(recording);
     const recording::Recording joined = joiner.finish();
     check(joined);
+    check_watched(joined);
     check(joined, joined.markers);
     const recording::Recording part = recording::rebased(recording::cut(joined, 15, 800));
     check(part);
+    check_watched(part);
     check(part, part.markers);
-    const profile::Profile profile = profile::load(std::move(recording));
-    const profile::View view = profile::select(profile);
-    require(profile::call_tree(view)[0].total == profile::total_weight(view));
-    profile::Weight selves;
-    for (const auto& row : profile::flat_table(view)) selves += row.self;
-    require(selves == profile::total_weight(view));
+    profile::Profile profile = profile::load(std::move(recording));
+    check_sums(profile);
+    for (const profile::Shown shown : {profile::Shown::kHeap, profile::Shown::kLocks}) {
+      try {
+        show(shown, &profile);
+      } catch (const Error&) {  // there is none
+        continue;
+      }
+      check_sums(profile);
+      const profile::View view = profile::select(profile);
+      if (shown == profile::Shown::kHeap) {
+        require(std::isfinite(heap_totals(view).peak_bytes));
+        for (const auto& row : possible_leaks(view)) require(row.survived <= 1.000001);
+        heap_growth(view);
+        freed_by(view);
+      } else {
+        require(std::isfinite(lock_total(view).waited_ns));
+        lock_table(view);
+        blocked_by(view);
+        lock_sides(view, lock_table(view));
+      }
+    }
+    show(profile::Shown::kSamples, &profile);
+    check_sums(profile);
   } catch (const Error&) {
     // Not a recording: the reader says so in a sentence.
   }

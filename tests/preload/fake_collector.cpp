@@ -74,6 +74,7 @@ class Joined {
     ++records.wishes;
     word.compare_exchange_strong(wish, answer);
   }
+  void set_heap_mean(uint64_t mean) { wire::control_block(base_)->heap_mean.store(mean); }
   void set_rate(uint32_t rate_hz) { wire::control_block(base_)->rate_hz.store(rate_hz); }
   bool has_used(uint64_t cpu_ns) const {
     for (const ThreadRecords& thread : records.threads) {
@@ -95,6 +96,9 @@ class Joined {
       }
     }
     records.interned_names = wire::marker_names(base_, shape_.slots)->count.load();
+    wire::late_frees(base_, shape_.slots)->take([&](uint64_t id) {
+      records.late_frees.push_back(id);
+    });
     const wire::ControlBlock* control = wire::control_block(base_);
     for (unsigned i = 0; i < wire::kLossCount; ++i) records.losses[i] = control->losses[i].load();
     records.corrupt = process_.corrupt();
@@ -215,28 +219,62 @@ class Joined {
       thread.end_cpu_ns = cursor.u64();
       return;
     }
-    SampleRecord sample{};
-    sample.time_ns = cursor.u64();
-    sample.cpu_ns = cursor.u64();
-    sample.ticks = cursor.u16();
-    sample.stop = static_cast<wire::StopReason>(cursor.u8());
-    sample.flags = cursor.u8();
-    if ((sample.flags & wire::kSampleAfterGap) != 0) sample.left_out_ns = cursor.u64();
+    switch (static_cast<RecordType>(record.type)) {
+      case RecordType::kSample: {
+        SampleRecord sample{};
+        sample.time_ns = cursor.u64();
+        sample.cpu_ns = cursor.u64();
+        sample.ticks = cursor.u16();
+        sample.stop = static_cast<wire::StopReason>(cursor.u8());
+        sample.flags = cursor.u8();
+        if ((sample.flags & wire::kSampleAfterGap) != 0) sample.left_out_ns = cursor.u64();
+        if (read_stack(ring, cursor, sample.frames)) thread.samples.push_back(std::move(sample));
+        break;
+      }
+      case RecordType::kAllocation: {
+        cursor.u64();
+        AllocationRecord allocation{};
+        allocation.tid = thread.tid;
+        allocation.id = cursor.u64();
+        allocation.size = cursor.u64();
+        allocation.mean = cursor.u64();
+        allocation.kind = static_cast<wire::AllocationKind>(cursor.u8());
+        allocation.stop = static_cast<wire::StopReason>(cursor.u8());
+        if (read_stack(ring, cursor, allocation.frames)) {
+          records.allocations.push_back(std::move(allocation));
+        }
+        break;
+      }
+      case RecordType::kFree: {
+        cursor.u64();
+        FreeRecord freed{};
+        freed.tid = thread.tid;
+        freed.id = cursor.u64();
+        freed.stop = static_cast<wire::StopReason>(cursor.u8());
+        if (read_stack(ring, cursor, freed.frames)) records.frees.push_back(std::move(freed));
+        break;
+      }
+      default: ++records.corrupt;
+    }
+  }
+
+  // What differs from the stack before, up to the end of the record.
+  bool read_stack(Ring& ring, ByteCursor& cursor, std::vector<uint64_t>& frames) {
     const uint64_t shared = cursor.uleb();
     const uint64_t fresh = cursor.uleb();
     uint64_t frame = 0;
     for (uint64_t i = 0; i < fresh && cursor.ok(); ++i) {
       frame += static_cast<uint64_t>(cursor.zigzag());
-      sample.frames.push_back(frame);
+      frames.push_back(frame);
     }
     if (shared > ring.previous.size() || !cursor.ok() || !cursor.at_end()) {
       ++records.corrupt;
-      return;
+      return false;
     }
-    sample.frames.insert(sample.frames.end(), ring.previous.end() - static_cast<long>(shared),
-                         ring.previous.end());
-    ring.previous = sample.frames;
-    thread.samples.push_back(std::move(sample));
+    frames.insert(frames.end(), ring.previous.end() - static_cast<long>(shared),
+                  ring.previous.end());
+    ring.previous = frames;
+    return true;
   }
 
   wire::MemoryShape shape_;
@@ -302,6 +340,7 @@ std::unique_ptr<Joined> accept_one(int listener, const RunOptions& options,
     abort();
   auto joined = std::make_unique<Joined>(memfd, peer, hello);
   joined->set_rate(options.rate_hz);
+  joined->set_heap_mean(options.heap_mean);
   wire::Welcome welcome{.version = wire::kWireVersion,
                         .accepted = 1,
                         .follow = options.follow,
@@ -333,7 +372,7 @@ pid_t spawn(const std::vector<std::string>& command, const RunOptions& options,
   const pid_t pid = fork();
   if (pid != 0) return pid;
   dup2(output, STDOUT_FILENO);
-  if (options.shim) setenv("LD_PRELOAD", SAMPAN_SHIM, 1);
+  if (options.shim) setenv("LD_PRELOAD", options.library, 1);
   setenv(wire::kEnvironmentEnable, "1", 1);
   setenv(wire::kEnvironmentSession, session.c_str(), 1);
   for (const std::string& variable : options.environment) {

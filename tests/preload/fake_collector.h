@@ -39,6 +39,20 @@ struct ThreadRecords {
   }
 };
 
+struct AllocationRecord {
+  int32_t tid;
+  uint64_t id, size, mean;
+  wire::AllocationKind kind;
+  wire::StopReason stop;
+  std::vector<uint64_t> frames;  // leaf first
+};
+struct FreeRecord {
+  int32_t tid;
+  uint64_t id;
+  wire::StopReason stop;
+  std::vector<uint64_t> frames;
+};
+
 struct ModuleRecord {
   uint64_t bias, start, end;
   std::vector<uint8_t> build_id;
@@ -60,6 +74,9 @@ struct ProcessRecords {
   int32_t parent_pid = 0;
   bool forked = false;
   std::vector<ThreadRecords> threads;
+  std::vector<AllocationRecord> allocations;
+  std::vector<FreeRecord> frees;
+  std::vector<uint64_t> late_frees;   // ids: those that found no room in a ring
   std::vector<ModuleRecord> modules;  // ever loaded
   unsigned unloads = 0;
   std::vector<std::pair<int32_t, std::string>> names;
@@ -99,6 +116,8 @@ struct RunOptions {
   uint64_t later_ns = 0;
   bool follow = true;
   bool shim = true;  // false: run without it, for comparison
+  const char* library = SAMPAN_SHIM;
+  uint64_t heap_mean = 0;
   bool waits_at_end = false;
   bool perf = true;                      // the shim may use perf events
   std::vector<std::string> environment;  // more of it

@@ -64,7 +64,11 @@ SHIM = """
     preload::perf_clock::open_event preload::perf_clock::direct_to preload::perf_clock::set_rate
     preload::perf_clock::disarm preload::perf_clock::sent preload::perf_clock::signals_outlive_exec
 
-    preload::walk_stack preload::record_sample preload::shared_frames preload::for_each_delta preload::uleb_size
+    preload::read_context preload::read_record preload::readable preload::in_heap preload::on_same_page preload::load
+    preload::prepare_trace preload::trace_flags preload::note_trace preload::OtelPlace::* preload::has_otel_places preload::thread_pointer
+    wire::context_of wire::ShownContext::* wire::TraceContext::*
+
+    preload::walk_stack preload::record_sample preload::write_with_stack preload::shared_frames preload::for_each_delta preload::uleb_size
     preload::zigzag_size preload::prepare_samples preload::sampling_on preload::sampling_paused preload::paused
     preload::leave_out
 
@@ -247,6 +251,13 @@ def check(image):
     reached, elsewhere = image.closure("preload::kFunctions")
     for name, by in elsewhere.items():
         yield f"markers: not listed: {name} <- {way_to(by, reached)}"
+    # They may post semaphores, too, and more. Whose thread it is, a key of the C library says.
+    for part in ("LockWait::LockWait", "LockWait::end", "LockRelease::LockRelease", "LockRelease::write", "LockRelease::write_kept"):
+        if any(entry.name == f"preload::{part}" for entry in image.functions):
+            reached, elsewhere = image.closure(f"preload::{part}")
+            for name, by in elsewhere.items():
+                if name != "pthread_getspecific":
+                    yield f"locks: not listed: {name} <- {way_to(by, reached)}"
 
 
 def self_test(path):

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <vector>
 
+#include "preload/process/process.h"
 #include "preload/samples/sample.h"
 #include "unwind/registers.h"
 #include "unwind/walker.h"
@@ -45,6 +46,10 @@ through_uncovered:
 #endif
 
 namespace sampan::preload {
+
+// There is no session to count it in.
+void count_loss(wire::Loss, uint64_t) {}
+
 namespace {
 
 constexpr size_t kStackSize = 64 << 10;

@@ -365,7 +365,7 @@ INSTANTIATE_TEST_SUITE_P(Versions, Coroutines, ::testing::ValuesIn(unwind::kPyth
 
 }  // namespace
 
-// Of an interpreter that is not there.
+// Memory of an interpreter that is not there.
 uint64_t interpreter_float_type() {
   return float_type;
 }

@@ -313,7 +313,7 @@ TEST(Markers, LibrariesAreConnectedWhenTheyAreLoaded) {
 
 TEST(Markers, OtherLanguagesFindTheTable) {
   const RunResult result = run({"exported_table"});
-  EXPECT_EQ(result.output, "1 1 0\n");
+  EXPECT_EQ(result.output, "1 1 1 0\n");
   ASSERT_EQ(result.processes.size(), 1u);
   EXPECT_EQ(names_of(of_type(result.processes[0], MarkerType::kEvent)), Names{"by the table"});
 }
@@ -321,7 +321,7 @@ TEST(Markers, OtherLanguagesFindTheTable) {
 TEST(Markers, CanBeSwitchedOff) {
   EXPECT_EQ(run({"profiled"}).output, "1\n");
   EXPECT_EQ(run({"profiled"}, {.environment = {"SAMPAN_MARKERS=0"}}).output, "0\n");
-  EXPECT_EQ(run({"exported_table"}, {.environment = {"SAMPAN_MARKERS=0"}}).output, "0 0 0\n");
+  EXPECT_EQ(run({"exported_table"}, {.environment = {"SAMPAN_MARKERS=0"}}).output, "0 0 0 0\n");
   const RunResult bare = run({"everything"}, {.shim = false, .environment = {}});
   EXPECT_EQ(bare.output, "77 0 0 0\n");
 }

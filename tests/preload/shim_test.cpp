@@ -199,6 +199,15 @@ TEST(Shim, LeavesNoDescriptor) {
   }
 }
 
+TEST(Shim, LeavesNoErrorOfTheLoader) {
+  EXPECT_EQ(run({"dlerror"}).output, "none\n");
+  FILE* const not_profiled = popen("LD_PRELOAD=" SAMPAN_SHIM " " SAMPAN_TARGET " dlerror", "r");
+  char line[256] = "";
+  EXPECT_NE(fgets(line, sizeof line, not_profiled), nullptr);
+  pclose(not_profiled);
+  EXPECT_STREQ(line, "none\n");
+}
+
 TEST(Shim, CpuOfManyShortThreads) {
   const RunResult result = run({"storm"});
   ASSERT_EQ(result.status, 0);

@@ -245,6 +245,11 @@ int main(int count, char** arguments) {
       {"spawn", spawn},
       {"descriptors", descriptors},
       {"dlopen", open_and_close},
+      {"dlerror",
+       [] {
+         const char* error = dlerror();
+         printf("%s\n", error != nullptr ? error : "none");
+       }},
       {"storm", storm},
       {"environment", environment},
       {"exit",

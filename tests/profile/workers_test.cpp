@@ -28,17 +28,63 @@ TEST(Workers, TheSlowestIsNamed) {
   ASSERT_EQ(workers.workers.size(), 4u);
   EXPECT_EQ(workers.workers[2].name, "app 3");
   EXPECT_EQ(workers.workers[2].mpi_ns, 300 * test::kSamplePeriod);
+  EXPECT_EQ(workers.workers[2].computing_ns(), 900 * test::kSamplePeriod);
   ASSERT_EQ(workers.beyond_noise, 1u);
   const WorkerRow& row = workers.rows[0];
   EXPECT_EQ(function_name(profile, row.function), "solve");
-  EXPECT_EQ(row.most, 2u);
-  EXPECT_NEAR(row.mean_ns, 675e0 * test::kSamplePeriod, 1);
-  EXPECT_NEAR(row.excess_ns(), 225e0 * test::kSamplePeriod, 1);
-  EXPECT_NEAR(row.deviation_ns, 150e0 * test::kSamplePeriod, 1);
-  EXPECT_NEAR(row.imbalance(), 4.0 / 3, 1e-9);
+  EXPECT_EQ(row.ns.most, 2u);
+  EXPECT_NEAR(row.ns.mean, 675e0 * test::kSamplePeriod, 1);
+  EXPECT_NEAR(row.ns.excess(), 225e0 * test::kSamplePeriod, 1);
+  EXPECT_NEAR(row.ns.deviation, 150e0 * test::kSamplePeriod, 1);
+  EXPECT_NEAR(row.ns.imbalance(), 4.0 / 3, 1e-9);
   // 3/4 of its time, where the mean is (3 * 2/3 + 3/4) / 4; and the same for the rest.
   EXPECT_NEAR(workers.workers[2].distance, 0.75 - (2 + 0.75) / 4, 1e-9);
-  EXPECT_EQ(function_name(profile, workers.workers[2].differs_by[0]), "solve");
+  EXPECT_EQ(function_name(profile, workers.workers[2].differs_by[0].function), "solve");
+  EXPECT_NEAR(workers.workers[2].differs_by[0].share - workers.workers[2].differs_by[0].mean_share,
+              workers.workers[2].distance, 1e-9);
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(workers.workers[i].is_outlier, i == 2) << i;
+}
+
+TEST(Workers, WaitsOutsideMpiAreNeitherComputingNorMpi) {
+  const std::string text =
+      worker(1, 4, "main;read;~read pipe:[7] 1\nmain;MPI_Wait;~futex 2\n") + worker(2, 4);
+  const Profile profile = test::profile_of(text);
+  const Workers workers = compare_workers(select(profile), ShareOf::kSelf);
+  EXPECT_EQ(workers.workers[0].waiting_ns, 150 * test::kSamplePeriod);
+  EXPECT_EQ(workers.workers[0].mpi_ns, 600 * test::kSamplePeriod);
+  EXPECT_EQ(workers.workers[0].computing_ns(), 600 * test::kSamplePeriod);
+}
+
+TEST(Workers, SpansAndCountersAreCompared) {
+  Profile profile = test::profile_of(worker(1, 4) + worker(2, 4) + worker(3, 4));
+  Markers& markers = profile.markers;
+  markers.texts = {"", "step", "cells", "queue"};
+  for (uint32_t thread = 0; thread < 3; ++thread) {
+    const uint64_t ns = 1'000'000 * (thread + 1);
+    for (uint64_t begin = 0; begin < 2; ++begin) {
+      markers.spans.push_back({.begin_ns = SessionNs::at(begin * 10'000'000),
+                               .end_ns = SessionNs::at(begin * 10'000'000 + ns),
+                               .id = begin + 1,
+                               .name = 1,
+                               .thread = thread,
+                               .end_thread = thread});
+    }
+    for (const double value : {1.0, 2.0, 4.0 + thread})
+      markers.counters.push_back({1, value, thread, 2});
+    if (thread == 0) continue;
+    for (const double value : {8.0, 4.0}) markers.counters.push_back({2, value, thread, 3});
+  }
+  const Workers workers = compare_workers(select(profile), ShareOf::kSelf);
+  ASSERT_EQ(workers.spans.size(), 1u);
+  EXPECT_EQ(workers.spans[0].ns.values, (std::vector<double>{2e6, 4e6, 6e6}));
+  EXPECT_EQ(workers.spans[0].ns.most, 2u);
+  EXPECT_EQ(workers.spans[0].ns.excess(), 2e6);
+  ASSERT_EQ(workers.counters.size(), 2u);  // the queue differs more: one worker has none
+  EXPECT_EQ(markers.texts[workers.counters[0].name], "queue");
+  EXPECT_FALSE(workers.counters[0].is_total);
+  EXPECT_EQ(workers.counters[0].values.values, (std::vector<double>{0, 6, 6}));
+  EXPECT_TRUE(workers.counters[1].is_total);
+  EXPECT_EQ(workers.counters[1].values.values, (std::vector<double>{4, 5, 6}));
 }
 
 TEST(Workers, WithTheirCalleesFunctionsHaveMore) {

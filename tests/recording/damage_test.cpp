@@ -51,6 +51,13 @@ void expect_sane(const Recording& recording) {
     ASSERT_TRUE(row.stack == kNone || row.stack < recording.stacks.size());
     ASSERT_TRUE(row.wait == kNone || row.wait < recording.waits.size());
   }
+  for (const Allocation& row : recording.allocations) {
+    ASSERT_LT(row.thread, recording.threads.size());
+    ASSERT_TRUE(row.stack == kNone || row.stack < recording.stacks.size());
+  }
+  for (const Free& row : recording.frees) ASSERT_LT(row.thread, recording.threads.size());
+  for (const Lock& row : recording.locks) ASSERT_LT(row.process, recording.processes.size());
+  for (const LockWait& row : recording.lock_waits) ASSERT_LT(row.lock, recording.locks.size());
 }
 
 std::string message_of(const std::string& bytes) {
@@ -136,12 +143,12 @@ TEST(Damage, ForeignFilesAreRefused) {
 
 TEST(Damage, OtherVersionsAreRefusedByName) {
   std::string bytes = example(1);
-  bytes[6] = 8;
+  bytes[6] = 9;
   EXPECT_EQ(message_of(bytes),
-            "x.sampan: recording version 8, this sampan reads 7: use a newer sampan");
+            "x.sampan: recording version 9, this sampan reads 8: use a newer sampan");
   bytes[6] = 1;
   EXPECT_EQ(message_of(bytes),
-            "x.sampan: recording version 1, this sampan reads 7: use an older sampan");
+            "x.sampan: recording version 1, this sampan reads 8: use an older sampan");
 }
 
 TEST(Damage, AFileThatCannotBeReadIsNamed) {

@@ -32,6 +32,10 @@ inline Session example_session() {
           .engine = "preload"};
 }
 
+inline TraceContext example_context(int i) {
+  return {{1, 2, static_cast<uint8_t>(i)}, {3, 4}, {static_cast<uint8_t>(i % 2)}};
+}
+
 // Samples of two threads that go back and forth between `flushes` blocks of four samples each.
 inline void write_example(Writer& writer, int flushes) {
   const uint32_t process = writer.add(Process{4711, 1, 10, "/usr/bin/zstd"});
@@ -45,7 +49,8 @@ inline void write_example(Writer& writer, int flushes) {
     const Frame frames[] = {{library, 0x1234 + static_cast<uint64_t>(i)},
                             {program, 0x2000 + 16 * static_cast<uint64_t>(i % 3)},
                             {program, 0x1100}};
-    writer.add(Sample{main, writer.stack(frames), now, 4'000'000, wire::StopReason::kRoot});
+    writer.add(Sample{main, writer.stack(frames), now, 4'000'000, wire::StopReason::kRoot, kNone,
+                      writer.context(example_context(i))});
     const Frame unknown[] = {{kNone, UINT64_MAX - 1}, frames[2]};
     writer.add(
         Sample{worker, writer.stack(unknown), now - 70'000, 3'999'000, wire::StopReason::kNoRule});
@@ -55,6 +60,18 @@ inline void write_example(Writer& writer, int flushes) {
     Losses losses{.process = process};
     losses.count[0] = static_cast<uint64_t>(i);
     writer.add(losses);
+    writer.add(WatchChange{process, now, Watched::kHeap, 512 << 10});
+    const auto id = static_cast<uint64_t>(i) + 1;
+    const uint32_t stack = writer.stack(frames);
+    writer.add(Allocation{main, stack, now, id, 100, 512 << 10});
+    writer.add(Allocation{main, kNone, now + 5, 1000 + id, 1 << 20, 512 << 10,
+                          AllocationKind::kMapping, wire::StopReason::kNoRule, true});
+    writer.add(Free{worker, stack, now + 7, id, wire::StopReason::kNoRule});
+    const uint32_t lock =
+        writer.add(Lock{process, 0x7000 + 16 * id, writer.frame({program, 0x8000}),
+                        writer.frame({program, 0x1200}), LockKind::kWriteLock});
+    writer.add(LockWait{worker, stack, now + 9, 3000, 10'000, lock, LockKind::kReadLock,
+                        wire::StopReason::kNoRule, main, stack, main, kNone, now + 3000});
     writer.flush();
   }
   writer.add(ThreadEnd{worker, 900, 123'456});

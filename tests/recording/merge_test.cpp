@@ -159,8 +159,8 @@ TEST(Merge, TheClockDecidesWhereAllRanAtOnce) {
   const auto head = [](uint64_t later_ns) { return head_of("x", input("x", later_ns).recording); };
   for (const uint64_t later_ns : {0, 1'000'000'000}) together.push_back(head(later_ns));
   for (const uint64_t later_ns : {0ul, 9'000'000'000ul}) apart.push_back(head(later_ns));
-  EXPECT_EQ(usual_alignment(together), Align::kClock);
-  EXPECT_EQ(usual_alignment(apart), Align::kStart);
+  EXPECT_EQ(align(together, {}).how, Align::kClock);
+  EXPECT_EQ(align(apart, {}).how, Align::kStart);
 }
 
 TEST(Merge, OriginsOfOriginsKeepTheirLabels) {
@@ -231,7 +231,7 @@ TEST(MergeFiles, GivesWhatTheSameGivesInMemory) {
   }
   const MergedFiles result = merge_files(files, directory.file("many"), {}, [] { return false; });
   EXPECT_EQ(result.merged, 3u);
-  EXPECT_EQ(result.align, Align::kClock);
+  EXPECT_EQ(result.alignment.how, Align::kClock);
   EXPECT_TRUE(result.left_out.empty());
   write(merge(std::move(inputs), Align::kClock), directory.file("memory"));
   const Recording many = read(directory.file("many")), memory = read(directory.file("memory"));
@@ -254,6 +254,23 @@ TEST(MergeFiles, GivesWhatTheSameGivesInMemory) {
     EXPECT_EQ(many.samples[i].thread, memory.samples[i].thread);
     EXPECT_EQ(many.samples[i].wait, memory.samples[i].wait);
   }
+}
+
+TEST(MergeFiles, RanksComeInTheirOrderByTheirNames) {
+  const test::ScratchDirectory directory;
+  std::vector<MergeFile> files;
+  for (const char* rank : {"10", "9", "", "8"}) {
+    Session session = example_session();
+    if (*rank != '\0') session.labels = {{"rank", rank}, {"team", "search"}};
+    files.push_back(example_file(directory, "dir-"s + rank, session));
+    files.back().label_is_chosen = *rank == '8';
+  }
+  merge_files(files, directory.file("out"), {}, [] { return false; });
+  const Recording merged = read(directory.file("out"));
+  std::vector<std::string> labels;
+  for (const Origin& origin : merged.origins) labels.push_back(origin.label);
+  EXPECT_EQ(labels, (std::vector<std::string>{"dir-8", "rank-9", "rank-10", "dir-"}));
+  EXPECT_TRUE(merged.session.labels.empty());  // not all have them
 }
 
 TEST(MergeFiles, LeavesOutWhatCannotBeReadAndSaysSo) {

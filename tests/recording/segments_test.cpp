@@ -130,7 +130,7 @@ TEST_F(Segments, ThreadsThatLiveAreInAllAndOthersWhereTheyAreSpokenOf) {
   EXPECT_EQ(cpu_by_name(second, second.thread_ends),
             (Cpu{{"worker", 100 * kNsPerMs}, {"idle", 0}, {"late", 5 * kNsPerMs}}));
   EXPECT_EQ(cpu_by_name(third, third.thread_ends), (Cpu{{"worker", 100 * kNsPerMs}}));
-  // Of `late` only a span speaks.
+  // Only a span speaks of `late`.
   ASSERT_EQ(third.threads.size(), 3u);
   EXPECT_EQ(third.threads[third.markers.spans[0].thread].name, "late");
   EXPECT_EQ(rebased(third).markers.spans[0].begin_ns, 0u);

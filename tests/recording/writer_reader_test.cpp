@@ -13,19 +13,39 @@
 namespace sampan::recording {
 namespace {
 
-// Files of older programs end before the number of CPUs, or before the unit.
+// Files of older programs end before the number of CPUs, the unit, or the labels. The example's take a byte each, and so
+// does the error of the clock.
 TEST(WriterReader, ASessionMayNotKnowItsCpus) {
   ColumnWriter out;
   encode(example_session(), &out);
-  const std::optional<Session> older = decode_session(out.bytes().first(out.bytes().size() - 2));
+  const std::optional<Session> older = decode_session(out.bytes().first(out.bytes().size() - 4));
   ASSERT_TRUE(older);
   EXPECT_EQ(older->engine, "preload");
   EXPECT_FALSE(older->cpus);
+  EXPECT_TRUE(older->labels.empty());
+  EXPECT_FALSE(older->clock_error_ns);
   Session unknown = example_session();
   unknown.cpus.reset();
   out.clear();
   encode(unknown, &out);
   EXPECT_FALSE(decode_session(out.bytes())->cpus);
+}
+
+TEST(WriterReader, LabelsAndTheErrorOfTheClockComeBack) {
+  Session session = example_session();
+  session.labels = {{"rank", "7"}, {"k8s.pod.name", "solver-7"}};
+  session.clock_error_ns = 12'345'000;
+  ColumnWriter out;
+  encode(session, &out);
+  const std::optional<Session> read = decode_session(out.bytes());
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->labels, session.labels);
+  EXPECT_EQ(read->label("k8s.pod.name"), "solver-7");
+  EXPECT_EQ(read->label("team"), "");
+  EXPECT_EQ(read->clock_error_ns, session.clock_error_ns);
+  for (size_t size = out.bytes().size() - 1; size > out.bytes().size() - 30; --size) {
+    EXPECT_FALSE(decode_session(out.bytes().first(size))) << size;
+  }
 }
 
 TEST(WriterReader, EveryRowComesBack) {

@@ -196,7 +196,8 @@ TEST_F(JsonReport, IsJsonWhateverTheNames) {
 TEST_F(JsonReport, PassesOnNotesAndDamage) {
   profile_.damage = {"block at byte 9: checksum differs"};
   profile_.end->note = "not sampled";
-  const rapidjson::Document report = parsed(json(select(profile_), {"libz.so: no such file"}));
+  const rapidjson::Document report =
+      parsed(json(select(profile_), {.notes = {"libz.so: no such file"}}));
   EXPECT_STREQ(report["damage"][0].GetString(), "block at byte 9: checksum differs");
   EXPECT_STREQ(report["notes"][0].GetString(), "not sampled");
   EXPECT_STREQ(report["notes"][1].GetString(), "libz.so: no such file");

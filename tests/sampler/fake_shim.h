@@ -41,6 +41,16 @@ inline Bytes thread_start(int32_t tid, uint64_t time, uint64_t cpu, const std::s
 }
 
 // `fresh`: lookup AVMAs, leaf first.
+inline void write_stack(ByteWriter& out, uint64_t shared, const std::vector<uint64_t>& fresh) {
+  out.uleb(shared);
+  out.uleb(fresh.size());
+  uint64_t before = 0;
+  for (const uint64_t frame : fresh) {
+    out.zigzag(static_cast<int64_t>(frame - before));
+    before = frame;
+  }
+}
+
 inline Bytes sample(uint64_t time, uint64_t cpu, uint16_t ticks, uint64_t shared,
                     const std::vector<uint64_t>& fresh, uint8_t stop = 0, uint64_t left_out = 0) {
   return payload([&](ByteWriter& out) {
@@ -50,13 +60,62 @@ inline Bytes sample(uint64_t time, uint64_t cpu, uint16_t ticks, uint64_t shared
     out.fixed(stop);
     out.fixed(left_out != 0 ? wire::kSampleAfterGap : uint8_t{0});
     if (left_out != 0) out.fixed(left_out);
-    out.uleb(shared);
-    out.uleb(fresh.size());
-    uint64_t before = 0;
-    for (const uint64_t frame : fresh) {
-      out.zigzag(static_cast<int64_t>(frame - before));
-      before = frame;
-    }
+    write_stack(out, shared, fresh);
+  });
+}
+
+inline Bytes allocation(uint64_t time, uint64_t id, uint64_t size, uint64_t mean, uint8_t kind,
+                        uint64_t shared, const std::vector<uint64_t>& fresh, uint8_t stop = 0) {
+  return payload([&](ByteWriter& out) {
+    for (const uint64_t number : {time, id, size, mean}) out.fixed(number);
+    out.fixed(kind);
+    out.fixed(stop);
+    write_stack(out, shared, fresh);
+  });
+}
+
+inline Bytes freed(uint64_t time, uint64_t id, uint64_t shared, const std::vector<uint64_t>& fresh,
+                   uint8_t stop = 0) {
+  return payload([&](ByteWriter& out) {
+    out.fixed(time);
+    out.fixed(id);
+    out.fixed(stop);
+    write_stack(out, shared, fresh);
+  });
+}
+
+struct WaitFields {
+  uint64_t begin, end, limit, lock;
+  wire::LockKind kind;
+  uint64_t first, last;
+};
+inline Bytes lock_wait(const WaitFields& wait, uint64_t shared,
+                       const std::vector<uint64_t>& fresh) {
+  return payload([&](ByteWriter& out) {
+    for (const uint64_t value : {wait.begin, wait.end, wait.limit, wait.lock}) out.fixed(value);
+    out.fixed(wait.kind);
+    out.fixed(wait.first);
+    out.fixed(wait.last);
+    out.fixed(uint8_t{0});
+    write_stack(out, shared, fresh);
+  });
+}
+
+inline Bytes lock_release(uint64_t time, uint64_t number, uint64_t lock, uint64_t shared,
+                          const std::vector<uint64_t>& fresh) {
+  return payload([&](ByteWriter& out) {
+    for (const uint64_t value : {time, number, lock}) out.fixed(value);
+    out.fixed(uint8_t{0});
+    write_stack(out, shared, fresh);
+  });
+}
+
+inline Bytes lock_origin(uint64_t time, uint64_t lock, wire::LockKind kind, uint64_t caller) {
+  return payload([&](ByteWriter& out) {
+    out.fixed(time);
+    out.fixed(lock);
+    out.fixed(kind);
+    out.fixed(caller);
   });
 }
 

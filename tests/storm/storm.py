@@ -26,7 +26,7 @@ import time
 
 import programs
 
-WAY_WEIGHTS = {"perf events": 4, "timers": 2, "drummer": 2, "attach perf": 1, "attach ptrace": 1, "attach poll": 1}
+WAY_WEIGHTS = {"perf events": 4, "timers": 2, "drummer": 2, "wrappers": 2, "attach perf": 1, "attach ptrace": 1, "attach poll": 1}
 
 
 @dataclasses.dataclass
@@ -50,6 +50,8 @@ class Setting:
 
     def options(self, output):
         words = ["--rate", self.rate, "--clock", self.clock, "--format", "none", "--no-symbolize", "--output", output]
+        if self.way == "wrappers":
+            words += ["--heap=16K", "--locks"]
         return words if self.ceiling else [*words, "--max-overhead", "none"]
 
 

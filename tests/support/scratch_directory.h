@@ -25,7 +25,7 @@ class ScratchDirectory {
   ScratchDirectory& operator=(const ScratchDirectory&) = delete;
 
   std::string file(const std::string& name) const { return path_ / name; }
-  // Of all files in it, sorted.
+  // The names of all files in it, sorted.
   std::vector<std::string> names() const {
     std::vector<std::string> result;
     for (const auto& entry : std::filesystem::directory_iterator(path_)) {

@@ -317,7 +317,8 @@ void exported_table() {
   using Find = const sampan_marker_functions*(uint32_t);
   auto* find = reinterpret_cast<Find*>(dlsym(RTLD_DEFAULT, "sampan_find_markers"));
   if (find == nullptr) return;
-  printf("%d %d %d\n", find(1) != nullptr, find(2) != nullptr, find(3) != nullptr);
+  printf("%d %d %d %d\n", find(1) != nullptr, find(2) != nullptr, find(3) != nullptr,
+         find(4) != nullptr);
   if (find(1) != nullptr) find(1)->event("by the table", "", 0);
 }
 

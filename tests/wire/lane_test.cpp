@@ -139,7 +139,7 @@ TEST(Lane, ConcurrentProducersLoseOnlyWhatIsCounted) {
       LaneWriter writer = lane->writer();
       const std::string name(60, 'n');
       for (uint64_t i = 1; i <= kRecords; ++i) {
-        // Of one cell, two and three.
+        // Payloads of one cell, two and three.
         const std::string_view text = std::string_view(name).substr(0, i % 61);
         if (!writer.write(record(i * kProducers + producer), text, text)) std::this_thread::yield();
       }

@@ -35,10 +35,10 @@ TEST(Names, EveryStopReasonHasItsOwnText) {
 
 // Both sides of a session compute these; another layout needs another kWireVersion.
 TEST(ControlBlock, LayoutIsThatOfItsVersion) {
-  ASSERT_EQ(kWireVersion, 11u);
+  ASSERT_EQ(kWireVersion, 12u);
   EXPECT_EQ(sizeof(RingPositions), 128u);
-  EXPECT_EQ(sizeof(ControlBlock), 384u);
-  EXPECT_EQ(sizeof(ThreadSlot), 3840u);
+  EXPECT_EQ(sizeof(ControlBlock), 448u);
+  EXPECT_EQ(sizeof(ThreadSlot), 3904u);
   EXPECT_EQ(kSlotsOffset % kPage, 0u);
   EXPECT_EQ(kSlotStride % kPage, 0u);
   EXPECT_EQ(sizeof(Hello), 24u);
@@ -66,7 +66,10 @@ TEST(ControlBlock, PartsDoNotOverlap) {
     EXPECT_GE(address(lane_positions(base, slots, 0)), names + sizeof(MarkerNames));
     EXPECT_EQ(address(lane_cells(base, slots, 0).data() + kLaneCells),
               address(lane_positions(base, slots, 1)));
-    EXPECT_EQ(address(lane_cells(base, slots, kLaneCount - 1).data() + kLaneCells), shape.size());
+    const size_t late = address(late_frees(base, slots));
+    EXPECT_EQ(address(lane_cells(base, slots, kLaneCount - 1).data() + kLaneCells), late);
+    EXPECT_LE(late + sizeof(LateFrees), shape.size());
+    EXPECT_EQ(late % alignof(LateFrees), 0u);
     munmap(base, shape.size());
   }
 }

@@ -51,7 +51,7 @@ constexpr Opcodes kImmediate8({{0x6a, 0x6b},
                                {0xcd, 0xcd},
                                {0xe0, 0xe7},
                                {0xeb, 0xeb}});
-// Of 4 bytes, or 2 with an operand size prefix.
+// It has 4 bytes, or 2 with an operand size prefix.
 constexpr Opcodes kImmediate(
     {{0x68, 0x69}, {0x81, 0x81}, {0xa9, 0xa9}, {0xb8, 0xbf}, {0xc7, 0xc7}});
 constexpr Opcodes kInvalid({{0x06, 0x07},
@@ -68,7 +68,7 @@ constexpr Opcodes kInvalid({{0x06, 0x07},
                             {0xce, 0xce},
                             {0xd4, 0xd6},
                             {0xea, 0xea}});
-// Of the map behind 0f: without ModRM, and with an immediate byte.
+// In the map behind 0f: without ModRM, and with an immediate byte.
 constexpr Opcodes kNoModrm0f({{0x05, 0x09},
                               {0x0b, 0x0b},
                               {0x0e, 0x0e},

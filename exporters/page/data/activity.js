@@ -30,13 +30,14 @@ function spread(column, sliceNs, begin, end, rate) {
 
 /**
  * A sample stands for the time that ends with it and is as long as it weighs; or longer, since the sample before, where
- * the thread had to share its CPU. So there are never more CPUs in use than the machine has.
+ * the thread had to share its CPU. So there are never more CPUs in use than the machine has. What counts something else than
+ * time, such as bytes, is of the moment of its sample.
  * @param {Profile} profile
  * @param {Iterable<number>|null} threads null: all
  * @param {number} slices
  * @param {Kinds} kinds
  * @param {[number, number]} [range] ns; all of the time without it
- * @returns {Float64Array[]} by kind and slice: 1 is one thread without pause
+ * @returns {Float64Array[]} by kind and slice: 1 is one thread without pause; of what is not time, the weight per ns
  */
 export function activityBy(profile, threads, slices, kinds, [fromNs, toNs] = [0, profile.meta.durationNs]) {
   const {ofThread, timeNs, weightNs, waiting, taken} = profile.samples;
@@ -44,6 +45,13 @@ export function activityBy(profile, threads, slices, kinds, [fromNs, toNs] = [0,
   const ns = Array.from({length: kinds.count}, () => new Float64Array(slices));
   const beginOf = (sample) => Math.max(0, timeNs[sample] - weightNs[sample] / taken[sample]);
   const endOf = (sample) => beginOf(sample) + weightNs[sample];
+  if ((profile.meta.unit ?? "") !== "") {
+    const selection = {threads: threads && new Set(threads), fromNs, toNs, state: "all"};
+    forEachSample(profile, selection, (sample) => {
+      ns[kinds.of(sample)][Math.min(slices - 1, Math.floor((timeNs[sample] - fromNs) / sliceNs))] += weightNs[sample];
+    });
+    return ns.map((column) => column.map((value) => value / sliceNs));
+  }
   // The share of a CPU that the thread had since the sample before.
   const shareOf = (sample) => {
     const share = weightNs[sample] / (endOf(sample) - endOf(sample - 1));
@@ -72,10 +80,16 @@ export function activityBy(profile, threads, slices, kinds, [fromNs, toNs] = [0,
  * @param {number|null} machine how many it has; null: not known
  */
 export function cpuScale(parts, machine) {
-  let most = 0;
-  for (let i = 0; i < (parts[0]?.length ?? 0); ++i) most = Math.max(most, parts.reduce((sum, part) => sum + part[i], 0));
+  const most = mostOf(parts);
   const cpus = Math.min(machine ?? Infinity, Math.max(1, Math.ceil(most - 0.05)));
   return {cpus, text: machine === null ? `${cpus} CPU${cpus === 1 ? "" : "s"}` : `${cpus} of ${machine} CPU${machine === 1 ? "" : "s"}`};
+}
+
+/** The most of all slices. @param {Float64Array[]} parts by kind */
+export function mostOf(parts) {
+  let most = 0;
+  for (let i = 0; i < (parts[0]?.length ?? 0); ++i) most = Math.max(most, parts.reduce((sum, part) => sum + part[i], 0));
+  return most;
 }
 
 // Slices of a range, from those of all of the time.

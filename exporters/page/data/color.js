@@ -6,14 +6,14 @@
 /** @typedef {import("./profile.js").Profile} Profile */
 
 const kHues = [55, 250, 150, 330, 200, 290, 20, 175, 125];  // far from each other, in this order
-// Of libraries, none of which is the program's or Python's; those that nearly every program has differ.
+// Hues of libraries, none of which is the program's or Python's; those that nearly every program has differ.
 const kLibraryHues = [250, 150, 330, 200, 290, 20, 175, 125, 225, 310];
 const kKnownHues = {__proto__: null, libc: 250, libsampan_preload: 150, "libstdc++": 330, libm: 200, "ld-linux-x86-64": 290, libpthread: 225};
 const kMostApart = 8;  // of the heaviest libraries: fewer than hues
 const kGoldenAngle = 137.508;
 const kPythonHue = 98, kPythonChroma = 1.4;  // yellow, and stronger than modules are
 
-/** Of the nth busiest thread. @param {number} rank */
+/** The hue of the nth busiest thread. @param {number} rank */
 export function hueOf(rank) {
   return kHues[rank] ?? (rank * kGoldenAngle) % 360;
 }
@@ -116,7 +116,7 @@ export function moduleHues(profile) {
 }
 
 /**
- * Of functions, by module, and one for Python; neighbours in one module differ a little in lightness.
+ * Colors of functions, by module, and one for Python; neighbours in one module differ a little in lightness.
  * @param {Profile} profile
  * @param {boolean} dark
  * @returns {(func: number) => string}
@@ -138,25 +138,25 @@ export function functionColors(profile, dark) {
 // So much lighter is a function than others of its colour.
 const shadeOf = (func) => ((func * 7) % 5 - 2) * 0.013;
 
-/** Of Python's functions; for a legend without a function. */
+/** The color of Python's functions; for a legend without a function. */
 export function pythonColor(dark, func = 0) {
   const {box: [lightness, chroma]} = theme(dark);
   return oklch(lightness + shadeOf(func), kPythonChroma * chroma, kPythonHue);
 }
 
-/** Of a module with this hue, for a legend. */
+/** The color of a module with this hue, for a legend. */
 export function moduleColor(hue, dark) {
   return oklch(...theme(dark).box, hue);
 }
 
-/** Of a thread by its place among the busiest; -1: none of these. */
+/** The color of a thread by its place among the busiest; -1: none of these. */
 export function threadColor(rank, dark) {
   const {box: [lightness, chroma], wait} = theme(dark);
   return rank < 0 ? oklch(wait, 0.005, 80) : oklch(lightness, chroma, hueOf(rank));
 }
 
 /**
- * Of a change: red grew, blue shrank; the stronger, the more of it is new or gone.
+ * The color of a change: red grew, blue shrank; the stronger, the more of it is new or gone.
  * @param {number} before share
  * @param {number} after share
  */

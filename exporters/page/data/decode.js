@@ -1,6 +1,7 @@
 // From the page's data to the profile. exporters/page_data.h says what the data is.
 
 import {columnReader} from "./columns.js";
+import {noMarkers} from "./markers.js";
 
 const kTypes = {
   "functions.name": Uint32Array,
@@ -19,6 +20,9 @@ const kTypes = {
   "samples.stack": Int32Array,
   "samples.waiting": Uint8Array,
   "samples.taken": Uint32Array,
+  "samples.side": Uint32Array,
+  "samples.waits": Float64Array,
+  "samples.longestNs": Float64Array,
   "spans.thread": Int32Array,
   "spans.endThread": Int32Array,
   "spans.beginNs": Float64Array,
@@ -79,12 +83,16 @@ export async function decode(data) {
   tables.stacks.count = tables.stacks.prefix.length;
   tables.samples.count = tables.samples.timeNs.length;
   const {functions, stacks, samples, ...markers} = tables;
+  if (markers.spans.name === undefined) return {...profile, functions, stacks, samples, markers: noMarkers()};
   for (const table of Object.values(markers)) table.count = table.name.length;
   return {...profile, functions, stacks, samples, markers: {texts: markerTexts, ...markers}};
 }
 
-/** The profile that a page carries, in elements made by exporters/html.cpp. */
-export function embeddedProfile(document) {
-  const text = (id) => document.getElementById(id).textContent;
+/**
+ * A profile that a page carries, in elements made by exporters/html.cpp.
+ * @param {string|null} type of its samples; null: the first one
+ */
+export function embeddedProfile(document, type = null) {
+  const text = (id) => document.getElementById(type === null ? id : `${id}-${type}`).textContent;
   return decode({header: text("profile-header"), columns: text("profile-columns")});
 }

@@ -59,12 +59,12 @@ function joinedMarkers(a, b, threads, processes) {
 function joinedMeta(a, b, labels) {
   const sum = (key) => a[key] + b[key];
   const of = (label, notes) => notes.map((note) => `${label}: ${note}`);
-  return {...a, durationNs: Math.max(a.durationNs, b.durationNs), cpuNs: sum("cpuNs"), sampledCpuNs: sum("sampledCpuNs"),
+  return {...a, durationNs: Math.max(a.durationNs, b.durationNs), cpuNs: a.cpuNs == null || b.cpuNs == null ? null : sum("cpuNs"), sampledCpuNs: sum("sampledCpuNs"),
     samples: sum("samples"), notes: [...of("A", a.notes), ...of("B", b.notes)],
     completeStacks: (a.completeStacks * a.samples + b.completeStacks * b.samples) / Math.max(1, sum("samples")),
     lost: Object.fromEntries([...new Set([...Object.keys(a.lost), ...Object.keys(b.lost)])]
       .map((reason) => [reason, (a.lost[reason] ?? 0) + (b.lost[reason] ?? 0)])),
-    diff: labels};
+    diff: labels, sampleTypes: undefined};
 }
 
 /**

@@ -37,7 +37,7 @@ function byState(profile) {
     name: "state", count: other + 1, onCpu: 1,
     of: (sample) => !samples.waiting[sample] ? 0 :
       samples.stack[sample] < 0 ? other : place.get(stacks.func[samples.stack[sample]]) ?? other,
-    labels: ["on CPU", ...waits.map((func) => strings[functions.name[func]]), "other waits"],
+    labels: [profile.meta.unit || "on CPU", ...waits.map((func) => strings[functions.name[func]]), "other waits"],
     colors: (dark) => [dark ? "#7f9bff" : "#4f74e3", ...waits.map((_, i) => waitColor(dark, i)), oklch(theme(dark).wait, 0.005, 80)],
   };
 }

@@ -19,13 +19,16 @@
  * @property {number} lowestRateHz of them
  * @property {string} cost of sampling, as a sentence; "" where it is not known
  * @property {number} achievedRateHz per second of CPU
- * @property {number|null} cpuNs as the kernel accounted it; null of what is imported
+ * @property {number|null} cpuNs as the kernel accounted it; null of what is imported, of the heap and of locks
  * @property {number} sampledCpuNs what samples carry of it
  * @property {number} samples of the recording; `notes` says when the page has some of them as one
  * @property {number} completeStacks 0..1
  * @property {Object<string, number>} lost samples, by reason
  * @property {string[]} notes what the person must know about the data
  * @property {null|{a: string, b: string}} diff labels of the two sides of a comparison
+ * @property {{shown: SampleType, first: SampleType, all: SampleType[], waits: boolean}} [sampleTypes] of a page with several:
+ *   that of this profile, that which the page shows at first, and all; waits: samples of "cpu" wait
+ * @typedef {"cpu"|"live"|"allocated"|"locks"} SampleType what samples are: of CPU and waiting, blocks of the heap, waits for locks
  */
 
 /**
@@ -62,6 +65,7 @@
  * @property {number} pid
  * @property {number} parent pid
  * @property {string} name
+ * @property {string} [label] of the recording that it is from, in a merged one
  * @property {string} exit "status 0", "signal 11"; "" unknown
  */
 
@@ -85,11 +89,14 @@
  * @typedef {object} Samples
  * @property {number} count
  * @property {Uint32Array} ofThread one more than threads: those of thread t are [ofThread[t], ofThread[t + 1])
- * @property {Float64Array} timeNs when it was taken: at the end of what it weighs. Of several: the first
+ * @property {Float64Array} timeNs when it was taken: at the end of what it weighs. The first, if there are several
  * @property {Float64Array} weightNs of CPU, or of waiting
  * @property {Int32Array} stack -1: nothing known
  * @property {Uint8Array} waiting 1: was not on CPU
  * @property {Uint32Array} taken samples of the recording that it stands for: 1, but in large ones
+ * @property {Uint32Array} [side] of waits for locks: row of `lockSides`
+ * @property {Float64Array} [waits] how many waits it stands for
+ * @property {Float64Array} [longestNs] the longest of those that were recorded
  */
 
 /**
@@ -120,6 +127,10 @@
  * @property {Thread[]} threads by process, main first, then busiest first
  * @property {Samples} samples
  * @property {Markers} markers
+ * @property {{kind: string, name: string, locks: number}[]} [locks] where samples are waits for locks: those of one variable, or
+ *   one origin, are one row of so many
+ * @property {{lock: number, waiter?: string, holder?: string, waker?: string}[]} [lockSides] a row of `locks`, and the functions
+ *   that waited, held the lock and ended the wait
  */
 
 export {};

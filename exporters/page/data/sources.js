@@ -16,7 +16,7 @@ export async function embeddedSources(document) {
   return element === null ? null : JSON.parse(await inflatedText(element.textContent));
 }
 
-/** Of a function of the profile; undefined where the page does not have it. @param {Sources} sources */
+/** The source of a function of the profile; undefined where the page does not have it. @param {Sources} sources */
 export function sourceOf(sources, {functions, strings, modules}, func) {
   const module = functions.module[func] < 0 ? "" : modules[functions.module[func]].name;
   return sources.functions.find((each) => each.name === strings[functions.name[func]] &&

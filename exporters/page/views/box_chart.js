@@ -165,7 +165,7 @@ export function createBoxChart(parent, {label, className = ""}, handlers) {
     boxes: () => boxes,
     width: () => width,
     nameOf: (box) => picture.name(box),
-    /** Of a box, on the page's floor: for those who point at it. */
+    /** The place of a box on the page's floor, for those who point at it. */
     placeOf: (box) => ({x: box.x + box.width / 2, y: top(box) + kRowHeight / 2 - scroller.scrollTop}),
     /** @param {number} x within the canvas @param {number} y */
     boxAt(x, y) {

@@ -16,18 +16,19 @@ function figures({meta, threads, processes}) {
   const {cpuNs, sampledCpuNs, lost} = meta;
   const coverage = cpuNs > 0 ? sampledCpuNs / cpuNs : null;
   const losses = Object.entries(lost);
+  const all = cpuNs == null ? threads.reduce((sum, {sampledCpuNs: onCpu, waitNs}) => sum + onCpu + waitNs, 0) : sampledCpuNs;
   return [
     meta.imported && meta.durationNs === 0 ? null : figure("ran", duration(meta.durationNs), {hint: "from the start of the session to its end"}),
     cpuNs == null ? null : figure("CPU", duration(cpuNs), {hint: "as the kernel accounted it"}),
     figure("threads", count(threads.length),
       {hint: processes.length === 1 ? "of one process" : `of ${count(processes.length)} processes`}),
-    figure("samples", count(meta.samples), {hint: `carrying ${weight(sampledCpuNs)}${meta.unit === "" ? " of CPU" : ""}`}),
-    cpuNs == null ? figure("sampled", weight(sampledCpuNs), {hint: "what all samples stand for"}) : null,
+    figure("samples", count(meta.samples), {hint: `carrying ${weight(all)}${cpuNs == null ? "" : " of CPU"}`}),
+    cpuNs == null ? figure("sampled", weight(all), {hint: "what all samples stand for"}) : null,
     meta.rateHz === 0 ? null : figure("rate", meta.unit === "" ? `${Math.round(meta.achievedRateHz)} of ${meta.rateHz} Hz` : `${meta.rateHz} Hz`,
       {hint: meta.unit === "" ? `${meta.rates}, ${meta.achievedRateHz.toFixed(1)} Hz achieved, of each thread's CPU time` : meta.rates,
         warn: meta.unit === "" && meta.samples > 0 && meta.achievedRateHz < meta.lowestRateHz / 2}),
     meta.cost === "" ? null : figure("cost", meta.cost.match(/[\d.]+ %/)?.[0] ?? meta.cost, {hint: meta.cost}),
-    meta.imported ? null : figure("coverage", coverage === null ? "unknown" : percent(coverage),
+    meta.imported || cpuNs == null ? null : figure("coverage", coverage === null ? "unknown" : percent(coverage),
       {hint: "sampled CPU divided by true CPU", warn: coverage !== null && coverage < kGoodCoverage}),
     figure("complete stacks", meta.completeStacks == null ? "none" : percent(meta.completeStacks),
       {hint: "samples whose stack reaches the first function of its thread",

@@ -32,7 +32,8 @@ function seriesOf(row, durationNs) {
   return h("figure", {}, plot(`${row.name} over time`, 1000, path), h("figcaption", {}, h("span", {}, "0 s"), h("span", {}, duration(durationNs))));
 }
 
-function table(label, heads, rows, {numbers = 0} = {}) {
+/** Columns before the number `numbers` are text. */
+export function table(label, heads, rows, {numbers = 0} = {}) {
   return h("table", {class: "functions", "aria-label": label},
     h("thead", {}, h("tr", {}, ...heads.map((text, i) => h("th", {scope: "col", class: i >= numbers ? "number" : ""}, text)))),
     h("tbody", {}, ...rows));

@@ -13,7 +13,7 @@ export function isDark(shown) {
     (shown.theme === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
 }
 
-/** Of a chart, but for its boxes. */
+/** The colors of a chart, but for its boxes. */
 export function chartColors(dark) {
   return dark ? {merged: theme(dark).merged, chosen: "#ffffff", background: theme(dark).background,
     muted: "#a6acb8"} : {merged: theme(dark).merged, chosen: "#14161a",

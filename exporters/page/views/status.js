@@ -55,7 +55,7 @@ export function create(element, profile, state, {derived, names, hidden, actions
       swatch(changeColor(0, 1, dark), "more in B"),
       swatch(changeColor(1, 1, dark), "no sure change")],
   };
-  // Of a comparison: whether anything changed, beyond chance.
+  // In a comparison: whether anything changed, beyond chance.
   const verdict = h("strong", {class: "verdict"});
   const end = h("button", {class: "link", "data-action": "end-comparison", onclick: () => actions.endComparison()}, "End the comparison");
   if (profile.meta.diff) element.prepend(verdict, comparison === null ? "" : end);
@@ -67,7 +67,7 @@ export function create(element, profile, state, {derived, names, hidden, actions
   }
 
   return {
-    /** Of the view: what it leaves out. @param {string} text */
+    /** Says what the view leaves out. @param {string} text */
     show: (text) => { message.textContent = text; },
     redraw() {
       const shown = state.get();

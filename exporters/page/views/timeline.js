@@ -2,10 +2,10 @@
 // them. At the top, the CPUs that all chosen threads used. Dragging, a click on a span, or the keyboard
 // chooses a range of time; the wheel zooms into it.
 
-import {cpuScale, createActivities} from "../data/activity.js";
+import {cpuScale, createActivities, mostOf} from "../data/activity.js";
 import {trackKinds} from "../data/kinds.js";
 import {beforeNextFrame, h} from "../dom.js";
-import {count} from "../format.js";
+import {count, weight} from "../format.js";
 import {moved, zoomed} from "./box_input.js";
 import {isDark} from "./painter.js";
 import {listenToRange} from "./range_input.js";
@@ -80,7 +80,12 @@ export function create(element, profile, state, {derived, tooltip, signal}) {
 
   const activityOf = (key, threads) => activities.get(key, threads, slices(), kinds, seen());
   // Both sides of a comparison are drawn together.
-  const scaleOf = (parts) => cpuScale(parts.slice(0, kinds.onCpu), profile.meta.diff ? null : profile.meta.cpus ?? null);
+  function scaleOf(parts) {
+    const shown = parts.slice(0, kinds.onCpu);
+    if (profile.meta.unit === "") return cpuScale(shown, profile.meta.diff ? null : profile.meta.cpus ?? null);
+    const most = mostOf(shown);
+    return {cpus: null, most, text: `${weight(1e9 * most)}/s`};
+  }
 
   function drawRow(row, top, how) {
     const {threads} = state.get().selection;
@@ -91,7 +96,8 @@ export function create(element, profile, state, {derived, tooltip, signal}) {
       const place = {left: 0, top: top + row.height - kRowHeight, height: kRowHeight - 2, step: kSlicePixels};
       const parts = activityOf(row.key, row.threads);
       // Many threads share few CPUs: what they used fills the row, and their waits what is left of it.
-      drawActivity(context, how.fills, parts, Math.min(row.threads.length, scaleOf(parts).cpus), place);
+      const {cpus, most} = scaleOf(parts);
+      drawActivity(context, how.fills, parts, cpus === null ? most : Math.min(row.threads.length, cpus), place);
       context.fillStyle = how.colors.line;
       context.fillRect(0, place.top + place.height, width, 1);
     }
@@ -104,10 +110,10 @@ export function create(element, profile, state, {derived, tooltip, signal}) {
     context.fillRect(0, 0, width, kHeadHeight);
     drawAxis(context, colors, seen(), {width, height: kAxisHeight});
     const parts = activityOf(chosenKey, chosenThreads);
-    const {cpus, text} = scaleOf(parts);
+    const {cpus, most, text} = scaleOf(parts);
     const place = {left: 0, top: kAxisHeight, height: kOverviewHeight - 4, step: kSlicePixels};
-    drawActivity(context, how.fills, parts.slice(0, kinds.onCpu), cpus, place);
-    drawCpus(context, colors, cpus, text, {...place, width});
+    drawActivity(context, how.fills, parts.slice(0, kinds.onCpu), cpus ?? most, place);
+    drawCpus(context, colors, cpus ?? 1, text, {...place, width});
     canvas.setAttribute("aria-description", `scale: ${text}`);
   }
 
@@ -162,9 +168,11 @@ export function create(element, profile, state, {derived, tooltip, signal}) {
     if (!row || row.threads.length === 0) return null;
     const parts = activityOf(row.key, row.threads);
     const slice = Math.min(slices() - 1, Math.floor(x / kSlicePixels));
-    const there = parts.map((part, kind) => [part[slice], kinds.labels[kind]]).filter(([value]) => value > 0.005)
+    const isTime = profile.meta.unit === "";
+    const there = parts.map((part, kind) => [part[slice], kinds.labels[kind]]).filter(([value]) => value > (isTime ? 0.005 : 0))
       .sort((a, b) => b[0] - a[0]).slice(0, 4);
     if (there.length === 0) return null;
+    if (!isTime) return [row.label, ...there.map(([value, label]) => `${label}: ${weight(1e9 * value)}/s`), `the row's height is ${scaleOf(parts).text}`];
     const most = row.threads.length;
     return [row.label, ...there.map(([value, label]) =>
       `${label}: ${most === 1 ? `${Math.round(100 * Math.min(1, value))} %` : `${value.toFixed(1)} of ${most} threads`}`),

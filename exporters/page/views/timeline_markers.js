@@ -83,7 +83,7 @@ export function createMarkers(context, profile) {
     kClosed[table.closed[row]], "Click: look at its time and thread"].filter((line) => line !== "");
 
   return {
-    /** Of a row, above what its thread did. */
+    /** The markers of a row, above what its thread did. */
     draw(row, top, how) {
       context.font = "10px system-ui, sans-serif";
       if (row.kind === "counter") drawCounter(row, top, how);

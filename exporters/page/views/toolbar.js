@@ -1,10 +1,12 @@
 // The controls: which view, which way round, coloured by what, and the search. What is needed rarely is in the menu where the
 // window has no room for it beside the others.
 
+import {hasLocks} from "../data/locks.js";
 import {kSwitches} from "../data/transforms.js";
 import {h} from "../dom.js";
 import {switchTransform} from "../transforms.js";
 import {create as createSearchBox} from "./search_box.js";
+import {hasWorkers} from "./workers.js";
 
 export const kViews = [
   ["flame", "Flame", "callers below, by name"],
@@ -16,7 +18,9 @@ export const kViews = [
   ["tree", "Tree", "rows that unfold, with self, total and when"],
   ["table", "Table", "all functions, sortable"],
   ["markers", "Markers", "spans, sections, events, counters and waits, with percentiles"],
+  ["workers", "Workers", "ranks, hosts or processes beside each other, over time"],
   ["source", "Source", "lines and instructions of the chosen function, with their time"],
+  ["locks", "Locks", "which were waited for, by whom, and who held them"],
 ];
 const kInvertible = ["flame", "icicle", "leftheavy", "sunburst", "tree"];
 const kThemes = {auto: "light", light: "dark", dark: "auto"};  // what comes after each
@@ -42,6 +46,24 @@ function select(label, options, onChange) {
   const field = h("select", {"aria-label": label, onchange: () => onChange(field.value)},
     ...options.map(([value, text]) => h("option", {value}, text)));
   return field;
+}
+
+const kOtherSamples = {live: "Heap (live)", allocated: "Heap (allocated)", locks: "Locks"};
+
+// Which samples are shown: those on CPU, those that wait, or what else the page has; null where there is one kind only.
+function createSamples(profile, state, showSamples) {
+  const types = showSamples ? profile.meta.sampleTypes : {shown: "cpu", all: [], waits: profile.samples.waiting.includes(1)};
+  const options = [...(types.waits ? [["all", "CPU and waits"], ["cpu", "On CPU"], ["waiting", "Waiting"]] : [["all", "CPU"]]),
+    ...types.all.filter((type) => type in kOtherSamples).map((type) => [type, kOtherSamples[type]])];
+  if (options.length === 1) return null;
+  const field = select("Samples", options, (value) => {
+    if (value in kOtherSamples) showSamples(value, "all");
+    else if (types.shown !== "cpu") showSamples("cpu", value);
+    else state.set({selection: {...state.get().selection, state: value}});
+  });
+  return {field, isOften: types.all.length > 1, redraw(shown) {
+    field.value = types.shown === "cpu" ? shown.selection.state : types.shown;
+  }};
 }
 
 function viewTabs(state, views) {
@@ -102,27 +124,25 @@ function createMenu(state) {
 export function create(element, profile, state, context) {
   const {actions} = context;
   const tabs = viewTabs(state, kViews.filter(([view]) =>
-    (view !== "source" || context.sources !== null) && (view !== "timeorder" || profile.meta.hasTimes)));
+    (view !== "source" || context.sources !== null) && (view !== "timeorder" || profile.meta.hasTimes) && (view !== "workers" || hasWorkers(profile)) && (view !== "locks" || hasLocks(profile))));
   const button = (action, text, label, title) => h("button", {"data-action": action, title,
     class: text === label ? "" : "sign", "aria-label": label, onclick: () => actions[action]()}, text);
   const inverted = h("button", {"data-action": "invert", class: "toggle", title: "from where the time was spent (i)",
     onclick: () => invert(state)}, "Inverted");
   const color = select("Colour by", [["module", "By library"], ["thread", "By thread"],
     ...(profile.meta.diff ? [["diff", "By change"]] : [])], (colorBy) => state.set({colorBy}));
-  const hasWaits = profile.samples.waiting.includes(1);
-  const states = hasWaits ? select("Samples", [["all", "CPU and waits"], ["cpu", "On CPU"], ["waiting", "Waiting"]],
-    (value) => state.set({selection: {...state.get().selection, state: value}})) : null;
+  const samples = createSamples(profile, state, actions.showSamples);
   const menu = createMenu(state);
   const theme = h("button", {"data-action": "theme", class: "sign", onclick: () => nextTheme(state)});
   const search = h("div", {class: "search"});
   const file = h("input", {type: "file", accept: ".html", hidden: true, "aria-label": "Page to compare with",
     onchange: () => file.files.length && actions.compare(file.files[0])});
-  const rare = [color, states, h("button", {"data-action": "compare", class: "sign", "aria-label": "Compare", onclick: () => file.click(),
+  const rare = [color, samples?.isOften ? null : samples?.field, h("button", {"data-action": "compare", class: "sign", "aria-label": "Compare", onclick: () => file.click(),
     title: "compare with another profile.html, which can also be dropped here"}, "A/B"),
   button("copyLink", "Link", "Copy link", "copy a link to what is shown now (l)"), theme,
   button("reset", "Reset", "Reset", "zoom, threads, time, search and what was done to the stacks")].filter(Boolean);
   const tools = h("div", {class: "tools"});
-  element.append(tabs.list, file, h("div", {class: "tools"}, inverted, menu.menu), search, tools,
+  element.append(tabs.list, file, h("div", {class: "tools"}, samples?.isOften ? samples.field : null, inverted, menu.menu), search, tools,
     h("div", {class: "tools"}, button("back", "←", "Back", "back to what was shown before (Backspace)"),
       button("help", "?", "Help", "keys and mouse (?)")));
   const isWide = matchMedia("(min-width: 1450px)");
@@ -140,8 +160,8 @@ export function create(element, profile, state, context) {
       inverted.setAttribute("aria-pressed", shown.inverted);
       inverted.disabled = !kInvertible.includes(shown.view);
       color.value = shown.colorBy;
-      color.disabled = ["table", "timeorder", "tree", "markers", "source"].includes(shown.view);
-      if (states) states.value = shown.selection.state;
+      color.disabled = ["table", "timeorder", "tree", "markers", "workers", "source", "locks"].includes(shown.view);
+      samples?.redraw(shown);
       const [sign, words] = kThemeSigns[shown.theme];
       theme.textContent = sign;
       theme.title = `theme: ${words} (t)`;

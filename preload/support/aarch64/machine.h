@@ -3,6 +3,7 @@
 // Freestanding: linked into the target.
 #pragma once
 
+#include <elf.h>
 #include <linux/audit.h>
 #include <pthread.h>
 
@@ -21,6 +22,18 @@ inline pthread_t this_pthread() {
 // At start-up.
 inline void find_this_pthread() {
   pthread_distance = pthread_self() - reinterpret_cast<uint64_t>(__builtin_thread_pointer());
+}
+
+// Thread-local storage lies at distances from here.
+inline uint64_t thread_pointer() {
+  return reinterpret_cast<uint64_t>(__builtin_thread_pointer());
+}
+inline constexpr uint64_t kDtvOffset = 0;  // from there, of the pointer to the vector of blocks
+inline constexpr uint32_t kThreadOffsetRelocation = R_AARCH64_TLS_TPREL;
+inline constexpr uint32_t kThreadDescriptorRelocation = R_AARCH64_TLSDESC;
+// A distance, and no pointer: the static storage lies above the thread pointer, and pointers far above 0.
+constexpr bool is_thread_offset(int64_t word) {
+  return word > 0 && word < int64_t{1} << 24;
 }
 
 inline void fill(void* at, int value, size_t size) {
@@ -63,6 +76,8 @@ inline bool replace(WordPair& pair, WordPair& expected, const WordPair& desired)
 
 inline constexpr uint32_t kAuditArchitecture = AUDIT_ARCH_AARCH64;
 inline constexpr const char* kVdsoClockName = "__kernel_clock_gettime";
+// The version of pthread_cond_wait and its like, as headers declare them.
+inline constexpr char kConditionVersion[] = "GLIBC_2.17";
 // How long the vDSO's restorer is, up to the end of the call: mov x8, #139; svc #0.
 inline constexpr uint64_t kRestorerSize = 8;
 // The sources of time that the vDSO reads without a system call.

@@ -3,6 +3,7 @@
 // Freestanding: linked into the target.
 #pragma once
 
+#include <elf.h>
 #include <linux/audit.h>
 #include <pthread.h>
 
@@ -18,6 +19,18 @@ inline pthread_t this_pthread() {
   return self;
 }
 inline void find_this_pthread() {}
+
+// Thread-local storage lies at distances from here. glibc's descriptor of the thread begins there.
+inline uint64_t thread_pointer() {
+  return this_pthread();
+}
+inline constexpr uint64_t kDtvOffset = 8;  // from there, of the pointer to the vector of blocks
+inline constexpr uint32_t kThreadOffsetRelocation = R_X86_64_TPOFF64;
+inline constexpr uint32_t kThreadDescriptorRelocation = R_X86_64_TLSDESC;
+// A distance, and no pointer: the static storage lies below the thread pointer.
+constexpr bool is_thread_offset(int64_t word) {
+  return word < 0;
+}
 
 inline void fill(void* at, int value, size_t size) {
   asm volatile("rep stosb" : "+D"(at), "+c"(size) : "a"(value) : "memory");
@@ -48,6 +61,8 @@ inline bool replace(WordPair& pair, WordPair& expected, const WordPair& desired)
 
 inline constexpr uint32_t kAuditArchitecture = AUDIT_ARCH_X86_64;
 inline constexpr const char* kVdsoClockName = "__vdso_clock_gettime";
+// The version of pthread_cond_wait and its like, as headers declare them.
+inline constexpr char kConditionVersion[] = "GLIBC_2.3.2";
 // How long libc's restorer is, up to the end of the call: mov $15, %rax; syscall.
 inline constexpr uint64_t kRestorerSize = 9;
 // The sources of time that the vDSO reads without a system call.

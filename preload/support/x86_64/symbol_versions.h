@@ -9,6 +9,7 @@
 SAMPAN_VERSION(dladdr, "2.2.5");
 SAMPAN_VERSION(dlerror, "2.2.5");
 SAMPAN_VERSION(dlsym, "2.2.5");
+SAMPAN_VERSION(dlvsym, "2.2.5");
 SAMPAN_VERSION(pthread_attr_getstacksize, "2.2.5");
 SAMPAN_VERSION(pthread_key_create, "2.2.5");
 SAMPAN_VERSION(pthread_getspecific, "2.2.5");

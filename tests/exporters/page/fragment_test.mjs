@@ -23,6 +23,13 @@ test("the beginning needs no fragment", () => {
   assert.equal(initially(compared()).colorBy, "diff");
 });
 
+test("samples that are not the first ones of the page are named", () => {
+  const of = (shown, first) => ({...profile, meta: {...profile.meta, sampleTypes: {shown, first, all: ["cpu", "live"], waits: false}}});
+  assert.equal(fragmentOf(initially(profile), of("live", "live")), "");
+  assert.equal(fragmentOf(initially(profile), of("live", "cpu")), "samples=live");
+  assert.equal(fragmentOf(initially(profile), of("cpu", "live")), "samples=cpu");
+});
+
 test("what does not fit the profile is left out", () => {
   const wrong = ["view=constructor", "inverted=2", "threads=99", "threads=x-y", "from=-1", "to=nan", "state=toString",
     "focus=100000", "focus=1.5", "zoom=1.x", "zoom=1..2", "frame=4294967295", "span=0.5_0.2", "span=-1_2", "span=a",

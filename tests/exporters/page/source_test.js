@@ -34,7 +34,7 @@ test('lines and instructions of a function, with their time', async () => {
   const note = () => page.text(`${VIEW} .code-note`);
   const instructions = await page.text(`${VIEW} table[aria-label=instructions]`);
   assert.equal(await note(), 'Times of instructions are those of the whole recording.');
-  // Of a part of the time, the lines have a part of it, and the instructions what they had.
+  // In a part of the time, the lines have a part of it, and the instructions what they had.
   await page.page.$eval('#timeline canvas', ({timeline}) => timeline.setRange([0, timeline.durationNs / 2]));
   await page.settled();
   assert.equal(await note(), 'Times of instructions are those of the whole recording, not of what is selected.');

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {activityBy, cpuScale, createActivities, weightsByThread} from "../../../exporters/page/data/activity.js";
+import {activityBy, cpuScale, createActivities, mostOf, weightsByThread} from "../../../exporters/page/data/activity.js";
 import {threadRows} from "../../../exporters/page/data/thread_rows.js";
 import {drawCpus} from "../../../exporters/page/views/timeline_paint.js";
 import {byHand} from "./by_hand.mjs";
@@ -134,4 +134,13 @@ test("threads of a comparison are matched by name, whatever the labels of its si
     threads: [side(0, 1, "main"), side(0, 3, "gone"), side(1, 2, "main"), side(1, 4, "new")]};
   assert.deepEqual(threadRows(both, {folded: new Set(["bmain", "bgone", "bnew"])}).map(({name, detail, threads: of}) => [name, detail, of]),
     [["main", "A and B", [0, 2]], ["gone", "only A", [1]], ["new", "only B", [3]]]);
+});
+
+test("what is not time is of the moment of its sample", () => {
+  const heap = byHand([["a", [[5, 1000, "main"], [95, 500, "main"]]], ["b", [[99, 7, "main"]]]]);
+  heap.meta.unit = "bytes";
+  const kinds = {count: 1, of: () => 0};
+  assert.deepEqual([...activityBy(heap, null, 10, kinds)[0]], [100, 0, 0, 0, 0, 0, 0, 0, 0, 50.7]);
+  assert.deepEqual([...activityBy(heap, [1], 2, kinds, [90, 100])[0]], [0, 1.4]);
+  assert.equal(mostOf([[1, 2], [4, 0]]), 5);
 });

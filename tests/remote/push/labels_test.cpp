@@ -45,9 +45,36 @@ TEST(Labels, ReportInvalidValues) {
   EXPECT_THROW(of({{"OTEL_RESOURCE_ATTRIBUTES", "a=%zz"}}), Error);
   EXPECT_THROW(of({{"OTEL_RESOURCE_ATTRIBUTES", "a=%4"}}), Error);
   Labels labels;
-  EXPECT_THROW(add_label("--label", "=x", &labels), Error);
-  add_label("--label", "a=b=c", &labels);
+  const auto environment = [](const char* name) {
+    return std::string_view(name) == "TEAM" ? "search" : nullptr;
+  };
+  EXPECT_THROW(add_label("--label", "=x", environment, &labels), Error);
+  add_label("--label", "a=b=c", environment, &labels);
   EXPECT_EQ(labels.value("a"), "b=c");
+  add_label("--label", "group=FROM_ENV:TEAM", environment, &labels);
+  EXPECT_EQ(labels.value("group"), "search");
+  add_label("--label", "literal=FROM_ENVY", environment, &labels);
+  EXPECT_EQ(labels.value("literal"), "FROM_ENVY");
+  for (const char* wrong : {"x=FROM_ENV", "x=FROM_ENV:", "x=FROM_ENV:HOME", "rank=FROM_ENV"}) {
+    EXPECT_THROW(add_label("--label", wrong, environment, &labels), Error) << wrong;
+  }
+}
+
+TEST(Labels, OfAJobComeFromItsLauncher) {
+  EXPECT_EQ(of({{"OMPI_COMM_WORLD_RANK", "7"}, {"SLURM_PROCID", "0"}}).value("rank"), "7");
+  EXPECT_EQ(of({{"PMI_RANK", "../x"}, {"SLURM_PROCID", "3"}}).value("rank"), "3");
+  EXPECT_EQ(of({{"SLURM_PROCID", "0"}, {"SLURM_ARRAY_TASK_ID", "12"}}).pairs(),
+            (Pairs{{"rank", "0"}, {"array_task", "12"}}));
+  EXPECT_EQ(of({{"HOSTNAME", "solver-7"}}).value("k8s.pod.name"), "");
+  EXPECT_EQ(
+      of({{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}, {"HOSTNAME", "solver-7"}}).value("k8s.pod.name"),
+      "solver-7");
+  Labels labels;
+  add_label(
+      "--label", "rank=FROM_ENV",
+      [](const char* name) { return std::string_view(name) == "PMI_RANK" ? "5" : nullptr; },
+      &labels);
+  EXPECT_EQ(labels.value("rank"), "5");
 }
 
 TEST(Percent, RoundTrip) {

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "recording/segments.h"
 #include "remote/serve/source.h"
 
 namespace sampan::serve {
@@ -10,11 +11,7 @@ namespace sampan::serve {
 class FakeSource : public Source {
  public:
   recording::Recording read(SessionNs from_ns, SessionNs to_ns) override {
-    recording::Recording part = recording;
-    std::erase_if(part.samples, [&](const recording::Sample& sample) {
-      return sample.time_ns < from_ns || sample.time_ns >= to_ns;
-    });
-    return part;
+    return recording::cut(recording, from_ns, to_ns);
   }
   SessionNs now_ns() override { return now; }
   bool is_live() const override { return live; }

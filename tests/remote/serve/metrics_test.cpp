@@ -130,6 +130,81 @@ TEST(Metrics, EscapeNames) {
   EXPECT_EQ(escape_label("\xff"), "\xef\xbf\xbd");
 }
 
+bool has_none_of(const std::string& text, const std::string& prefix) {
+  return text.find(prefix) == std::string::npos;
+}
+
+// Each allocation is certain to be drawn, so the estimates are exact.
+TEST(Metrics, HaveTheHeapIfItIsRecorded) {
+  FakeSource source;
+  source.recording = program({"main"});
+  const auto allocate = [&](uint64_t id, uint64_t size, SessionNs time_ns) {
+    recording::Allocation& row = source.recording.allocations.emplace_back();
+    row = {.thread = 0, .time_ns = time_ns, .id = id};
+    row.size = size;
+    row.mean = 1;
+  };
+  const auto free = [&](uint64_t id, SessionNs time_ns) {
+    source.recording.frees.push_back({.thread = 0, .time_ns = time_ns, .id = id});
+  };
+  Metrics metrics;
+  source.now = 10;
+  EXPECT_TRUE(has_none_of(metrics.collect(source), "sampan_heap_"));
+  source.recording.watch_changes = {{0, 11, recording::Watched::kHeap, 1}};
+  allocate(1, 1000, 12);
+  allocate(2, 500, 13);
+  free(2, 15);
+  source.now = 20;
+  std::string text = metrics.collect(source);
+  EXPECT_TRUE(has(text, R"(sampan_heap_live_bytes{process="program"} 1000)")) << text;
+  EXPECT_TRUE(has(text, R"(sampan_heap_live_blocks{process="program"} 1)"));
+  EXPECT_TRUE(has(text, R"(sampan_heap_allocated_bytes_total{process="program"} 1500)"));
+  EXPECT_TRUE(has(text, R"(sampan_heap_allocated_blocks_total{process="program"} 2)"));
+  EXPECT_TRUE(has_none_of(text, "sampan_lock_"));
+  free(1, 22);
+  allocate(3, 200, 23);
+  source.now = 30;
+  text = metrics.collect(source);
+  EXPECT_TRUE(has(text, R"(sampan_heap_live_bytes{process="program"} 200)")) << text;
+  EXPECT_TRUE(has(text, R"(sampan_heap_allocated_bytes_total{process="program"} 1700)"));
+  source.recording.process_ends.resize(1);
+  source.recording.process_ends[0].process = 0;
+  source.recording.process_ends[0].time_ns = 33;
+  for (source.now = 40; source.now <= 60; source.now += 10) {
+    text = metrics.collect(source);
+    EXPECT_TRUE(has(text, R"(sampan_heap_live_bytes{process="program"} 0)")) << text;
+    EXPECT_TRUE(has(text, R"(sampan_heap_allocated_bytes_total{process="program"} 1700)"));
+  }
+}
+
+TEST(Metrics, HaveWaitsForLocksIfTheyAreRecorded) {
+  FakeSource source;
+  source.recording = program({"main"});
+  source.recording.watch_changes = {{0, 0, recording::Watched::kLocks, kNsPerMs}};
+  source.recording.locks = {{.process = 0, .address = 0x7000}};
+  const auto wait = [&](SessionNs begin_ns, uint64_t duration_ns) {
+    recording::LockWait& row = source.recording.lock_waits.emplace_back();
+    row.thread = 0;
+    row.begin_ns = begin_ns;
+    row.duration_ns = duration_ns;
+    row.limit_ns = kNsPerMs;
+    row.lock = 0;
+  };
+  wait(1, 500 * kNsPerMs);
+  wait(2, kNsPerMs / 4);  // one of four that are as short
+  wait(3, 3 * kNsPerSecond);
+  source.now = kNsPerSecond;
+  Metrics metrics;
+  std::string text = metrics.collect(source);
+  EXPECT_TRUE(has(text, R"(sampan_lock_waits_total{process="program"} 5)")) << text;
+  EXPECT_TRUE(has(text, R"(sampan_lock_wait_seconds_total{process="program"} 0.501)")) << text;
+  EXPECT_TRUE(has_none_of(text, "sampan_heap_"));
+  source.now = 4 * kNsPerSecond;
+  text = metrics.collect(source);
+  EXPECT_TRUE(has(text, R"(sampan_lock_waits_total{process="program"} 6)")) << text;
+  EXPECT_TRUE(has(text, R"(sampan_lock_wait_seconds_total{process="program"} 3.501)")) << text;
+}
+
 TEST(Metrics, LimitTheNumberOfNames) {
   FakeSource source;
   std::vector<std::string> names;

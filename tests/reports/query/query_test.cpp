@@ -7,6 +7,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -108,8 +109,62 @@ TEST(Query, HasMarkers) {
   EXPECT_EQ(answer(profile, "SELECT time_ns, name, value FROM counters"), "40,queue,2.5\n");
 }
 
+// Both are certain to be drawn, so each stands for itself.
+TEST(Query, HasAllocations) {
+  profile::Profile profile = test::profile_of("main;make 1\nmain;drop 1\n");
+  profile.blocks.resize(2);
+  for (profile::Block& block : profile.blocks) {
+    block = {
+        .time_ns = 10, .thread = 0, .stack = profile.samples[0].stack, .size = 1000, .mean = 1};
+  }
+  profile.blocks[0].freed_ns = 30;
+  profile.blocks[0].freeing_thread = 0;
+  profile.blocks[0].freeing_stack = profile.samples[1].stack;
+  profile.blocks[1].kind = wire::AllocationKind::kMapping;
+  profile.blocks[1].size = 500;
+  EXPECT_EQ(
+      answer(profile,
+             "SELECT a.time_ns, a.kind, size, bytes, blocks, tid, f.name, freed_ns, u.name FROM "
+             "allocations a JOIN threads t ON t.id = a.thread JOIN functions f ON f.id = "
+             "a.function LEFT JOIN functions u ON u.id = a.freeing_function ORDER BY a.id"),
+      "10,heap,1000,1000,1,100,make,30,drop\n10,mapping,500,500,1,100,make,,\n");
+  EXPECT_EQ(
+      answer(profile,
+             "SELECT group_concat(f.name, ' < ') FROM allocations a JOIN frames f ON f.stack = "
+             "a.freeing_stack"),
+      "drop < main\n");
+}
+
+TEST(Query, HasWaitsForLocks) {
+  profile::Profile profile = test::profile_of("main;take 1\nmain;hold 1\nmain;wake 1\n");
+  profile.locks = {{.process = 0, .address = 0x7000}};
+  profile::LockWait wait;
+  wait.begin_ns = 10;
+  wait.duration_ns = 250;
+  wait.limit_ns = 1000;
+  wait.thread = wait.holder = wait.waker = 0;
+  wait.stack = profile.samples[0].stack;
+  wait.lock = 0;
+  wait.holder_stack = profile.samples[1].stack;
+  wait.waker_stack = profile.samples[2].stack;
+  wait.woken_ns = 200;
+  profile.lock_waits = {wait, wait};
+  profile.lock_waits[1].holder = profile.lock_waits[1].holder_stack = profile::kNone;
+  profile.lock_waits[1].kind = wire::LockKind::kReadLock;
+  EXPECT_EQ(
+      answer(profile,
+             "SELECT l.name, w.kind, begin_ns, duration_ns, waited_ns, waits, f.name, holder, "
+             "h.name, k.name, woken_ns FROM lock_waits w JOIN locks l ON l.id = w.lock JOIN "
+             "functions f ON f.id = w.function LEFT JOIN functions h ON h.id = "
+             "w.holder_function JOIN functions k ON k.id = w.waker_function ORDER BY w.id"),
+      "0x7000,mutex,10,250,1000,4,take,0,hold,wake,200\n"
+      "0x7000,read lock,10,250,1000,4,take,,,wake,200\n");
+}
+
 // With `+`, SQLite reads all rows and compares; without, it asks for the rows with the number.
 TEST(Query, ARowIsFoundByItsNumber) {
+  const std::set<std::string_view> without_rows = {"losses", "events",      "spans", "counters",
+                                                   "steps",  "allocations", "locks", "lock_waits"};
   const profile::Profile profile = test::profile_of(kStacks);
   for (const auto& table : query_tables(profile)) {
     const char* const name = table->name();
@@ -120,8 +175,7 @@ TEST(Query, ARowIsFoundByItsNumber) {
                 answer(profile, fmt::format("SELECT * FROM {} WHERE +{} = {}", name, key, value)))
           << name << " " << value;
     }
-    const bool has_rows =
-        std::string_view("losses events spans counters steps").find(name) == std::string_view::npos;
+    const bool has_rows = !without_rows.contains(name);
     EXPECT_EQ(answer(profile, fmt::format("SELECT count(*) > 0 FROM {}", name)),
               has_rows ? "1\n" : "0\n");
   }

@@ -56,18 +56,24 @@ class Recorder {
     thread_.join();
   }
 
+  int asked() const { return asked_; }
+
  private:
   void run() {
     EventLoop loop;
     Controlled controlled;
     controlled.records = [](pid_t) { return false; };
-    controlled.status = [] { return std::string("all is well"); };
+    controlled.status = [this] {
+      ++asked_;
+      return std::string("all is well");
+    };
     const ControlSocket socket(loop, controlled, "");
     listens_ = true;
     while (!ends_) loop.wait(10);
   }
 
   std::atomic<bool> listens_ = false, ends_ = false;
+  std::atomic<int> asked_ = 0;
   std::thread thread_;
 };
 
@@ -110,6 +116,24 @@ TEST_F(ControlSocketTest, StoppedRecordersDoNotKeepAnotherFromAnswering) {
       if (control(getpid(), "status", "", kForEver) != "all is well") return false;
     }
     return true;
+  };
+  EXPECT_EXIT(in_a_namespace(body), testing::ExitedWithCode(0), "");
+}
+
+// Connections of other clients have the recorder's name, too.
+TEST_F(ControlSocketTest, EachRecorderIsAskedOnceBesideOtherClients) {
+  const auto body = [] {
+    const Recorder one, another;
+    constexpr int kClients = 4, kTimes = 50;
+    std::vector<std::thread> clients;
+    for (int i = 0; i < kClients; ++i) {
+      clients.emplace_back([] {
+        for (int k = 0; k < kTimes; ++k) control(getpid(), "status", "", kForEver);
+      });
+    }
+    for (std::thread& client : clients) client.join();
+    // Both answer for this process, and a client may have its answer from one before the other is asked.
+    return one.asked() <= kClients * kTimes && another.asked() <= kClients * kTimes;
   };
   EXPECT_EXIT(in_a_namespace(body), testing::ExitedWithCode(0), "");
 }

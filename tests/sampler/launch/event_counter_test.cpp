@@ -34,7 +34,7 @@ constexpr CountedEvent kCpu = {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK};
 
 TEST(EventCounter, CountsTheProgramAndItsChildren) {
   // The program computes, and so does its child.
-  const std::string loop = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done";
+  const std::string loop = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
   const Counted counted = count({"sh", "-c", "sh -c '" + loop + "' & " + loop + "; wait"}, kCpu);
   if (counted.counter->error() != 0) GTEST_SKIP() << std::strerror(counted.counter->error());
   const std::optional<uint64_t> ns = counted.counter->count();

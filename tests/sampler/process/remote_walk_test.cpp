@@ -1,5 +1,5 @@
 // Walks stacks of other processes and compares them with the functions that are known to be on them.
-// Of waiting processes only pc and stack pointer are known, of stopped ones all registers.
+// Only pc and stack pointer of waiting processes are known, and all registers of stopped ones.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>

@@ -156,7 +156,7 @@ Bytes bytes_of(const std::string& hex) {
   return bytes;
 }
 
-// Of a table of locations: only the first byte of an entry has the highest bit.
+// Only the first byte of an entry of a table of locations has the highest bit.
 void add_kinds(const Bytes& table, std::set<unsigned>* kinds) {
   for (const uint8_t byte : table) {
     if ((byte & 0x80) != 0) kinds->insert(byte >> 3 & 15);

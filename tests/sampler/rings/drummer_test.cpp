@@ -82,6 +82,7 @@ TEST_F(Drummers, BeatForThreadsThatRun) {
   std::thread calling([&] {
     sit(2);
     wire::enter_call(drum(2));
+    beats[2] = 0;  // one may have come before the call
     burn(kBurnNs);
     wire::leave_drummer(drum(2));
   });

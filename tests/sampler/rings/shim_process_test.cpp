@@ -269,5 +269,101 @@ TEST_F(ShimProcessTest, SurvivesPositionsThatMakeNoSense) {
   EXPECT_GE(lost(finish(), wire::Loss::kRingCorrupt), 1u);
 }
 
+TEST_F(ShimProcessTest, RecordsAllocationsAndTheirFrees) {
+  shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 10, 0, "main"));
+  shim_->thread(0, RecordType::kAllocation,
+                allocation(kStart + 20, 7, 4096, 512, 0, 0, {0x30, 0x10}));
+  shim_->thread(0, RecordType::kAllocation, allocation(kStart + 30, 8, 16, 256, 1, 1, {0x40}));
+  shim_->thread(0, RecordType::kFree, freed(kStart + 40, 7, 1, {0x50}, 1));
+  const Recording recording = finish();
+  ASSERT_EQ(recording.allocations.size(), 2u);
+  const recording::Allocation& first = recording.allocations[0];
+  EXPECT_EQ(first.thread, 0u);
+  EXPECT_EQ(first.time_ns, 20u);
+  EXPECT_EQ(first.id, 7u);
+  EXPECT_EQ(first.size, 4096u);
+  EXPECT_EQ(first.mean, 512u);
+  EXPECT_EQ(recording.allocations[1].kind, recording::AllocationKind::kMapping);
+  ASSERT_EQ(recording.frees.size(), 1u);
+  EXPECT_EQ(recording.frees[0].id, 7u);
+  EXPECT_EQ(recording.frees[0].time_ns, 40u);
+  EXPECT_EQ(recording.frees[0].stop, wire::StopReason::kNoRule);
+  // All three begin at the same root.
+  const auto root = [&](uint32_t stack) { return recording.stacks.at(stack).prefix; };
+  EXPECT_EQ(root(first.stack), root(recording.frees[0].stack));
+  EXPECT_NE(first.stack, recording.frees[0].stack);
+}
+
+// The ring of the thread that frees is read first. Its free waits for one round, and no longer.
+TEST_F(ShimProcessTest, FreesMayComeBeforeTheirAllocations) {
+  for (const uint32_t slot : {0u, 1u}) {
+    shim_->thread(slot, RecordType::kThreadStart,
+                  thread_start(100 + static_cast<int32_t>(slot), kStart + 10, 0, "main"));
+  }
+  shim_->thread(0, RecordType::kFree, freed(kStart + 40, 7, 0, {0x50}));
+  shim_->thread(1, RecordType::kAllocation, allocation(kStart + 20, 7, 16, 8, 0, 0, {0x30}));
+  shim_->thread(0, RecordType::kFree, freed(kStart + 41, 8, 0, {0x50}));
+  shim_->thread(0, RecordType::kFree, freed(kStart + 42, 9, 0, {0x50}));
+  process_->read_rings();
+  shim_->thread(1, RecordType::kAllocation, allocation(kStart + 30, 8, 16, 8, 0, 0, {0x30}));
+  process_->read_rings();
+  shim_->thread(1, RecordType::kAllocation, allocation(kStart + 31, 9, 16, 8, 0, 0, {0x30}));
+  // A second one, and one of what was never made.
+  shim_->thread(0, RecordType::kFree, freed(kStart + 43, 7, 0, {0x50}));
+  shim_->thread(0, RecordType::kFree, freed(kStart + 44, 77, 0, {0x50}));
+  const Recording recording = finish();
+  EXPECT_EQ(recording.allocations.size(), 3u);
+  std::vector<uint64_t> ids;
+  for (const recording::Free& row : recording.frees) ids.push_back(row.id);
+  EXPECT_EQ(ids, (std::vector<uint64_t>{7, 8}));
+}
+
+TEST_F(ShimProcessTest, CountsAllocationsThatMakeNoSense) {
+  shim_->thread(0, RecordType::kAllocation, allocation(kStart + 1, 5, 1, 1, 0, 0, {0x10}));
+  shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 10, 0, "main"));
+  shim_->thread(0, RecordType::kAllocation, allocation(kStart + 20, 7, 1, 0, 0, 0, {0x10}));
+  shim_->thread(0, RecordType::kAllocation, allocation(kStart + 20, 7, 1, 1, 0, 0, {0x10}));
+  shim_->thread(0, RecordType::kAllocation, allocation(kStart + 21, 7, 1, 1, 0, 0, {0x10}));
+  const Recording recording = finish();
+  EXPECT_EQ(recording.allocations.size(), 1u);
+  EXPECT_EQ(lost(recording, wire::Loss::kRingCorrupt), 3u);
+}
+
+// Stacks of the file before are not those of this one.
+TEST_F(ShimProcessTest, AFreeThatWaitsWhileAFileEndsHasNoStack) {
+  const std::string next = path_ + ".2";
+  std::filesystem::remove(next);
+  shim_->thread(0, RecordType::kThreadStart, thread_start(100, kStart + 10, 0, "main"));
+  shim_->thread(0, RecordType::kFree, freed(kStart + 40, 7, 0, {0x50}));
+  process_->read_rings();
+  process_->end_segment(kStart + 50);
+  writer_->rotate(next, 50);
+  shim_->thread(0, RecordType::kAllocation, allocation(kStart + 20, 7, 16, 8, 0, 0, {0x30}));
+  process_->finish({kStart + 1000});
+  writer_->finish({});
+  const Recording recording = recording::read(next);
+  std::filesystem::remove(next);
+  ASSERT_EQ(recording.frees.size(), 1u);
+  EXPECT_EQ(recording.frees[0].stack, recording::kNone);
+  EXPECT_NE(recording.allocations.at(0).stack, recording::kNone);
+}
+
+TEST(ShimProcess, SaysThatItsHeapIsWatched) {
+  const std::string path = testing::TempDir() + "watched-" + std::to_string(getpid()) + ".sampan";
+  std::filesystem::remove(path);
+  recording::Writer writer(path, recording::Session{});
+  SharedMemory memory(wire::kFewestSlots);
+  wire::control_block(memory.base())->heap_mean.store(4096);
+  ShimProcess process(writer, {kPid, 99, "/bin/prog", {kStart}, kStart + 5, 0}, std::move(memory));
+  process.finish({kStart + 1000});
+  writer.finish({});
+  const Recording recording = recording::read(path);
+  std::filesystem::remove(path);
+  ASSERT_EQ(recording.watch_changes.size(), 1u);
+  EXPECT_EQ(recording.watch_changes[0].what, recording::Watched::kHeap);
+  EXPECT_EQ(recording.watch_changes[0].setting, 4096u);
+  EXPECT_EQ(recording.watch_changes[0].time_ns, 5u);
+}
+
 }  // namespace
 }  // namespace sampan::sampler

@@ -3,11 +3,13 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -16,6 +18,7 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "process/made_interpreter.h"
 #include "sampler/waits/syscall_names.h"
 #include "support/scratch_directory.h"
 
@@ -60,6 +63,23 @@ TEST(SyscallName, IsThatOfTheHeaders) {
 
 TEST(WaitReason, IsAPageFaultOutsideOfSystemCalls) {
   EXPECT_EQ(WaitReasons(getpid()).describe({-1, {}, 0, 0}).call, "page fault");
+}
+
+TEST(WaitReason, OfTheGilIsItsHolderWhileThatLives) {
+  constexpr size_t kGil = 0x200;
+  MadeInterpreter made;
+  made.interpreter.runtime_layout.gil = kGil;
+  made.put(MadeInterpreter::kRuntime + kGil + 8, made.at(MadeInterpreter::kThread));
+  WaitReasons reasons(getpid(), PythonRuntime(getpid(), made.interpreter));
+  const BlockedCall call = {SYS_futex, {made.at(MadeInterpreter::kRuntime + kGil)}, 0, 0};
+  char name[16];
+  prctl(PR_GET_NAME, name);
+  EXPECT_EQ(reasons.describe(call).call, "GIL");
+  EXPECT_EQ(reasons.describe(call).object, fmt::format("held by thread {} {}", gettid(), name));
+  // Its last holder has ended, or is not yet a thread of the system.
+  made.put(MadeInterpreter::kThread + 160, 0);
+  EXPECT_EQ(reasons.describe(call).call, "GIL");
+  EXPECT_EQ(reasons.describe(call).object, "");
 }
 
 TEST(WaitReason, OfAReadIsItsPipe) {

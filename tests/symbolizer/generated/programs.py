@@ -24,7 +24,7 @@ import builds
 MOST_ADDRESSES = 2000  # of one program; most have fewer
 MOST_SCOPES = 500
 # Measured: 0.01 % of all, at most 0.5 % of one program: code that belongs to two functions (--icf=all, Rust), where each
-# tool takes one of them. How much of that there is depends on the program. Of the others, llvm-symbolizer is alone least
+# tool takes one of them. How much of that there is depends on the program. Among the others, llvm-symbolizer is alone least
 # often, with 1 %.
 MOST_ALONE, MOST_ALONE_IN_ONE = 0.001, 0.03
 SKIPPED = 77  # meson's exit status for a test that could not run

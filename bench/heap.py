@@ -1,6 +1,7 @@
 """What sampled allocations cost in the program: rows of bench/run.py."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -18,8 +19,10 @@ def cost(bench):
     def ns(prefix, *words, env=None):
         command = [*prefix, program, *words]
         bench.table.note(pairs.shown(command, env))
-        return float(subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                    env={**os.environ, **(env or {})}).stdout.split()[-1])
+        text = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                              env={**os.environ, **(env or {})}).stdout
+        # heaptrack writes to the same output.
+        return float(next(line for line in text.splitlines() if re.fullmatch(r"\d+\.\d\d", line)))
 
     def compare(prefix, *words, env=None, count=5):
         return pairs.pairs(lambda: ns(prefix, *words, env=env), lambda: ns([], *words), count,

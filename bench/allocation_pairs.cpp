@@ -1,4 +1,5 @@
-// Pairs of malloc and free: allocation_pairs THREADS prints the ns that one takes, for sizes from 16 bytes to 4 KiB.
+// Pairs of malloc and free: allocation_pairs THREADS [PAIRS] prints the ns that one takes, for sizes from 16 bytes to
+// 4 KiB. Each thread makes PAIRS of them (10 million if not given): a profiler that unwinds at each needs fewer.
 // allocation_pairs sampled prints the ns of a pair at a depth of 30 calls, in bursts with pauses between: for a mean
 // of one byte, at which each is recorded, and the ring has to be read.
 #include <pthread.h>
@@ -14,7 +15,9 @@
 namespace {
 
 constexpr unsigned kSizes = 1024;
+constexpr int kRounds = 101;
 unsigned sizes[kSizes];
+int repeats = 100;  // of all sizes in a round
 
 double cpu_ns() {
   timespec now{};
@@ -35,13 +38,12 @@ double median(std::vector<double>& values) {
 
 void* measure(void* result) {
   std::vector<double> rounds;
-  for (int round = 0; round < 101; ++round) {
+  for (int round = 0; round < kRounds; ++round) {
     const double begin = cpu_ns();
-    constexpr int kRepeats = 100;
-    for (int i = 0; i < kRepeats; ++i) {
+    for (int i = 0; i < repeats; ++i) {
       for (const unsigned size : sizes) pair_of(size);
     }
-    rounds.push_back((cpu_ns() - begin) / (kRepeats * kSizes));
+    rounds.push_back((cpu_ns() - begin) / (repeats * kSizes));
   }
   *static_cast<double*>(result) = median(rounds);
   return nullptr;
@@ -72,6 +74,7 @@ int main(int count, char** arguments) {
     return 0;
   }
   const unsigned threads = count > 1 ? static_cast<unsigned>(atoi(arguments[1])) : 1;
+  if (count > 2) repeats = std::max(1, atoi(arguments[2]) / (kRounds * static_cast<int>(kSizes)));
   unsigned random = 1;
   for (unsigned& size : sizes) {
     random = random * 1664525 + 1013904223;

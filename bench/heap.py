@@ -12,9 +12,31 @@ TCMALLOC = next((path for path in (pathlib.Path(folder) / "libtcmalloc.so.4" for
     "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64")) if path.exists()), None)
 
 
+# A program that allocates: lists of pieces of text.
+PERL = ["perl", "-e", r"""
+for my $round (1 .. 100) {
+  my %words;
+  push @{$words{$_ % 997}}, "word $_" for 1 .. 50_000;
+  my $length = 0;
+  $length += length join(",", sort @{$words{$_}}) for keys %words;
+}"""]
+
+
+def gperftools(bench):
+    """The variables under which a program starts with gperftools' heap profiler, which then unwinds at each allocation;
+    without files before the end."""
+    return {"LD_PRELOAD": str(TCMALLOC), "HEAPPROFILE": str(bench.folder / "heap"),
+            "HEAP_PROFILE_ALLOCATION_INTERVAL": "0"}
+
+
 def cost(bench):
-    """A pair of malloc and free: alone, sampled at the usual mean, and when every one is recorded."""
+    """What sampled allocations cost: a pair of malloc and free, a recorded one, and a whole program."""
     program = str(bench.build / "bench" / "allocation_pairs")
+    others = {}
+    if shutil.which("heaptrack"):
+        others["heaptrack"] = ["heaptrack", "-o", str(bench.folder / "heaptrack")], {}
+    if TCMALLOC:
+        others["gperftools"] = [], gperftools(bench)
 
     def ns(prefix, *words, env=None):
         command = [*prefix, program, *words]
@@ -28,26 +50,33 @@ def cost(bench):
         return pairs.pairs(lambda: ns(prefix, *words, env=env), lambda: ns([], *words), count,
                            measure=lambda run: run())
 
-    def others(*words):
-        if shutil.which("heaptrack"):
-            theirs = compare(["heaptrack", "-o", str(bench.folder / "heaptrack")], *words, count=1)
-            bench.table.row("  heaptrack", f"{theirs['difference']:.0f}")
-        if TCMALLOC:
-            env = {"LD_PRELOAD": str(TCMALLOC), "HEAPPROFILE": str(bench.folder / "heap"),
-                   "HEAP_PROFILE_ALLOCATION_INTERVAL": "0"}
-            theirs = compare([], *words, env=env, count=1)
-            bench.table.row("  gperftools, with its own malloc", f"{theirs['difference']:.0f}")
+    def pair_of_others(*words):
+        for name, (prefix, env) in others.items():
+            theirs = compare(prefix, *words, env=env, count=1)
+            bench.table.row(f"  {name}", f"{theirs['difference']:.0f}")
 
     for threads in ("1", "4"):
         ours = compare(bench.capture("--heap"), threads)
         bench.judge(f"malloc and free more with --heap, {threads} threads, ns", ours["difference"], 5,
                     f"{ours['difference']:.1f} ({ours['a']:.1f}/{ours['b']:.1f})")
-        others(threads)
+        pair_of_others(threads, "200000")
     # Two records a pair, that of the allocation and that of the free.
     ours = compare(bench.capture("--heap=1"), "sampled")
     bench.judge("recorded allocation or free, depth 30, us", ours["difference"] / 2000, 2,
                 f"{ours['difference'] / 2000:.2f}")
-    others("sampled")
+    pair_of_others("sampled")
+
+    def added(prefix, env=None, count=bench.pairs):
+        bench.table.note(pairs.shown([*prefix, *PERL], env))
+        return pairs.pairs(lambda: pairs.Cost([*prefix, *PERL], env), lambda: pairs.Cost(PERL), count)
+
+    ours = added(bench.capture("--heap"))
+    bench.table.row("perl: CPU with --heap, collector included, to bare", f"{ours['ratio']:.3f} "
+                    f"({ours['a']:.2f}/{ours['b']:.2f} s)")
+    for name, (prefix, env) in others.items():
+        theirs = added(prefix, env, 1)
+        ahead = theirs["difference"] / max(ours["difference"], 1e-3)
+        bench.judge(f"  {name}: added CPU to ours", ahead, 5, f"{ahead:.0f} ({theirs['ratio']:.2f} of bare)", ">=")
 
 
 ROWS = {"heap": cost}

@@ -27,8 +27,8 @@ class Cost:
 
 
 def pairs(a, b, count, measure=lambda run: run().cpu):
-    """Medians of a, of b, of their ratios, and of their differences; quartiles of the ratios. `a` and
-    `b` each run one command and return a Cost."""
+    """Medians of a, of b, of their ratios, and of their differences; quartiles of the ratios; the difference of the
+    least of a and of b, for what is small beside the noise. `a` and `b` each run one command and return a Cost."""
     measure(a), measure(b)  # warm up: caches, page tables
     measured = []
     for i in range(count):
@@ -46,6 +46,7 @@ def pairs(a, b, count, measure=lambda run: run().cpu):
         "low": ratios[len(ratios) // 4],
         "high": ratios[-1 - len(ratios) // 4],
         "difference": statistics.median(x - y for x, y in measured),
+        "least": min(x for x, _ in measured) - min(y for _, y in measured),
     }
 
 

@@ -1,7 +1,8 @@
 // The names of the rows at the left of the tracks: threads with the CPU that each used in the range of
-// time that is shown. A click takes a thread, a pool or a process; with Ctrl or Shift several.
+// time that is shown, or how long each waited for locks. A click takes a thread, a pool or a process; with Ctrl or Shift several.
 
 import {weightsByThread} from "../data/activity.js";
+import {hasLocks} from "../data/locks.js";
 import {idleThreads} from "../data/transforms.js";
 import {h} from "../dom.js";
 import {counted, duration, weight, weightUnit} from "../format.js";
@@ -74,11 +75,18 @@ export function createThreadList(element, profile, state, {rows: allRows, scroll
     list();
   }
 
+  const isTime = weightUnit() === "s";
+  const waits = hasLocks(profile);
+  const shown = () => waits ? weights.waiting : weights.cpu;
+
   // "1.20 s → 1.50 s", from A to B.
   const bySide = (row) => [0, 1].map((side) => weight(row.threads.reduce((sum, thread) =>
-    sum + (profile.threads[thread].side === side ? weights.cpu[thread] : 0), 0))).join(" → ");
+    sum + (profile.threads[thread].side === side ? shown()[thread] : 0), 0))).join(" → ");
 
-  const isTime = weightUnit() === "s";
+  function described(cpu, waiting) {
+    if (waits) return `waited ${duration(waiting)} for locks`;
+    return isTime ? `${duration(cpu)} of CPU, waited ${duration(waiting)}` : weight(cpu);
+  }
 
   function makeRow(row, index) {
     const {threads} = state.get().selection;
@@ -91,10 +99,10 @@ export function createThreadList(element, profile, state, {rows: allRows, scroll
       role: "option", "data-key": row.key, id: `thread-row-${index}`, "aria-setsize": rows.length, "aria-posinset": index + 1,
       "aria-selected": String(!isTrack && (threads === null || row.threads.every((thread) => threads.has(thread)))),
       style: `top: ${row.top}px; height: ${row.height}px; padding-left: ${8 + 12 * row.depth}px`,
-      title: isTrack ? row.label : `${row.name} (${row.detail}): ${weight(cpu)}${isTime ? ` of CPU, waited ${duration(waiting)}` : ""}`,
+      title: isTrack ? row.label : `${row.name} (${row.detail}): ${described(cpu, waiting)}`,
       onclick: (event) => takeRow(index, event)},
     h("div", {class: "line"}, twist, h("span", {class: "name"}, row.name || "(no name)"),
-      isTrack ? null : h("span", {class: "number"}, compares && row.kind === "pool" ? bySide(row) : weight(cpu)), isTrack ? null : h("span", {class: "hint"}, row.detail)));
+      isTrack ? null : h("span", {class: "number"}, compares && row.kind === "pool" ? bySide(row) : weight(waits ? waiting : cpu)), isTrack ? null : h("span", {class: "hint"}, row.detail)));
     if (index === current) {
       element.classList.add("current");
       list_.setAttribute("aria-activedescendant", element.id);

@@ -1,11 +1,12 @@
 // Threads and tracks, above the views: one list, names at the left, what each did over time beside
-// them. At the top, the CPUs that all chosen threads used. Dragging, a click on a span, or the keyboard
-// chooses a range of time; the wheel zooms into it.
+// them. At the top, the CPUs that all chosen threads used, or how many of them waited for locks. Dragging, a
+// click on a span, or the keyboard chooses a range of time; the wheel zooms into it.
 
 import {cpuScale, createActivities, mostOf} from "../data/activity.js";
 import {trackKinds} from "../data/kinds.js";
+import {hasLocks} from "../data/locks.js";
 import {beforeNextFrame, h} from "../dom.js";
-import {count, weight} from "../format.js";
+import {count, counted, weight} from "../format.js";
 import {moved, zoomed} from "./box_input.js";
 import {isDark} from "./painter.js";
 import {listenToRange} from "./range_input.js";
@@ -79,9 +80,15 @@ export function create(element, profile, state, {derived, tooltip, signal}) {
   const seenShares = () => seen().map((ns) => ns / (durationNs || 1));
 
   const activityOf = (key, threads) => activities.get(key, threads, slices(), kinds, seen());
+  // Where the samples are waits for locks, nothing is on CPU.
+  const inHead = (parts) => hasLocks(profile) ? parts : parts.slice(0, kinds.onCpu);
   // Both sides of a comparison are drawn together.
   function scaleOf(parts) {
-    const shown = parts.slice(0, kinds.onCpu);
+    const shown = inHead(parts);
+    if (hasLocks(profile)) {
+      const threads = Math.max(1, Math.ceil(mostOf(shown) - 0.05));
+      return {cpus: threads, text: counted(threads, "waiting thread")};
+    }
     if (profile.meta.unit === "") return cpuScale(shown, profile.meta.diff ? null : profile.meta.cpus ?? null);
     const most = mostOf(shown);
     return {cpus: null, most, text: `${weight(1e9 * most)}/s`};
@@ -112,7 +119,7 @@ export function create(element, profile, state, {derived, tooltip, signal}) {
     const parts = activityOf(chosenKey, chosenThreads);
     const {cpus, most, text} = scaleOf(parts);
     const place = {left: 0, top: kAxisHeight, height: kOverviewHeight - 4, step: kSlicePixels};
-    drawActivity(context, how.fills, parts.slice(0, kinds.onCpu), cpus ?? most, place);
+    drawActivity(context, how.fills, inHead(parts), cpus ?? most, place);
     drawCpus(context, colors, cpus ?? 1, text, {...place, width});
     canvas.setAttribute("aria-description", `scale: ${text}`);
   }

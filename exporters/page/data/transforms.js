@@ -25,12 +25,12 @@ export function systemFunctions({functions, modules}) {
 
 const kHardlyAny = 0.001;  // CPU of a thread that only waits, of its time
 
-/** By thread: whether it only waited. @param {Profile} profile */
-export function idleThreads({samples, threads}) {
+/** By thread: whether it only waited. None did where waits for locks are what the profile has. @param {Profile} profile */
+export function idleThreads({samples, threads, locks}) {
   return threads.map((_, thread) => {
     const ns = [0, 0];
     for (let i = samples.ofThread[thread]; i < samples.ofThread[thread + 1]; ++i) ns[samples.waiting[i]] += samples.weightNs[i];
-    return ns[1] > 0 && ns[0] < kHardlyAny * (ns[0] + ns[1]);
+    return locks === undefined && ns[1] > 0 && ns[0] < kHardlyAny * (ns[0] + ns[1]);
   });
 }
 

@@ -73,6 +73,14 @@ function checkSum(cells, truth, what) {
 async function checkLocks(page) {
   const {locks} = reports.locks;
   assert.equal(await selectedSamples(page), locks.draws);
+  // The list keeps only the rows that are seen in the page.
+  const search = page.page.locator('#threads input[type=search]');
+  await search.fill('target_locks');
+  const waits = await page.texts('#threads .thread[data-key^=t] .number');
+  const waited = locks.table.reduce((sum, {waiting_s}) => sum + waiting_s, 0);
+  near(waits.reduce((sum, text) => sum + parseDuration(text) / 1e9, 0), waited, kRounding * waited, 'waited, of all threads');
+  await search.fill('');
+  assert.match(await page.page.getAttribute('#timeline canvas', 'aria-description'), /^scale: \d waiting threads?$/);
   await page.show('locks');
   const rows = await tableRows(page, 'locks');
   assert.equal(rows.length, Math.min(kTable, locks.table.length));

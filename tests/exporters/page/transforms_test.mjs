@@ -56,6 +56,7 @@ test("recursion: what is open already is one frame", () => {
 
 test("threads that only wait are left out", () => {
   assert.deepEqual(idleThreads(profile), [false, true]);
+  assert.deepEqual(idleThreads({...profile, locks: {}}), [false, false]);
   assert.deepEqual(Object.keys(treeOf({kind: "idle"})), ["main"]);
   const {samples} = transformed(profile, [{kind: "idle"}]);
   assert.deepEqual([...samples.ofThread], [0, 4, 4]);

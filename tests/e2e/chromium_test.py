@@ -74,6 +74,9 @@ class Chromium(sampan.Case):
     def test_at_4000_hz_with_waits(self):
         self.check("--rate", "4000", "--clock", "wall")
 
+    def test_with_allocations_and_locks(self):
+        self.check("--rate", "1000", "--heap=16K", "--locks=1us")
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -10,8 +10,6 @@ import unittest
 
 import sampan
 
-SCALE = float(os.environ.get("SAMPAN_TEST_SCALE", "1"))
-
 SQL = """
 create table t(a integer, b text);
 insert into t with recursive n(i) as (select 1 union all select i + 1 from n where i < {rows})
@@ -106,7 +104,7 @@ class Known(sampan.Case):
         self.skipTest("sampan was too late in each run: the machine has too much to do")
 
     def test_five_functions_in_four_threads(self):
-        run = self.known(int(600 * SCALE), "16K")
+        run = self.known(int(600 * sampan.SCALE), "16K")
         heap = heap_of(run)
         total = {"truth": 0, "measured": 0, "variance": 0, "draws": 0}
         for line in run.stdout.decode().splitlines():
@@ -122,14 +120,14 @@ class Known(sampan.Case):
             total["variance"] += made["bytes_deviation"] ** 2
             total["draws"] += made["draws"]
         # Beside much other work, draws thin out.
-        self.assertGreater(total["draws"], 20_000 * SCALE)
+        self.assertGreater(total["draws"], 20_000 * sampan.SCALE)
         self.assert_near(total["measured"], math.sqrt(total["variance"]), total["truth"], "all bytes")
         # 1 % at 100,000 draws.
         bound = 0.01 * math.sqrt(100_000 / total["draws"])
         self.assertLess(abs(total["measured"] / total["truth"] - 1), bound)
 
     def test_threads_that_free_what_others_have_allocated(self):
-        pairs = int(5_000_000 * SCALE)
+        pairs = int(5_000_000 * sampan.SCALE)
         run = sampan.run([sampan.TARGETS / "target_allocations", "pairs", pairs], ["--heap"])
         self.assertEqual(run.returncode, 0)
         heap = heap_of(run)
@@ -159,17 +157,17 @@ class Same(sampan.Case):
         return path
 
     def test_python3(self):
-        run = self.compare(["/usr/bin/python3", "-c", PYTHON % int(100_000 * SCALE)])
+        run = self.compare(["/usr/bin/python3", "-c", PYTHON % int(100_000 * sampan.SCALE)])
         self.assertEqual(lost(run, "allocator_unseen"), 0)
 
     def test_python3_with_other_allocators(self):
         for allocator in filter(os.path.exists, ALLOCATORS):
             with self.subTest(allocator):
-                run = self.compare(["/usr/bin/python3", "-c", PYTHON % int(30_000 * SCALE)], {"LD_PRELOAD": allocator})
+                run = self.compare(["/usr/bin/python3", "-c", PYTHON % int(30_000 * sampan.SCALE)], {"LD_PRELOAD": allocator})
                 self.assertEqual(lost(run, "allocator_unseen"), 0)
 
     def test_sqlite3(self):
-        self.compare([self.need("sqlite3"), ":memory:"], input=SQL.format(rows=int(100_000 * SCALE)).encode())
+        self.compare([self.need("sqlite3"), ":memory:"], input=SQL.format(rows=int(100_000 * sampan.SCALE)).encode())
 
     def test_compilers(self):
         source = self.path / "source.cpp"
@@ -191,7 +189,7 @@ class Same(sampan.Case):
         socket = self.path / "redis.socket"
         script = (f"{server} --port 0 --unixsocket {socket} --save '' --daemonize no > /dev/null & "
                   f"until {client} -s {socket} ping > /dev/null 2>&1; do sleep 0.05; done; "
-                  f"{client} -s {socket} debug populate {int(50_000 * SCALE)} > /dev/null; "
+                  f"{client} -s {socket} debug populate {int(50_000 * sampan.SCALE)} > /dev/null; "
                   f"for i in $(seq 100); do {client} -s {socket} append text {'x' * 1000} > /dev/null; done; "
                   f"{client} -s {socket} strlen text; {client} -s {socket} dbsize; "
                   f"{client} -s {socket} shutdown nosave; wait")

@@ -1,7 +1,6 @@
 """Real programs under sampan: the same output and exit status as without it, complete stacks, and the CPU of each
 thread agrees with the kernel's account. CI runs two of them; `./dev test --long real` all, with SAMPAN_TEST_SCALE=2."""
 import hashlib
-import os
 import pathlib
 import random
 import subprocess
@@ -11,9 +10,6 @@ import unittest
 import sampan
 import stalls
 from tolerances import share_noise
-
-# How much work each program gets: at 1, one to five seconds of CPU.
-SCALE = float(os.environ.get("SAMPAN_TEST_SCALE", "1"))
 
 SQL = """
 create table t(a integer, b text);
@@ -77,7 +73,7 @@ class RealPrograms(sampan.Case):
     def setUpClass(cls):
         super().setUpClass()
         cls.text = cls.path / "corpus.txt"
-        corpus(cls.text, 24 * SCALE)
+        corpus(cls.text, 24 * sampan.SCALE)
 
     def check(self, command, same_output=True, complete=0.99, busy_s=0.8, **keywords):
         bare = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE,
@@ -113,19 +109,19 @@ class RealPrograms(sampan.Case):
 
     def test_sqlite3(self):
         self.need("sqlite3")
-        self.check(["sqlite3", ":memory:", SQL.format(rows=int(400_000 * SCALE))])
+        self.check(["sqlite3", ":memory:", SQL.format(rows=int(400_000 * sampan.SCALE))])
 
     def test_python3(self):
-        self.check(["python3", "-c", PYTHON.format(rounds=int(400_000 * SCALE))])
+        self.check(["python3", "-c", PYTHON.format(rounds=int(400_000 * sampan.SCALE))])
 
     def test_node(self):
         self.need("node")
         # JIT code has no unwind information: V8 keeps frame pointers in it.
-        self.check(["node", "-e", NODE.format(rounds=int(3_000_000 * SCALE), depth=37)])
+        self.check(["node", "-e", NODE.format(rounds=int(3_000_000 * sampan.SCALE), depth=37)])
 
     def test_lli(self):
         self.need("lli")
-        (self.path / "hot.c").write_text(LLVM.format(rounds=int(500 * SCALE)))
+        (self.path / "hot.c").write_text(LLVM.format(rounds=int(500 * sampan.SCALE)))
         code = self.path / "hot.ll"
         subprocess.run(["clang", "-O1", "-S", "-emit-llvm", "-o", code, self.path / "hot.c"], check=True)
         for kind in ("mcjit", "orc"):
@@ -178,7 +174,7 @@ class RealPrograms(sampan.Case):
                    "--daemonize", "no", "--dir", str(self.path), "--logfile", str(self.path / "log")]
         client = f"""
         while ! redis-cli -s {socket} ping >/dev/null 2>&1; do sleep 0.05; done
-        redis-benchmark -s {socket} -q -n {int(150_000 * SCALE)} -r 10000 -t set,lpush,zadd >/dev/null
+        redis-benchmark -s {socket} -q -n {int(150_000 * sampan.SCALE)} -r 10000 -t set,lpush,zadd >/dev/null
         redis-cli -s {socket} dbsize > {self.path}/size
         redis-cli -s {socket} shutdown nosave
         """

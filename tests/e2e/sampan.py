@@ -16,6 +16,9 @@ import unittest
 
 import tolerances
 
+# How much work some programs get: at 1, few seconds of CPU; `./dev test --long` gives more.
+SCALE = float(os.environ.get("SAMPAN_TEST_SCALE", "1"))
+
 # A shell ignores the first two in what it runs in the background, nohup the last; the programs here would inherit that.
 for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     if signal.getsignal(number) == signal.SIG_IGN:

@@ -2,7 +2,7 @@
 """A storm for hours: programs that nobody here wrote, and our own storms, in turn at random rates, clocks and engines,
 each beside a bare run of the same seed. What they do must not differ.
 
-    storm.py BUILD --hours HOURS [--seed SEED] [--program NAME]... [--jobs N] [--log FILE]
+    storm.py BUILD --hours HOURS [--seed SEED] [--program NAME]... [--way NAME] [--jobs N] [--log FILE]
     storm.py BUILD --rounds 1 --seed SEED --program NAME    one round again, as a failure says
 
 A round that differs is run twice more. Where the bare runs differ from each other, it counts as *unsteady*: the program
@@ -16,6 +16,7 @@ import math
 import os
 import pathlib
 import random
+import shlex
 import shutil
 import signal
 import subprocess
@@ -38,8 +39,9 @@ class Setting:
     ceiling: bool
 
     @classmethod
-    def of(cls, chosen):
-        way = chosen.choices(list(WAY_WEIGHTS), WAY_WEIGHTS.values())[0]
+    def of(cls, chosen, way):
+        """With another `way` than the one that is chosen, unless that is None."""
+        way = chosen.choices(list(WAY_WEIGHTS), WAY_WEIGHTS.values())[0] if way is None else way
         # From outside, each sample is a stop: 1 kHz is much there.
         highest = 1000 if way.startswith("attach") else 8000
         return cls(way, round(math.exp(chosen.uniform(math.log(50), math.log(highest)))), chosen.choice(["cpu", "wall"]),
@@ -163,13 +165,13 @@ class Row:
 
 
 class Storm:
-    def __init__(self, build, chosen, keep, log):
+    def __init__(self, build, chosen, way, keep, log):
         # Copies that an ordinary user can reach, and that a new build does not change.
-        for file in ("sampan", "libsampan_preload.so"):
+        for file in ("sampan", "libsampan_preload.so", "libsampan_wrappers.so"):
             shutil.copy(build / file, keep)
         shutil.copytree(build / "tests" / "targets", keep / "targets", ignore=shutil.ignore_patterns("*.p"))
         self.sampan = keep / "sampan"
-        self.keep, self.log = keep, log
+        self.way, self.keep, self.log = way, keep, log
         self.rows, self.lock = {}, threading.Lock()
         self.programs = []
         for program in programs.all_programs(keep / "targets"):
@@ -205,7 +207,7 @@ class Storm:
 
     def round(self, seed):
         program = random.Random(seed).choice(self.programs)
-        setting = Setting.of(random.Random(-seed))
+        setting = Setting.of(random.Random(-seed), self.way)
         began = time.monotonic()
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             bare, sampled = (future.result() for future in (pool.submit(self.once, program, seed),
@@ -217,7 +219,7 @@ class Storm:
             verdict = "unsteady" if set(again) != {bare[0]} else "DIFFERENT"
             runs = [("bare", bare[0]), ("sampled", sampled[0]), *(("bare again", did) for did in again),
                     *(("sampled again", did) for did in twice)]
-            self.say("\n".join([f"again: tests/storm/storm.py build --rounds 1 --seed {seed} --program {program.name}",
+            self.say("\n".join([f"again: tests/storm/storm.py build --rounds 1 --seed {seed} --program {program.name}{f' --way {shlex.quote(self.way)}' if self.way else ''}",
                                 *(f"  {which:13}  {did}" for which, did in runs)]))
         with self.lock:
             row = self.rows.setdefault(program.name, Row())
@@ -266,6 +268,7 @@ def main():
     parser.add_argument("--rounds", type=float, default=math.inf)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--program", action="append", default=[])
+    parser.add_argument("--way", choices=list(WAY_WEIGHTS), help="always this one")
     parser.add_argument("--jobs", type=int, default=1, help="rounds beside each other")
     parser.add_argument("--log", type=argparse.FileType("w"), default=sys.stdout)
     options = parser.parse_args()
@@ -273,7 +276,7 @@ def main():
     os.chmod(keep, 0o755)
     os.environ["XDG_CACHE_HOME"] = str(keep / "cache")
     try:
-        storm = Storm(options.build.resolve(), options.program, keep, options.log)
+        storm = Storm(options.build.resolve(), options.program, options.way, keep, options.log)
         end = time.monotonic() + options.hours * 3600
         seeds = iter(range(options.seed, 2 ** 63))
         rounds = iter(range(int(min(options.rounds, 2 ** 62))))

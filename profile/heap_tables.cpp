@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "profile/function_shares.h"
+#include "profile/own_functions.h"
 
 namespace sampan::profile {
 namespace {
@@ -22,13 +23,14 @@ SessionNs middle_of(const View& view) {
 }
 
 std::vector<HeapFunction> heap_functions(const View& view, HeapPart first) {
-  StackFunctions leaves(*view.profile, ShareOf::kSelf), all(*view.profile, ShareOf::kTotal);
+  OwnFunctions own(*view.profile);
+  StackFunctions all(*view.profile, ShareOf::kTotal);
   std::map<uint32_t, HeapFunction> by_function;
   for_each_block(view, [&](uint32_t index, const Block& block) {
     const bool lives = is_in(*view.profile, index, HeapPart::kLive, view.to_ns);
     const bool is_new = is_in(*view.profile, index, HeapPart::kAllocated, view.to_ns);
     if (!lives && !is_new) return;
-    HeapFunction& self = by_function[leaves.of(block.stack).front()];
+    HeapFunction& self = by_function[own.of(block.stack)];
     if (lives) self.live.add(block);
     if (is_new) self.allocated.add(block);
     for (const uint32_t function : all.of(block.stack)) {
@@ -89,12 +91,12 @@ std::vector<Growth> heap_growth(const View& view) {
     Estimate changed;  // the draws that live at one of the two times
   };
   std::map<uint32_t, Sums> by_function;
-  StackFunctions leaves(profile, ShareOf::kSelf);
+  OwnFunctions own(profile);
   for_each_block(view, [&](uint32_t index, const Block& block) {
     const bool after = is_in(profile, index, HeapPart::kLive, view.to_ns);
     const bool before = block.time_ns <= middle_ns && end_of(profile, block) > middle_ns;
     if (!before && !after) return;
-    Sums& sums = by_function[leaves.of(block.stack).front()];
+    Sums& sums = by_function[own.of(block.stack)];
     const double bytes = drawn(block).bytes;
     if (before) sums.growth.before_bytes += bytes;
     if (after) sums.growth.after_bytes += bytes;
@@ -112,12 +114,12 @@ std::vector<Growth> heap_growth(const View& view) {
 }
 
 std::vector<FreedBy> freed_by(const View& view) {
-  StackFunctions leaves(*view.profile, ShareOf::kSelf);
+  OwnFunctions own(*view.profile);
   std::map<std::pair<uint32_t, uint32_t>, FreedBy> by_pair;
   for_each_block(view, [&](uint32_t, const Block& block) {
     if (block.freed_ns > view.to_ns || block.freed_ns == UINT64_MAX) return;
-    const uint32_t allocating = leaves.of(block.stack).front();
-    const uint32_t freeing = leaves.of(block.freeing_stack).front();
+    const uint32_t allocating = own.of(block.stack);
+    const uint32_t freeing = own.of(block.freeing_stack);
     FreedBy& row = by_pair[{allocating, freeing}];
     row.allocating = allocating;
     row.freeing = freeing;

@@ -9,7 +9,7 @@
 
 namespace sampan::profile {
 
-// What a function allocated itself, and together with all that it calls.
+// What a function allocated itself or by the C and C++ libraries (own_functions.h), and together with all that it calls.
 struct HeapFunction {
   uint32_t function = kNone;
   Estimate live, live_total;
@@ -19,7 +19,7 @@ struct HeapFunction {
 std::vector<HeapFunction> heap_functions(const View& view, HeapPart first = HeapPart::kLive);
 
 // How many bytes live at the middle of the selected time and at its end, by the function that allocated
-// them itself.
+// them itself, as above.
 struct Growth {
   uint32_t function = kNone;
   double before_bytes = 0, after_bytes = 0;
@@ -41,7 +41,7 @@ struct PossibleLeak {
 // Most bytes first.
 std::vector<PossibleLeak> possible_leaks(const View& view);
 
-// Which function freed what which function had allocated, both by themselves.
+// Which function freed what which function had allocated, both by themselves as above.
 struct FreedBy {
   uint32_t allocating = kNone, freeing = kNone;  // functions
   Estimate freed;

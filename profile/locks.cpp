@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/interner.h"
 #include "profile/frames.h"
+#include "profile/own_functions.h"
 #include "profile/shown.h"
 #include "profile/statistics.h"
 
@@ -40,18 +41,6 @@ LockKey key_of(const Profile& profile, uint32_t index, wire::LockKind kind) {
   return {lock.process, kNone, kNone, lock.address, kind};
 }
 
-// Whether code of this module says nothing of who waits: the libraries that locks are in.
-bool is_library_of_locks(const Profile& profile, uint32_t module) {
-  if (module == kNone) return false;
-  const std::string_view path = profile.modules[module].path;
-  const std::string_view name = path.substr(path.rfind('/') + 1);
-  for (const std::string_view library :
-       {"libc.so", "libc-", "libpthread", "libstdc++.so", "libc++.so", "libsampan", "ld-linux"}) {
-    if (name.starts_with(library)) return true;
-  }
-  return false;
-}
-
 // Names the last location after its lock, as far as that has a name by now. `functions`: by name.
 void name_by(std::map<std::string, uint32_t>* functions, const Wait& wait, Profile* profile) {
   const auto next = static_cast<uint32_t>(profile->functions.size());
@@ -63,31 +52,14 @@ void name_by(std::map<std::string, uint32_t>* functions, const Wait& wait, Profi
   profile->lines.push_back({.function = function->second});
 }
 
-// locking_function() of stacks, each looked at once.
-class FunctionsOfStacks {
- public:
-  explicit FunctionsOfStacks(const Profile& profile) : profile_(profile) {}
-
-  uint32_t operator()(uint32_t stack) {
-    if (stack == kNone) return kNone;
-    const auto [found, is_new] = by_stack_.try_emplace(stack, kNone);
-    if (is_new) found->second = locking_function(profile_, stack);
-    return found->second;
-  }
-
- private:
-  const Profile& profile_;
-  std::map<uint32_t, uint32_t> by_stack_;
-};
-
 template <typename Stack>
 std::vector<BlockedBy> pairs(const View& view, const Stack& stack_of) {
   const Profile& profile = *view.profile;
-  FunctionsOfStacks function(profile);
+  OwnFunctions functions(profile);
   std::map<std::tuple<LockKey, uint32_t, uint32_t>, BlockedBy> rows;
   for (const uint32_t index : view.samples) {
     const LockWait& wait = profile.lock_waits[index];
-    const uint32_t waiter = function(wait.stack), other = function(stack_of(wait));
+    const uint32_t waiter = functions.of(wait.stack), other = functions.of(stack_of(wait));
     BlockedBy& row = rows[{key_of(profile, wait.lock, wait.kind), waiter, other}];
     row.lock = wait.lock;
     row.waiter = waiter;
@@ -215,18 +187,6 @@ std::vector<LockRow> lock_table(const View& view) {
   return rows;
 }
 
-uint32_t locking_function(const Profile& profile, uint32_t stack) {
-  std::vector<Frame> frames;
-  leaf_to_root(profile, stack, &frames);
-  for (const Frame& frame : frames) {
-    const Location& place = profile.locations[frame.location];
-    if (place.wait != kNone || is_library_of_locks(profile, place.module)) continue;
-    const std::string_view name = function_name(profile, frame.function);
-    if (!name.starts_with("std::") && !name.starts_with("__gthread_")) return frame.function;
-  }
-  return frames.empty() ? kNone : frames.front().function;
-}
-
 std::vector<BlockedBy> blocked_by(const View& view) {
   return pairs(view, [](const LockWait& wait) { return wait.holder_stack; });
 }
@@ -240,13 +200,13 @@ std::vector<LockSides> lock_sides(const View& view, const std::vector<LockRow>& 
   for (const LockRow& row : table) {
     rows.emplace(key_of(profile, row.lock, row.kind), static_cast<uint32_t>(rows.size()));
   }
-  FunctionsOfStacks function(profile);
+  OwnFunctions functions(profile);
   std::vector<LockSides> sides;
   sides.reserve(view.samples.size());
   for (const uint32_t index : view.samples) {
     const LockWait& wait = profile.lock_waits[index];
-    sides.push_back({rows.at(key_of(profile, wait.lock, wait.kind)), function(wait.stack),
-                     function(wait.holder_stack), function(wait.waker_stack)});
+    sides.push_back({rows.at(key_of(profile, wait.lock, wait.kind)), functions.of(wait.stack),
+                     functions.of(wait.holder_stack), functions.of(wait.waker_stack)});
   }
   return sides;
 }

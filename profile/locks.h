@@ -61,11 +61,7 @@ struct LockRow {
 // Most waited first.
 std::vector<LockRow> lock_table(const View& view);
 
-// The function of the innermost frame of a stack outside the C and C++ libraries; the innermost of all if
-// there is none; kNone without a stack.
-uint32_t locking_function(const Profile& profile, uint32_t stack);
-
-// Who waited for whom. Functions are those of locking_function(): where the waiter waited, where the
+// Who waited for whom. Functions are those of own_function(): where the waiter waited, where the
 // holder released the lock, where the waker woke it. kNone: not known.
 struct BlockedBy {
   uint32_t lock = kNone;                    // one of its row in lock_table()

@@ -7,6 +7,7 @@
 #include "base/text/readable.h"
 #include "profile/frames.h"
 #include "profile/heap_tables.h"
+#include "profile/own_functions.h"
 #include "profile/shown.h"
 #include "reports/sections.h"
 #include "reports/table.h"
@@ -67,6 +68,14 @@ std::string estimates(const Context& context, const profile::HeapTotals& totals)
   live += context.view.to_ns == UINT64_MAX ? " at the end" : " at " + at(context.view.to_ns);
   live += fmt::format("; at most {} at {}", amount(context, totals.peak_bytes), at(totals.peak_ns));
   text += item(context, "live", live);
+  // A program that frees all at its end: what it had is at another time.
+  if (totals.live.draws == 0 && totals.peak_bytes > 0 &&
+      context.view.heap == profile::HeapPart::kLive) {
+    text += item(
+        context, "note",
+        fmt::format("`--to {}s` shows what lived then, `--heap=allocated` all that was allocated",
+                    seconds(totals.peak_ns)));
+  }
   if (totals.median_life_ns) {
     text += item(context, "lifetime",
                  fmt::format("of freed blocks: half at most {}, 9 of 10 at most {}",
@@ -112,11 +121,13 @@ std::string place_cell(const Context& context, uint32_t function) {
   return file.empty() || row.line == 0 ? file : fmt::format("{}:{}", file, row.line);
 }
 
-// "parse ← load ← main"
+// "parse ← load ← main", without the libraries that allocated for them.
 std::string stack_cell(const Context& context, uint32_t stack) {
   std::vector<profile::Frame> frames;
   leaf_to_root(context.profile(), stack, &frames);
   if (frames.empty()) return "[unknown]";
+  const uint32_t own = own_function(context.profile(), stack);
+  frames.erase(frames.begin(), std::ranges::find(frames, own, &profile::Frame::function));
   std::string text;
   for (size_t i = 0; i < std::min(frames.size(), kShownCallers); ++i) {
     text += (i == 0 ? "" : " ← ") +

@@ -8,6 +8,7 @@
 #include "profile/frames.h"
 #include "profile/heap.h"
 #include "profile/locks.h"
+#include "profile/own_functions.h"
 #include "reports/query/vector_table.h"
 
 namespace sampan::reports {
@@ -53,9 +54,9 @@ WatchedFields<Block> allocation_fields() {
        [](auto&, auto& of) -> Value { return profile::drawn(of).blocks; }},
       {{"thread", "INTEGER", "row of threads"},
        [](auto&, auto& of) -> Value { return row(of.thread); }},
-      {{"function", "INTEGER", "row of functions: of the innermost frame"},
+      {{"function", "INTEGER", "row of functions: that allocated it"},
        [](auto& source, auto& of) -> Value {
-         return row(leaf_function(source.profile, of.stack));
+         return row(profile::own_function(source.profile, of.stack));
        }},
       {{"stack", "INTEGER", "its rows in frames"},
        [](auto&, auto& of) -> Value { return row(of.stack); }},
@@ -65,7 +66,7 @@ WatchedFields<Block> allocation_fields() {
        [](auto&, auto& of) -> Value { return row(of.freeing_thread); }},
       {{"freeing_function", "INTEGER", "row of functions: that freed it"},
        [](auto& source, auto& of) -> Value {
-         return row(leaf_function(source.profile, of.freeing_stack));
+         return row(profile::own_function(source.profile, of.freeing_stack));
        }},
       {{"freeing_stack", "INTEGER", "its rows in frames"},
        [](auto&, auto& of) -> Value { return row(of.freeing_stack); }},
@@ -106,7 +107,7 @@ WatchedFields<LockWait> lock_wait_fields() {
        [](auto&, auto& of) -> Value { return row(of.thread); }},
       {{"function", "INTEGER", "row of functions: that waited"},
        [](auto& source, auto& of) -> Value {
-         return row(profile::locking_function(source.profile, of.stack));
+         return row(profile::own_function(source.profile, of.stack));
        }},
       {{"stack", "INTEGER", "its rows in frames"},
        [](auto&, auto& of) -> Value { return row(of.stack); }},
@@ -114,7 +115,7 @@ WatchedFields<LockWait> lock_wait_fields() {
        [](auto&, auto& of) -> Value { return row(of.holder); }},
       {{"holder_function", "INTEGER", "row of functions: in which the holder released it"},
        [](auto& source, auto& of) -> Value {
-         return row(profile::locking_function(source.profile, of.holder_stack));
+         return row(profile::own_function(source.profile, of.holder_stack));
        }},
       {{"holder_stack", "INTEGER", "its rows in frames"},
        [](auto&, auto& of) -> Value { return row(of.holder_stack); }},
@@ -122,7 +123,7 @@ WatchedFields<LockWait> lock_wait_fields() {
        [](auto&, auto& of) -> Value { return row(of.waker); }},
       {{"waker_function", "INTEGER", "row of functions: that ended it"},
        [](auto& source, auto& of) -> Value {
-         return row(profile::locking_function(source.profile, of.waker_stack));
+         return row(profile::own_function(source.profile, of.waker_stack));
        }},
       {{"waker_stack", "INTEGER", "its rows in frames"},
        [](auto&, auto& of) -> Value { return row(of.waker_stack); }},

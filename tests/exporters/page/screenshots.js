@@ -4,6 +4,7 @@
 //
 // and, if they are named behind them: page-markers and page-percentiles of one of `examples/service --requests 1000`;
 // page-diff of the page of two runs (sampan diff --html);
+// page-heap and page-locks of pictured.cpp with --heap=16K and --locks;
 // page-python-threads, -asyncio, -workers and -extension of the programs in examples/python (threads: with --clock wall).
 //
 // They are small enough to be kept in the repository, or it says so.
@@ -76,6 +77,8 @@ const PICTURES = {
   'page-phone': {fragment: 'view=flame&state=cpu', size: {width: 390, height: 844}},
   'page-percentiles': {fragment: 'view=markers', named: true},
   'page-diff': {fragment: 'view=flame', named: true},
+  'page-heap': {fragment: 'view=flame&samples=allocated', prepare: chooseFunction('shop::price'), named: true},
+  'page-locks': {fragment: 'view=locks&samples=locks', named: true},
   'page-markers': {fragment: 'view=flame', prepare: showSpan, named: true},
   'page-python-threads': {fragment: 'view=flame', prepare: chooseFunction('brightness'), named: true},
   'page-python-asyncio': {fragment: 'view=flame', prepare: chooseFunction('parse'), named: true},

@@ -119,7 +119,7 @@ class Guide(fleet.Case):
         latest = {"SAMPAN_OUTPUT": str(self.path / "heap")}
         self.follow("guide.md", "sampan report --heap", **latest)
         self.follow("guide.md", "sampan report --locks", **latest)
-        self.follow("guide.md", "sampan report --heap --callers malloc", **latest)
+        self.follow("guide.md", "sampan report --heap --callers parse", {"--callers parse": "--callers main"}, **latest)
         self.follow("guide.md", "sampan view --heap", **latest)
         self.follow("guide.md", "sampan export --heap -f pprof,flamegraph,speedscope", **latest)
         self.follow("guide.md", "sampan diff --heap BEFORE AFTER", {"BEFORE": directory, "AFTER": directory})

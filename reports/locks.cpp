@@ -93,12 +93,14 @@ std::string lock_cell(const profile::Profile& profile, uint32_t lock, wire::Lock
 std::string lock_figures(const Context& context) {
   const profile::LockSum sum = lock_total(context.view);
   const profile::WatchedTime time = watched_time(context.profile(), profile::Watched::kLocks);
-  std::string text =
-      item(context, "waited",
-           fmt::format("{} ± {} s in {}, at most {}; the holder is known for {} % of it",
-                       seconds(whole(sum.waited_ns)), seconds(whole(sum.waited_error_ns())),
-                       plural(whole(sum.waits), "wait"),
-                       duration(static_cast<double>(sum.longest_ns)), known_holders(context)));
+  std::string waited =
+      fmt::format("{} ± {} s in {}", seconds(whole(sum.waited_ns)),
+                  seconds(whole(sum.waited_error_ns())), plural(whole(sum.waits), "wait"));
+  if (sum.draws != 0) {
+    waited += fmt::format(", at most {}; the holder is known for {} % of it",
+                          duration(static_cast<double>(sum.longest_ns)), known_holders(context));
+  }
+  std::string text = item(context, "waited", waited);
   std::string sampling = plural(sum.draws, "wait") + " recorded";
   if (time.most_setting != 0) {
     sampling +=

@@ -114,7 +114,7 @@ class Guide(fleet.Case):
         self.assertIn("<html", (self.path / "diff.html").read_text()[:2000])
 
     def test_heap_and_locks(self):
-        self.follow("guide.md", "sampan run --heap --locks -- ./service", {"./service": "./program 10", "sampan run": "sampan run --quiet --output heap"})
+        self.follow("guide.md", "sampan run --heap --locks -- ./service", {"./service": "./program 10", "run --heap": "run --quiet --output heap --heap=1K"})
         [directory] = (self.path / "heap").iterdir()
         latest = {"SAMPAN_OUTPUT": str(self.path / "heap")}
         self.follow("guide.md", "sampan report --heap", **latest)

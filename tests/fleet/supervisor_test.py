@@ -24,7 +24,9 @@ command=/usr/bin/python3 {path}/fleetd
 
 class Supervisor(fleet.Case):
     def pids(self, program):
-        return int(self.shell(f"supervisorctl -c {self.path}/supervisord.conf pid {program}").stdout)
+        """0 while it does not run, or supervisor does not listen yet."""
+        done = self.shell(f"supervisorctl -c {self.path}/supervisord.conf pid {program}", check=False)
+        return int(done.stdout) if done.returncode == 0 else 0
 
     def test_it_is_started_again_with_its_service(self):
         self.need("supervisord", "supervisorctl")

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/huge_pages.h"
 #include "profile/frames.h"
 #include "profile/gil_holders.h"
 #include "profile/jit_code.h"
@@ -101,6 +102,7 @@ std::vector<uint32_t> enter_contexts(const recording::Recording& from, Profile* 
 void load_samples(const recording::Recording& from, Profile* profile) {
   const std::vector<recording::Sample>& rows = from.samples;
   profile->stops.assign(wire::kStopReasonCount, 0);
+  reserve_in_huge_pages(rows.size(), &profile->samples);
   profile->samples.resize(rows.size());
   if (rows.empty()) return;
   const auto time_of = [](const auto& row) { return uint64_t{row.time_ns}; };
@@ -111,7 +113,9 @@ void load_samples(const recording::Recording& from, Profile* profile) {
     return static_cast<size_t>(static_cast<double>(time_of(row)) * parts_per_ns);
   };
   const std::vector<uint32_t> contexts = enter_contexts(from, profile);
-  std::vector<uint32_t> ends(rows.size() + 1);
+  std::vector<uint32_t> ends;
+  reserve_in_huge_pages(rows.size() + 1, &ends);
+  ends.resize(rows.size() + 1);
   for (const recording::Sample& row : rows) ++ends[part_of(row) + 1];
   std::partial_sum(ends.begin(), ends.end(), ends.begin());
   for (const recording::Sample& row : rows) {

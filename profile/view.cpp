@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/huge_pages.h"
 #include "base/nearest.h"
 #include "profile/heap.h"
 #include "profile/sections.h"
@@ -187,7 +188,7 @@ View select(const Profile& profile, const Selection& selection) {
             .to_ns = to_ns,
             .heap = selection.heap,
             .is_of_trace = selection.trace.has_value()};
-  view.samples.reserve(profile.samples.size());
+  reserve_in_huge_pages(profile.samples.size(), &view.samples);
   for (uint32_t i = 0; i < profile.samples.size(); ++i) {
     const Sample& sample = profile.samples[i];
     if (wanted[sample.thread] && sample.time_ns >= from_ns && sample.time_ns <= to_ns &&

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/huge_pages.h"
 #include "base/interner.h"
 #include "recording/columns.h"
 #include "recording/names.h"
@@ -82,7 +83,7 @@ void resize_growing(size_t size, double growth, std::vector<Row>* rows) {
   constexpr double kMost = double{uint64_t{1} << 30} / sizeof(Row);  // the file may lie
   if (size > rows->capacity()) {
     const double expected = static_cast<double>(size) * growth;
-    rows->reserve(std::max(size, static_cast<size_t>(std::min(expected, kMost))));
+    reserve_in_huge_pages(std::max(size, static_cast<size_t>(std::min(expected, kMost))), rows);
   }
   rows->resize(size);
 }

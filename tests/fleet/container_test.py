@@ -23,7 +23,9 @@ class Podman(fleet.Case):
             return
         for program in ("/bin/sh", "/bin/sleep", "/usr/bin/python3"):
             chroots.add_program(root, program, program)
-        self.shell(f"tar -C {root} -c . | podman import - {IMAGE}")
+        made = self.shell(f"tar -C {root} -c . | podman import - {IMAGE}", check=False)
+        if made.returncode != 0:
+            self.skip(f"podman cannot make an image here: {made.stderr.strip()}")
 
     def need_containers(self):
         result = self.shell(f"podman run --rm {IMAGE} /bin/sh -c 'echo it runs'", check=False)

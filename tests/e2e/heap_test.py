@@ -40,7 +40,7 @@ static void wait_for_debugger(int number) {
   _exit(number);
 }
 __attribute__((noinline)) void break_heap(void) {
-  char* block = malloc(100);
+  char* block = calloc(1, 100);  /* what free() takes for the size and its flags is 0 */
   free(block + 8);
   puts("not reached");
 }

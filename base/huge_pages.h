@@ -1,5 +1,5 @@
 // Large tables in huge pages. The first touch of each page of 4 KB is a fault, and on a virtual machine those of a million
-// rows can take longer than all that is done with the rows.
+// rows can take longer than all that is done with the rows. Hosted only.
 #pragma once
 
 #include <sys/mman.h>

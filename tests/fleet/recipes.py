@@ -17,6 +17,8 @@ NOT_RUN = {
         "$ sampan run -- xz": "an example of the output",
         "void answer(": "code; examples/service.cpp has it, and is compiled",
         "ncalls": "an example of the output",
+        "Locks, most waited": "an example of the output",
+        "Functions, most live": "an example of the output",
         "$ profiler-cli load": "the tool needs a network",
         "snakeviz DIR": "Debian does not have it; the line below it reads the same file",
         "kcachegrind DIR": "a desktop's program; tests/exporters opens it",

@@ -11,8 +11,8 @@
 
 namespace sampan {
 
-// Reserves, as the vector does. The kernel is asked for huge pages if the table is large; it may have none, and then all
-// is as without.
+// Reserves, as the vector does, and asks the kernel for huge pages if the table is large. If the kernel has none, the
+// table is as any other.
 template <typename Row>
 void reserve_in_huge_pages(size_t size, std::vector<Row>* rows) {
   constexpr size_t kLeast = 4 << 20;  // below, the rest of the last huge page would be a large part

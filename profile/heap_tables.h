@@ -9,7 +9,8 @@
 
 namespace sampan::profile {
 
-// What a function allocated itself or by the C and C++ libraries (own_functions.h), and together with all that it calls.
+// The blocks that a function allocated itself or by the C and C++ libraries (own_functions.h), and those with all that it
+// calls.
 struct HeapFunction {
   uint32_t function = kNone;
   Estimate live, live_total;

@@ -61,8 +61,8 @@ struct LockRow {
 // Most waited first.
 std::vector<LockRow> lock_table(const View& view);
 
-// Who waited for whom. Functions are those of own_function(): where the waiter waited, where the
-// holder released the lock, where the waker woke it. kNone: not known.
+// The function that waited, and the one that held the lock. They are those of own_function(): where the waiter waited,
+// where the holder released the lock, where the waker woke it. kNone: not known.
 struct BlockedBy {
   uint32_t lock = kNone;                    // one of its row in lock_table()
   uint32_t waiter = kNone, holder = kNone;  // functions

@@ -73,8 +73,9 @@ std::string estimates(const Context& context, const profile::HeapTotals& totals)
       context.view.heap == profile::HeapPart::kLive) {
     text += item(
         context, "note",
-        fmt::format("`--to {}s` shows what lived then, `--heap=allocated` all that was allocated",
-                    seconds(totals.peak_ns)));
+        fmt::format(
+            "`--to {:.3f}s` shows what lived then, `--heap=allocated` all that was allocated",
+            in_seconds(totals.peak_ns)));  // as --to takes it: without a separator of thousands
   }
   if (totals.median_life_ns) {
     text += item(context, "lifetime",

@@ -74,7 +74,8 @@ class Diff(Case):
             self.assertGreaterEqual(row["high"], true_change(name, percent), row)
 
     def test_a_function_that_takes_twice_as_long(self):
-        # Beside a busy neighbour, short runs may say too little about what was planted: then longer ones.
+        # At the usual confidence: runs beside a busy neighbour do not bear a higher one. Where short ones have too wide an
+        # interval to tell, whatever it says, longer ones follow.
         for seconds in (2, 4, 8):
             a, b = planted(0, seconds), planted(100, seconds)
             functions = json.loads(sampan("diff", "--json", a.recording, b.recording).stdout)["functions"]

@@ -219,7 +219,8 @@ class Storm:
             verdict = "unsteady" if set(again) != {bare[0]} else "DIFFERENT"
             runs = [("bare", bare[0]), ("sampled", sampled[0]), *(("bare again", did) for did in again),
                     *(("sampled again", did) for did in twice)]
-            self.say("\n".join([f"again: tests/storm/storm.py build --rounds 1 --seed {seed} --program {program.name}{f' --way {shlex.quote(self.way)}' if self.way else ''}",
+            way = f" --way {shlex.quote(self.way)}" if self.way else ""
+            self.say("\n".join([f"again: tests/storm/storm.py build --rounds 1 --seed {seed} --program {program.name}{way}",
                                 *(f"  {which:13}  {did}" for which, did in runs)]))
         with self.lock:
             row = self.rows.setdefault(program.name, Row())

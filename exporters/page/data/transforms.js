@@ -25,7 +25,7 @@ export function systemFunctions({functions, modules}) {
 
 const kHardlyAny = 0.001;  // CPU of a thread that only waits, of its time
 
-/** By thread: whether it only waited. None did where waits for locks are what the profile has. @param {Profile} profile */
+/** By thread: whether it only waited. In a profile of waits for locks no thread counts as idle. @param {Profile} profile */
 export function idleThreads({samples, threads, locks}) {
   return threads.map((_, thread) => {
     const ns = [0, 0];

@@ -155,7 +155,7 @@ class Limits(Bare):
         count = self.pages_without_limit() + 50
         if count > 1000:
             self.skipTest(f"{count} threads would be needed")
-        run = sampan.run([*self.ordinary, "/usr/bin/python3", "-c", THREADS, count], ["--rate", "1000", "--no-python"],
+        run = sampan.run([*self.ordinary, "/usr/bin/python3", "-c", THREADS, count], ["--rate", "1000", "--max-overhead", "none", "--no-python"],
                          preexec_fn=limited(MEMLOCK=(0, 0)))
         self.assertEqual((run.returncode, run.stderr), (0, b""))
         # Python 3.14 names its threads. Another row is of the command that became an ordinary user.

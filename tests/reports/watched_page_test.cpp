@@ -1,4 +1,5 @@
 // The pages of the heap and of locks, of stacks as text: golden/ as of page_test.cpp.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <rapidjson/document.h>
 
@@ -105,11 +106,35 @@ TEST(WatchedPage, ShowsTheHeap) {
   expect_golden_page("page_heap_tree", page(select(profile), options));
 }
 
+// A program that frees all at its end: what it had is at another time, which is one that `--to` takes.
+TEST(WatchedPage, SaysWhenAHeapThatIsEmptyAtTheEndWasLargest) {
+  profile::Profile profile = heap();
+  for (profile::Block& block : profile.blocks) {
+    block.time_ns += 1'000'000'000'000;
+    block.freed_ns = block.time_ns + 2'000'000;
+  }
+  show_heap(&profile);
+  const uint64_t peak_ns = heap_totals(select(profile)).peak_ns;
+  const std::string note = fmt::format("`--to {:.3f}s` shows what lived then", static_cast<double>(peak_ns) * 1e-9);
+  EXPECT_GT(peak_ns, 1'000'000'000'000u);
+  EXPECT_NE(page(select(profile)).find(note), std::string::npos) << page(select(profile));
+  EXPECT_EQ(page(select(profile, {.heap = profile::HeapPart::kAllocated})).find("--to"), std::string::npos);
+}
+
 TEST(WatchedPage, ShowsLocks) {
   const profile::Profile profile = locks();
   PageOptions options;
   options.width = 120;
   expect_golden_page("page_locks", page(select(profile), options));
+}
+
+TEST(WatchedPage, SaysNothingOfTheHoldersOfNoWaits) {
+  profile::Profile profile = recorded();
+  profile.watch_changes = {{0, 0, profile::Watched::kLocks, 10'000}};
+  show_locks(&profile);
+  const std::string text = page(select(profile));
+  EXPECT_NE(text.find("in 0 waits"), std::string::npos) << text;
+  EXPECT_EQ(text.find("the holder is known"), std::string::npos) << text;
 }
 
 // A thread that never waits does not make all others idle ones, which the page of the time hides.

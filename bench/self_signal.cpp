@@ -2,11 +2,11 @@
 //
 //   self_signal MODE DEPTH SAMPLES
 //
-// MODE `empty` installs a handler that does nothing. `raise` keeps the handler that a preloaded
-// profiler installed for SIGPROF. `sampan` sends the signals that sampan's own timers send. They
-// are sent DEPTH calls deep, in batches that fit into a ring, with pauses in which the collector
-// empties it. Prints the nanoseconds per signal: the median of the batches, by the thread's CPU clock, so
-// that other load of the machine does not count.
+// MODE `empty` installs a handler that does nothing, `clock` one that reads the thread's CPU clock once. `raise`
+// keeps the handler that a preloaded profiler installed for SIGPROF. `sampan` sends the signals that
+// sampan's own timers send. They are sent DEPTH calls deep, in batches that fit into a ring, with pauses
+// in which the collector empties it. Prints the nanoseconds per signal: the median of the batches, by the
+// thread's CPU clock, so that other load of the machine does not count.
 //
 // It is also a library: bench/python_frames.py calls signal_cost() below Python functions.
 #include <fmt/core.h>
@@ -57,9 +57,11 @@ extern "C" [[gnu::visibility("default")]] double signal_cost(const char* mode_na
                                                              int samples) {
   const std::string_view mode = mode_name;
   const int batches = std::max(1, samples / kBatch);
-  if (mode == "empty") {
+  if (mode == "empty" || mode == "clock") {
     struct sigaction action {};
     action.sa_handler = [](int) {};
+    if (mode == "clock")
+      action.sa_handler = [](int) { sampan::read_clock_ns(CLOCK_THREAD_CPUTIME_ID); };
     action.sa_flags = SA_RESTART;
     sigaction(SIGPROF, &action, nullptr);
   }
@@ -83,7 +85,7 @@ extern "C" [[gnu::visibility("default")]] double signal_cost(const char* mode_na
 
 int main(int argc, char** argv) {
   if (argc != 4) {
-    fmt::print(stderr, "usage: self_signal empty|raise|sampan DEPTH SAMPLES\n");
+    fmt::print(stderr, "usage: self_signal empty|clock|raise|sampan DEPTH SAMPLES\n");
     return 2;
   }
   fmt::print("{:.0f}\n", signal_cost(argv[1], std::atoi(argv[2]), std::atoi(argv[3])));

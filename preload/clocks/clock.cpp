@@ -82,12 +82,15 @@ bool follow_hidden_time(ClockState& clock, uint64_t cpu_ns) {
     hidden.avoid_ns -= passed_ns < hidden.avoid_ns ? passed_ns : hidden.avoid_ns;
     return hidden.avoid_ns == 0;
   }
-  const bool hides =
-      clock.armed == kPerf || (clock.armed == kDrum && drum_clock::has_missed(clock));
+  // A perf event does not say how many periods it missed. A drummer does, and may also be late itself, which hides nothing.
+  const uint64_t missed = clock.armed == kDrum ? drum_clock::take_missed(clock) : UINT32_MAX;
   if ((clock.armed != kPerf && clock.armed != kDrum) || !may_use_timer) return false;
   const uint64_t period = period_ns(clock);
   hidden.passed_ns += passed_ns;
-  if (hides && passed_ns > period + period / 2) hidden.hidden_ns += passed_ns - period;
+  if (passed_ns > period + period / 2) {
+    const uint64_t late_ns = passed_ns - period, missed_ns = missed * period;
+    hidden.hidden_ns += missed_ns < late_ns ? missed_ns : late_ns;
+  }
   const bool avoids = is_much(hidden, period);
   if (avoids) hidden.avoid_ns = kAvoidTimes * hidden.hidden_ns;
   if (avoids || hidden.passed_ns > kWindowPeriods * period) {

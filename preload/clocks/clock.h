@@ -135,8 +135,8 @@ bool is_lost(const ClockState& clock);
 void begin(const ClockState& clock);
 // Threads of the process may be drummed now.
 bool in_use();
-// Beats have fallen into calls of the thread, since this was asked last.
-bool has_missed(const ClockState& clock);
+// How many beats have fallen into calls of the thread since this was asked last.
+uint32_t take_missed(const ClockState& clock);
 // A timer has found the thread running.
 void show_awake(const ClockState& clock);
 // The thread handles a signal that the drummer may have sent.

@@ -83,10 +83,11 @@ void show_awake(const ClockState& clock) {
   wire::show_awake(drum_of(clock));
 }
 
-bool has_missed(const ClockState& clock) {
+uint32_t take_missed(const ClockState& clock) {
   std::atomic<uint32_t>& missed = drum_of(clock).missed;
-  return missed.load(std::memory_order_relaxed) != 0 &&
-         missed.exchange(0, std::memory_order_relaxed) != 0;
+  return missed.load(std::memory_order_relaxed) == 0
+             ? 0
+             : missed.exchange(0, std::memory_order_relaxed);
 }
 
 void taken(uint32_t slot) {

@@ -115,10 +115,12 @@ TEST(WatchedPage, SaysWhenAHeapThatIsEmptyAtTheEndWasLargest) {
   }
   show_heap(&profile);
   const uint64_t peak_ns = heap_totals(select(profile)).peak_ns;
-  const std::string note = fmt::format("`--to {:.3f}s` shows what lived then", static_cast<double>(peak_ns) * 1e-9);
+  const std::string note =
+      fmt::format("`--to {:.3f}s` shows what lived then", static_cast<double>(peak_ns) * 1e-9);
   EXPECT_GT(peak_ns, 1'000'000'000'000u);
   EXPECT_NE(page(select(profile)).find(note), std::string::npos) << page(select(profile));
-  EXPECT_EQ(page(select(profile, {.heap = profile::HeapPart::kAllocated})).find("--to"), std::string::npos);
+  EXPECT_EQ(page(select(profile, {.heap = profile::HeapPart::kAllocated})).find("--to"),
+            std::string::npos);
 }
 
 TEST(WatchedPage, ShowsLocks) {

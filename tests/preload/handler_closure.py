@@ -58,7 +58,7 @@ SHIM = """
     preload::cpu_timer::set_timer preload::cpu_timer::timespec_of preload::cpu_timer::disarm preload::cpu_timer::sent
     preload::cpu_timer::create preload::cpu_timer::remove preload::drum_clock::highest_rate_hz preload::drum_clock::arm
     preload::drum_clock::set_rate preload::drum_clock::disarm preload::drum_clock::sent preload::drum_clock::begin
-    preload::drum_clock::in_use preload::drum_clock::is_lost preload::drum_clock::has_missed
+    preload::drum_clock::in_use preload::drum_clock::is_lost preload::drum_clock::take_missed
     preload::drum_clock::show_awake preload::drum_clock::taken wire::wait_for_drummer
     preload::perf_clock::highest_rate_hz preload::perf_clock::try_out preload::perf_clock::arm
     preload::perf_clock::open_event preload::perf_clock::direct_to preload::perf_clock::set_rate

@@ -27,6 +27,7 @@ for part in parts:
     solve(part * more)
     exchange()
 """
+RECORD = ["run", "--quiet", "--format", "none", "--rate", "1000", "--max-overhead", "none"]
 RANKS = 8
 
 
@@ -62,7 +63,7 @@ class Ranks(sampan.Case):
 
     def test_recordings_that_were_merged(self):
         for rank in range(RANKS):
-            subprocess.run([sampan.PROGRAM, "run", "--quiet", "--format", "none", "--rate", "1000", "--max-overhead", "none", "--output", "runs", "--", "/usr/bin/python3", "worker.py",
+            subprocess.run([sampan.PROGRAM, *RECORD, "--output", "runs", "--", "/usr/bin/python3", "worker.py",
                             str(rank), "1.3"], cwd=self.path, env={**os.environ, "PMI_RANK": str(rank)}, check=True, timeout=300)
         # In another order than that of their ranks, which the merged recording has.
         self.sampan("merge", *sorted((self.path / "runs").iterdir(), reverse=True), "-o", "all")
@@ -87,7 +88,7 @@ class Ranks(sampan.Case):
     def test_processes_of_one_recording(self):
         # They share the CPUs, so each has few samples in each of its turns: three times as much is told from that.
         script = f"for i in $(seq 0 {RANKS - 1}); do /usr/bin/python3 worker.py $i 3 & test $i = 7 && echo $!; done; wait"
-        run = self.sampan("run", "--quiet", "--format", "none", "--rate", "1000", "--max-overhead", "none", "--output", "one", "--", "bash", "-c", script)
+        run = self.sampan(*RECORD, "--output", "one", "--", "bash", "-c", script)
         [recording] = (self.path / "one").iterdir()
         # The shell itself does little; it is a worker, too.
         said = json.loads(self.sampan("ranks", "--json", "--python", "python", "--of", "total", recording).stdout)

@@ -58,7 +58,14 @@ class Attach(sampan.Case):
             noise = share_noise(wanted, samples) + missing / all_sampled
             self.assertLess(abs(share - wanted), noise, f"{name}: {share}")
         self.assertGreaterEqual(outcome.report["complete_stacks"], 0.99)
-        self.assertEqual(outcome.report["lost"], {})
+        self.assert_lost_little(outcome)
+
+    def assert_lost_little(self, outcome):
+        """The kernel's ring of an ordinary user is small: samples that come while sampan waits for a CPU may find it full."""
+        lost = dict(outcome.report["lost"])
+        full = lost.pop("engine_ring_full", 0)
+        self.assertEqual(lost, {})
+        self.assertLessEqual(full, RATE * os.cpu_count() * outcome.run.delayed_s)
 
     @stalls.measures_time("compares sampled CPU with the threads' clocks")
     def test_shares(self):

@@ -340,10 +340,10 @@ class Attach(interpreters.Case):
                     nearest = [name for name in frames[:i] if name in functions][-1]
                     self.assertEqual(nearest, python_storm_test.STORM_NATIVES[frame], frames)
         print(f"  {engine}: {len(stacks)} samples, {whole} with Python's functions, none impossible", file=sys.stderr)
-        self.assertGreater(whole, 100)
         if engine == "perf":
             self.assertGreater(whole, READ_IN_TIME * len(stacks))
             return
+        self.assertGreater(whole, 100)
         torn = (1 - run.report["complete_stacks"]) * len(stacks)
         # A sample in a hundred may meet the interpreter while it links a frame.
         self.assertLess(torn, 5 + 0.02 * len(stacks), f"of {len(stacks)}")

@@ -6,6 +6,7 @@ import unittest
 
 import interpreters
 from python_programs import KINDS, KINDS_CALLS, KINDS_NATIVES, STORM, STORM_CALLS, STORM_NATIVES, known_calls
+from tolerances import share_noise
 
 SECONDS = os.environ.get("PYTHON_STORM_SECONDS", "0.4")  # of CPU in each thread
 RATES = os.environ.get("PYTHON_STORM_RATES", "8000").split()
@@ -64,7 +65,9 @@ class PythonStorm(interpreters.Case):
             with self.subTest(version):
                 self.assertEqual(tally.impossible[:20], [])
                 self.assertGreater(tally.samples, 200)
-                self.assertLess(tally.torn, 3 + 0.001 * tally.samples, f"of {tally.samples}")
+                # 3.12 has 8 in 10,000: the first instructions of its evaluation loop, and those between two frames.
+                self.assertLess(tally.torn, 3 + (0.001 + share_noise(0.001, tally.samples)) * tally.samples,
+                                f"of {tally.samples}")
         self.assertGreaterEqual(total, SAMPLES)
 
     def test_exceptions_that_are_thrown_through_generators(self):

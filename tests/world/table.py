@@ -1,7 +1,7 @@
 """What is judged of a program that was sampled, and how it is shown."""
 import re
 
-UNNAMED = re.compile(r"^\[(?!waiting|python\]|frames)")  # [module+0x12], [jit]
+UNNAMED = re.compile(r"^\[(jit|.*\+0x[0-9a-f]+)\]$")
 MEANINGFUL = 20  # samples: below, shares say nothing
 
 

@@ -81,11 +81,14 @@ void add_cost(const ThreadState& thread, const siginfo_t& info, const Sample& ta
                         std::memory_order_relaxed);
 }
 
-// A beat while the thread waited for a CPU, or soon after another signal.
-bool is_early(const ThreadState& thread, uint64_t cpu_ns) {
-  constexpr uint64_t kShortestPart = 4;
-  return cpu_ns - thread.samples.last_cpu_ns.load(std::memory_order_relaxed) <
-         period_ns(thread.clock) / kShortestPart;
+// A beat while the thread waited for a CPU, or soon after another signal; a timer beside a fast clock that has just sampled.
+bool is_early(const ThreadState& thread, const siginfo_t& info, uint64_t cpu_ns) {
+  constexpr uint64_t kShortestPart = 4, kLateBeside = 2;
+  const uint64_t used_ns = cpu_ns - thread.samples.last_cpu_ns.load(std::memory_order_relaxed);
+  const uint64_t period = period_ns(thread.clock);
+  if (is_beat(info)) return used_ns < period / kShortestPart;
+  return info.si_code == SI_TIMER && has_timer_beside(thread.clock) &&
+         used_ns < kLateBeside * period;
 }
 
 void sample(const siginfo_t& info, void* ucontext) {
@@ -104,7 +107,7 @@ void sample(const siginfo_t& info, void* ucontext) {
   taken.cpu_ns = filtered ? 0 : read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
   taken.ticks = info.si_code == SI_TIMER ? static_cast<uint16_t>(1 + info.si_overrun) : 1;
   taken.flags = from_perf(info) ? wire::kSampleFromPerf : 0;
-  if (is_beat(info) && !filtered && is_early(*thread, taken.cpu_ns)) {
+  if (!filtered && is_early(*thread, info, taken.cpu_ns)) {
     // The next sample stands for what the thread has used.
   } else if (sampling_on(thread->samples)) {
     take_sample(*thread, taken, filtered, ucontext);

@@ -84,7 +84,7 @@ bool follow_hidden_time(ClockState& clock, uint64_t cpu_ns) {
   }
   // A perf event does not say how many periods it missed. A drummer does, and may also be late itself, which hides nothing.
   const uint64_t missed = clock.armed == kDrum ? drum_clock::take_missed(clock) : UINT32_MAX;
-  if ((clock.armed != kPerf && clock.armed != kDrum) || !may_use_timer) return false;
+  if (!has_timer_beside(clock) || !may_use_timer) return false;
   const uint64_t period = period_ns(clock);
   hidden.passed_ns += passed_ns;
   if (passed_ns > period + period / 2) {
@@ -182,6 +182,10 @@ void follow_clock(ClockState& clock, uint64_t cpu_ns) {
 void forget_clock(ClockState& clock) {
   clock.armed = kNoClock;
   clock.lock.unlock();
+}
+
+bool has_timer_beside(const ClockState& clock) {
+  return clock.armed == kPerf || clock.armed == kDrum;
 }
 
 bool sent_by_clock(const siginfo_t& info) {

@@ -38,6 +38,8 @@ inline constexpr uint64_t kCookie = 0x73616d70ull << 32;
 // descriptor does. So the descriptor is closed at once: nothing appears in the program's table,
 // nothing breaks when the program closes all descriptors, a forked child inherits nothing
 // (VM_DONTCOPY), and exec drops it.
+//
+// A thread whose periods all end in the kernel would have no signal at all. So a CPU timer goes along, as with the drummer.
 struct PerfEvent {
   void* page;
 };
@@ -46,7 +48,8 @@ struct PerfEvent {
 // while the thread runs. How it is kept out of calls that block: interposers/blocking_calls.cpp.
 //
 // The drummer does not look at a thread that it has not seen running for long. So a CPU timer goes along, at a long period: it
-// wakes the drummer's interest, and each thread has samples of the CPU that it used, whether the drummer sees it or not.
+// wakes the drummer's interest, and each thread has samples of the CPU that it used, whether the drummer sees it or not. Where
+// the fast clock has just sampled, its signal is no sample.
 //
 // Only threads that pthread_create made, and the main thread: others may share their thread's memory, and their calls could not
 // be told apart.
@@ -70,7 +73,7 @@ struct ClockState {
   CpuTimer cpu_timer;
   PerfEvent perf_event;
   HiddenTime hidden;
-  CpuTimer beside_drummer;
+  CpuTimer beside;  // of a fast clock: goes along with it
   bool may_be_drummed;  // pthread_create made the thread, or it is the main thread
 };
 inline constexpr int kNoClock = -1;
@@ -95,6 +98,8 @@ namespace cpu_timer {
 bool create(CpuTimer& timer, const ClockState& clock, uint64_t period_ns);
 void begin_in_a_moment(const CpuTimer& timer, uint64_t period_ns);
 void remove(const CpuTimer& timer);
+// The period of the timer that goes along with a fast clock.
+inline constexpr uint64_t kBesidePeriodNs = 16'000'000;
 
 void start(bool perf_allowed);
 uint32_t highest_rate_hz();
@@ -162,6 +167,9 @@ void postpone_clock(ClockState& clock);
 void follow_clock(ClockState& clock, uint64_t cpu_ns);
 // In a forked child: it inherits no clock, and the lock may have been held by a lost thread.
 void forget_clock(ClockState& clock);
+
+// A fast clock is armed, and a CPU timer beside it.
+bool has_timer_beside(const ClockState& clock);
 
 // A clock of this process sent the signal.
 bool sent_by_clock(const siginfo_t& info);

@@ -9,9 +9,6 @@
 namespace sampan::preload::drum_clock {
 namespace {
 
-// The period of the CPU timer that goes along.
-constexpr uint64_t kTimerPeriodNs = 16'000'000;
-
 std::atomic<bool> used, forbidden_here;
 
 wire::Drum& drum_of(const ClockState& clock) {
@@ -31,7 +28,8 @@ uint32_t highest_rate_hz() {
 }
 
 bool arm(ClockState& clock) {
-  if (!clock.may_be_drummed || !cpu_timer::create(clock.beside_drummer, clock, kTimerPeriodNs)) {
+  if (!clock.may_be_drummed ||
+      !cpu_timer::create(clock.beside, clock, cpu_timer::kBesidePeriodNs)) {
     return false;
   }
   used.store(true, std::memory_order_relaxed);
@@ -50,13 +48,13 @@ bool set_rate(ClockState& clock) {
 // The next sample finds the drummer lost, and asks for it again.
 bool postpone(ClockState& clock) {
   wire::leave_drummer(drum_of(clock));
-  cpu_timer::begin_in_a_moment(clock.beside_drummer, kTimerPeriodNs);
+  cpu_timer::begin_in_a_moment(clock.beside, cpu_timer::kBesidePeriodNs);
   return true;
 }
 
 void disarm(ClockState& clock) {
   wire::leave_drummer(drum_of(clock));
-  cpu_timer::remove(clock.beside_drummer);
+  cpu_timer::remove(clock.beside);
 }
 
 bool sent(const siginfo_t& info) {

@@ -82,7 +82,9 @@ uint32_t highest_rate_hz() {
   return use.load(std::memory_order_relaxed) == Use::kUsable ? wire::kHighestRateHz : 0;
 }
 
-bool arm(ClockState& clock) {
+namespace {
+
+bool arm_event(ClockState& clock) {
   const int fd = open_event(clock.tid, period_ns(clock));
   if (fd < 0) return false;
   long page = -1;
@@ -98,17 +100,45 @@ bool arm(ClockState& clock) {
   return mapped;
 }
 
+void disarm_event(const ClockState& clock) {
+  raw_syscall(SYS_munmap, clock.perf_event.page, kPage);
+}
+
+// The kernel permits fewer timers than events; an event is enough for a thread that computes in user space.
+constexpr int kNoTimer = -1;
+
+void remove_timer(const ClockState& clock) {
+  if (clock.beside.id != kNoTimer) cpu_timer::remove(clock.beside);
+}
+
+}  // namespace
+
+bool arm(ClockState& clock) {
+  if (!arm_event(clock)) return false;
+  if (!cpu_timer::create(clock.beside, clock, cpu_timer::kBesidePeriodNs)) {
+    clock.beside.id = kNoTimer;
+  }
+  return true;
+}
+
 bool set_rate(ClockState& clock) {
-  disarm(clock);
-  return arm(clock);
+  disarm_event(clock);
+  if (arm_event(clock)) return true;
+  remove_timer(clock);
+  return false;
 }
 
 bool postpone(ClockState& clock) {
-  return set_rate(clock);
+  if (!set_rate(clock)) return false;
+  if (clock.beside.id != kNoTimer) {
+    cpu_timer::begin_in_a_moment(clock.beside, cpu_timer::kBesidePeriodNs);
+  }
+  return true;
 }
 
 void disarm(ClockState& clock) {
-  raw_syscall(SYS_munmap, clock.perf_event.page, kPage);
+  disarm_event(clock);
+  remove_timer(clock);
 }
 
 bool sent(const siginfo_t& info) {

@@ -32,6 +32,10 @@ constexpr int32_t kClaimed = -1;
 // Apart from the states, so that a search touches little memory.
 constinit std::atomic<int32_t> tids[wire::kMostSlots];
 constinit std::atomic<uint32_t> used;
+// Where a tid was last found: each call that changes a mask asks, and there may be thousands of slots.
+constexpr uint32_t kHints = 4096;
+constinit std::atomic<uint16_t> hints[kHints];
+static_assert(wire::kMostSlots <= UINT16_MAX + 1);
 // By slot. Zeroes: the pages of unused states are never touched. Not among the shim's own data: LeakSanitizer looks there for
 // pointers, and the program's memory that a state knows (an alternate stack, a thread's argument) would never be lost.
 constinit ThreadState* states;
@@ -123,7 +127,13 @@ void write_end(ThreadState& thread, uint64_t cpu_ns) {
 }  // namespace
 
 ThreadState* thread_by_tid(int32_t tid) {
-  return find([tid](int32_t other, const ThreadState&) { return other == tid; });
+  std::atomic<uint16_t>& hint = hints[static_cast<uint32_t>(tid) % kHints];
+  const uint32_t slot = hint.load(std::memory_order_relaxed);
+  if (slot < slots_used() && tids[slot].load(std::memory_order_acquire) == tid)
+    return &states[slot];
+  ThreadState* found = find([tid](int32_t other, const ThreadState&) { return other == tid; });
+  if (found != nullptr) hint.store(static_cast<uint16_t>(found->slot), std::memory_order_relaxed);
+  return found;
 }
 
 ThreadState* thread_by_pthread(pthread_t pthread) {

@@ -32,11 +32,17 @@ void OpenIntervals::apply(Change& change, Texts& texts) {
   switch (change.kind) {
     case Kind::kSpanBegin: {
       const uint64_t id = change.id;
-      unmatched_ += !across_.try_emplace(id, std::move(change)).second;
+      const bool kept =
+          across_.size() < kMostOpen && across_.try_emplace(id, std::move(change)).second;
+      unmatched_ += !kept;
       break;
     }
     case Kind::kSpanEnd: end_across(change, texts); break;
     case Kind::kSectionStart:
+      if (open_sections_ == kMostOpen) {
+        ++unmatched_;
+        break;
+      }
       sections_[{change.thread, change.name}].push_back(change.time_ns);
       ++open_sections_;
       follow_sampling(change.time_ns);

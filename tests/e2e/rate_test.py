@@ -68,6 +68,18 @@ class Rate(sampan.Case):
         self.assertIn(f"{BEFORE_HZ} Hz asked, {BEFORE_HZ} to {AFTER_HZ} Hz held, {AFTER_HZ} Hz last", page)
         self.assertRegex(page, r"\n  cost      0\.\d+ s of CPU")
 
+    def test_cpu_in_the_kernel_alone(self):
+        """No period of a fast clock ends in user space; the timer beside it sees that, and takes its place. A call of 64 MB takes
+        some ms, and has one sample."""
+        for clock in ("perf", "drum"):
+            with self.subTest(clock):
+                run = sampan.run(["dd", "if=/dev/zero", "of=/dev/null", "bs=64M", "count=80"],
+                                 ["--rate", "1000", "--sampling-clock", clock], delays=True)
+                self.assertEqual((run.returncode, run.report["lost"]), (0, {}))
+                self.assertGreater(run.report["samples"], 5)
+                missing = run.report["cpu_s"] - run.report["sampled_cpu_s"] - 2 * unsampled_s() - LOADER_S - run.delayed_s
+                self.assertLessEqual(missing, 0.05 * run.report["cpu_s"], run.report)
+
     def test_preloaded(self):
         self.check(self.changed(ctl_test.Switched(["--rate", str(BEFORE_HZ)])))
 

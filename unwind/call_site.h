@@ -26,4 +26,14 @@ bool is_return_address(Memory& memory, uint64_t avma) {
          (memory.read_code(avma, after) && is_pushed_return(before, after));
 }
 
+// Whether a return address was planted, and leads to the end of the process.
+template <typename Memory>
+bool is_planted_end(Memory& memory, uint64_t avma) {
+  uint64_t before = 0;
+  uint64_t at = 0;
+  uint64_t at_8 = 0;
+  return avma >= 8 && memory.read_code(avma - 8, before) && memory.read_code(avma, at) &&
+         memory.read_code(avma + 8, at_8) && is_exit_call(before, at, at_8);
+}
+
 }  // namespace sampan::unwind

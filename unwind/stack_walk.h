@@ -196,7 +196,9 @@ inline PackedRow StackWalk<Memory, Modules>::known_row(LastWalk::Pass& pass, uin
 
 template <typename Memory, typename Modules>
 inline Step StackWalk<Memory, Modules>::follow(PackedRow row, Frame& frame) {
-  const Step step = unwind::follow(row, interrupted_, memory_, frame);
+  Step step = unwind::follow(row, interrupted_, memory_, frame);
+  if (step == Step::kNoProgress) [[unlikely]]
+    step = follow_to_segment(row, memory_, frame);
   if (step == Step::kCaller) {
     fast_frames_ = true;
     interrupted_ = false;
@@ -333,6 +335,8 @@ Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, uint64_t pc,
   const bool chained = chained_ && !fast_frames_;
   chained_ = false;
   to_file(frame);
+  // A fiber's function returns to code that ends the process: its stack begins here.
+  if (!interrupted_ && is_planted_end(memory_, frame.pc)) return Step::kRoot;
   Step step = leave_signal_frame(memory_, file_);
   if (step == Step::kCaller) {
     frame = frame_of(file_);

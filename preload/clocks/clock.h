@@ -73,7 +73,7 @@ struct ClockState {
   CpuTimer cpu_timer;
   PerfEvent perf_event;
   HiddenTime hidden;
-  CpuTimer beside;  // of a fast clock: goes along with it
+  CpuTimer beside;      // of a fast clock: goes along with it
   bool may_be_drummed;  // pthread_create made the thread, or it is the main thread
 };
 inline constexpr int kNoClock = -1;

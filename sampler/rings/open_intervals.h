@@ -60,7 +60,9 @@ class OpenIntervals {
 
   // Whether a section is open, or sampling does not depend on it; as of the last round.
   bool sections_allow_sampling() const { return !sections_only_ || open_sections_ > 0; }
-  uint64_t unmatched() const { return unmatched_; }  // ends without a begin; begins beyond kMostOpen
+  uint64_t unmatched() const {
+    return unmatched_;
+  }  // ends without a begin; begins beyond kMostOpen
 
   // A program may begin spans or sections for ever and end none.
   static constexpr size_t kMostOpen = size_t{1} << 18;  // of each kind

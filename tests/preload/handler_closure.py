@@ -32,7 +32,7 @@ SHIM = """
     unwind::find_fde unwind::find_row unwind::cie_of unwind::find_cie unwind::run_fde unwind::read_fde unwind::read_cie unwind::read_entry unwind::scan_for_fde
     unwind::read_pointer* unwind::CfiProgram::* unwind::Expression::* unwind::RowApplication::*
     unwind::pack unwind::follow unwind::frame_of unwind::put_frame unwind::complete_caller unwind::cfa_by_frame_record
-    unwind::return_at_once unwind::leave_signal_frame
+    unwind::return_at_once unwind::leave_signal_frame unwind::follow_to_segment unwind::is_planted_end
     unwind::follow_frame_pointer unwind::is_return_address unwind::ReturnPath::* unwind::PathState::* unwind::decode unwind::registers_of
 
     unwind::is_mapped unwind::PythonChain::* unwind::PythonFrameObjects::* unwind::CframeRuns::*
@@ -61,7 +61,8 @@ SHIM = """
     preload::drum_clock::in_use preload::drum_clock::is_lost preload::drum_clock::take_missed
     preload::drum_clock::show_awake preload::drum_clock::taken wire::wait_for_drummer
     preload::perf_clock::highest_rate_hz preload::perf_clock::try_out preload::perf_clock::arm
-    preload::perf_clock::open_event preload::perf_clock::direct_to preload::perf_clock::set_rate
+    preload::perf_clock::open_event preload::perf_clock::arm_event preload::perf_clock::disarm_event preload::perf_clock::remove_timer
+    preload::has_timer_beside preload::perf_clock::direct_to preload::perf_clock::set_rate
     preload::perf_clock::disarm preload::perf_clock::sent preload::perf_clock::signals_outlive_exec
 
     preload::read_context preload::read_record preload::readable preload::in_heap preload::on_same_page preload::load

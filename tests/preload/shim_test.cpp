@@ -104,8 +104,13 @@ TEST(Shim, UsesPerfAboveTheTick) {
     GTEST_SKIP() << "the kernel refuses perf_event_open";
   }
   EXPECT_GT(process.samples(), 800u);
-  EXPECT_EQ(process.timer_signals, 0u);
-  EXPECT_EQ(process.main_thread()->samples[0].flags, wire::kSampleFromPerf);
+  // The timer beside the event, every 16 ms: as a rule, perf has just sampled, and there is no sample by it.
+  const auto& samples = process.main_thread()->samples;
+  EXPECT_LE(process.timer_signals, samples.back().cpu_ns / (16 * kNsPerMs) + 2);
+  const auto by_perf = std::count_if(samples.begin(), samples.end(), [](const auto& sample) {
+    return sample.flags == wire::kSampleFromPerf;
+  });
+  EXPECT_GT(by_perf, static_cast<ptrdiff_t>(samples.size() - samples.size() / 50));
 }
 
 TEST(Shim, FallsBackToTheCpuTimer) {

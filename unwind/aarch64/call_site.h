@@ -29,4 +29,9 @@ constexpr bool is_pushed_return(uint64_t /*before*/, uint64_t /*after*/) {
   return false;
 }
 
+// make_fcontext plants a function without a frame record, where follow_frame_pointer ends.
+constexpr bool is_exit_call(uint64_t /*before*/, uint64_t /*at*/, uint64_t /*at_8*/) {
+  return false;
+}
+
 }  // namespace sampan::unwind

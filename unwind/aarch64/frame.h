@@ -101,6 +101,12 @@ inline Step follow(PackedRow row, bool interrupted, Memory& memory, Frame& frame
   return Step::kCaller;
 }
 
+// gcc has no segmented stacks on this processor.
+template <typename Memory>
+Step follow_to_segment(PackedRow /*row*/, Memory& /*memory*/, Frame& /*frame*/) {
+  return Step::kNoProgress;
+}
+
 // What a row leaves to be done for the caller: its pc is what it restores into x30.
 inline Step complete_caller(const CfiRow& row, const RegisterFile& file, RegisterFile& caller) {
   if (!caller.knows(kLr)) return Step::kLostRegister;

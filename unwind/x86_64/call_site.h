@@ -54,4 +54,13 @@ constexpr bool is_pushed_return(uint64_t before, uint64_t after) {
          (before >> 56 == kNop && (after & 0xff) == kCallRelative);
 }
 
+// Whether code at a return address that no call has pushed ends the process: `xor %edi, %edi; call _exit; hlt`, with
+// a REX prefix or without (Boost.Context's make_fcontext). `at`: the bytes from the address on, the first one lowest.
+constexpr bool is_exit_call(uint64_t before, uint64_t at, uint64_t at_8) {
+  constexpr uint64_t kXorEdi = 0xe8'ff'31, kRexXorEdi = 0xe8'ff'31'48, kHalt = 0xf4;
+  if (call_length(before) != 0) return false;
+  if ((at & 0xffffffff) == kRexXorEdi) return (at_8 & 0xff) == kHalt;
+  return (at & 0xffffff) == kXorEdi && at >> 56 == kHalt;
+}
+
 }  // namespace sampan::unwind

@@ -84,6 +84,24 @@ inline Step follow(PackedRow row, [[maybe_unused]] bool interrupted, Memory& mem
   return Step::kCaller;
 }
 
+// Where `follow` finds no progress: a function that goes on with another segment of the stack (gcc's
+// __morestack, -fsplit-stack) may have its caller below. It keeps a frame pointer to the one that it has saved, so
+// that leads on, if a call stands where the caller goes on. Segments are pages: what is nearer is no other one.
+template <typename Memory>
+[[gnu::noinline]] Step follow_to_segment(PackedRow row, Memory& memory, Frame& frame) {
+  constexpr uint64_t kNearest = 4096;
+  const uint64_t cfa = frame.fp + row.cfa_offset();
+  uint64_t fp = 0;
+  uint64_t pc = 0;
+  if (row.kind() != PackedRow::kFromFp || row.cfa_offset() != row.fp_offset() ||
+      frame.fp % 8 != 0 || frame.sp - cfa < kNearest || !memory.read(frame.fp, fp) ||
+      !memory.read(cfa - 8, pc) || !is_return_address(memory, pc)) {
+    return Step::kNoProgress;
+  }
+  frame = {pc, cfa, fp, frame.other};
+  return Step::kCaller;
+}
+
 // What a row leaves to be done for the caller: nothing, it restores the pc itself.
 inline Step complete_caller(const CfiRow& /*row*/, const RegisterFile& /*file*/,
                             RegisterFile& /*caller*/) {

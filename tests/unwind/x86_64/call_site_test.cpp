@@ -52,5 +52,12 @@ TEST(CallSiteTest, ReturnAddressesThatCodeHasPushed) {
   EXPECT_FALSE(is_pushed_return(0, 0));
 }
 
+TEST(CallSiteTest, CodeThatEndsTheProcess) {
+  EXPECT_TRUE(is_exit_call(0, 0x04'03'02'01'e8'ff'31'48, 0xf4));   // xor %rdi,%rdi; call; hlt
+  EXPECT_TRUE(is_exit_call(0, 0xf4'04'03'02'01'e8'ff'31, 0));      // xor %edi,%edi; call; hlt
+  EXPECT_FALSE(is_exit_call(0, 0x04'03'02'01'e8'ff'31'48, 0x90));  // goes on
+  EXPECT_FALSE(is_exit_call(before("\xff\xd0"sv), 0x04'03'02'01'e8'ff'31'48, 0xf4));
+}
+
 }  // namespace
 }  // namespace sampan::unwind

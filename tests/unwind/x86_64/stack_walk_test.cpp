@@ -103,6 +103,42 @@ TEST_F(StackWalkTest, AnInterruptedFrameIsLookedUpAtItsPc) {
   EXPECT_EQ(frames, (Frames{0x1010, 0x1200, 0x1100}));
 }
 
+// As gcc's __morestack: the callee's frame lies on a new segment, above its caller's.
+TEST_F(StackWalkTest, ACallerOnALowerSegment) {
+  constexpr uint64_t kLower = kStackTop - 0x40000;
+  registers.value[kRip] = 0x1010;
+  registers.value[kRbp] = kLower;
+  memory.words = {{kStackTop + 8, 0x1620}, {kLower, 0xb0}, {kLower + 8, 0x1150}};
+  EXPECT_EQ(walk().stop, wire::StopReason::kNoProgress);  // no call stands there
+  memory.put_call_before(0x1150);
+  for (int round = 0; round < 2; ++round) {  // the second time from the cache
+    EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
+    EXPECT_EQ(frames, (Frames{0x1010, 0x161f, 0x114f}));
+  }
+}
+
+TEST_F(StackWalkTest, WhatIsJustBelowIsNoSegment) {
+  constexpr uint64_t kLower = kStackTop - 0x40;
+  registers.value[kRip] = 0x1010;
+  registers.value[kRbp] = kLower;
+  memory.words = {{kStackTop + 8, 0x1620}, {kLower, 0xb0}, {kLower + 8, 0x1150}};
+  memory.put_call_before(0x1150);
+  EXPECT_EQ(walk().stop, wire::StopReason::kNoProgress);
+}
+
+// As Boost.Context's make_fcontext: code without a table that ends the process, where no call leads to.
+TEST_F(StackWalkTest, AFiberBeginsWhereItsFunctionReturnsTo) {
+  registers.value[kRip] = 0x1010;
+  registers.value[kRbp] = 7;
+  memory.words = {{kStackTop + 8, 0x1720}};
+  memory.put_code(0x171e, "\xff\xe3");                              // jmp *%rbx
+  memory.put_code(0x1720, "\x48\x31\xff\xe8\x01\x02\x03\x04\xf4");  // xor %rdi,%rdi; call; hlt
+  EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
+  EXPECT_EQ(frames, (Frames{0x1010, 0x171f}));
+  memory.put_call_before(0x1720);
+  EXPECT_NE(walk().stop, wire::StopReason::kRoot);
+}
+
 // As LuaJIT's is: for a function that is called inside of another one, the other one's frame.
 TEST_F(StackWalkTest, ATableThatLeadsNowhereIsOverruledByTheCode) {
   registers.value[kRip] = 0x1010;

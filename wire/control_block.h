@@ -30,7 +30,7 @@
 namespace sampan::wire {
 
 // Both sides of a session must have the same version: the shim does not join another one.
-inline constexpr uint32_t kWireVersion = 12;
+inline constexpr uint32_t kWireVersion = 13;
 
 // Samples per second of a thread's CPU time.
 inline constexpr uint32_t kHighestRateHz = 10'000;
@@ -43,15 +43,17 @@ inline constexpr uint32_t kMostSlots = 16'384;
 // A process whose address space has no room for this many is not sampled.
 inline constexpr uint32_t kFewestSlots = 64;
 
-// What the shim asks for where it cannot go on itself: in a root without it, or a network namespace from which the
-// collector cannot be reached. The process waits for the answer.
+// What the shim asks for where it cannot go on itself: in a root without it, in a network namespace from which the
+// collector cannot be reached, in a program that takes no shim. The process waits for the answer.
 enum class Outside : uint32_t {
   kNothing = 0,     // set by the target again when it has the answer
-  kImage = 1,       // this process executes a program next that is to be sampled from outside
+  kImage = 1,       // ControlBlock::asked_pid executes a program next that is to be sampled from outside
   kChildren = 2,    // children of this process have not joined, and are to be sampled from outside
   kAttached = 3,    // the answer: they are
   kRefused = 4,     // the answer: that is not permitted
   kUnanswered = 5,  // the target has waited in vain: nobody asks any more
+  kAsking = 6,      // somebody is about to ask
+  kProgram = 7,     // ControlBlock::asked_pid has just executed such a program
 };
 
 struct ControlBlock {
@@ -74,6 +76,7 @@ struct ControlBlock {
   std::atomic<uint64_t> heap_mean;
   std::atomic<uint64_t> lock_limit_ns;
   std::atomic<Outside> outside;
+  std::atomic<int32_t> asked_pid;  // the process itself or a child of it, perhaps in its memory
   std::atomic<uint64_t> losses[kLossCount];  // by Loss; written by the target
 };
 

@@ -41,6 +41,7 @@ struct Plan {
   RuntimeName runtime;
   bool is_lost;       // it should be profiled, and the shim cannot
   wire::Loss reason;  // then
+  bool asks;          // then: for an engine that samples it from outside, and what it executes
 };
 Plan plan_for(const ImageFile& image, bool spawned) {
   // The filter would be on the new image too, and its shim would not know.
@@ -49,17 +50,21 @@ Plan plan_for(const ImageFile& image, bool spawned) {
       this_process.follow || (!spawned && raw_syscall(SYS_getpid) == this_process.session_pid);
   if (!wanted) return {};
   const Examined examined = examine_image(image);
-  if (!examined.takes_shim) return {};
-  if (!finds_shim()) return {false, {}, true, wire::Loss::kProcessNoShim};
-  if (!can_join_from_here()) return {false, {}, true, wire::Loss::kProcessNotJoined};
-  return {true, examined.runtime, false, {}};
+  if (!examined.runs_shim) {
+    // Other engines than perf stop a process when they attach.
+    const bool asks = this_process.perf && this_process.started.load();
+    return {examined.takes_shim && !asks, {}, true, wire::Loss::kProcessStatic, asks};
+  }
+  const bool asks = !spawned && active() && !in_vfork_child();
+  if (!finds_shim()) return {false, {}, true, wire::Loss::kProcessNoShim, asks};
+  if (!can_join_from_here()) return {false, {}, true, wire::Loss::kProcessNotJoined, asks};
+  return {true, examined.runtime, false, {}, false};
 }
 
-// What the shim cannot profile is profiled from outside, if possible, or counted.
-void leave_to_engine(const Plan& plan, bool spawned) {
-  if (!plan.is_lost) return;
-  const bool can_ask = !spawned && active() && !in_vfork_child();
-  if (!can_ask || !ask_for_engine(wire::Outside::kImage)) count_loss(plan.reason);
+// What the shim cannot profile is profiled from outside, if possible, or counted. `pid`: who is about to execute it, or has
+// just been spawned.
+void leave_to_engine(const Plan& plan, wire::Outside wanted, int pid) {
+  if (plan.is_lost && !(plan.asks && ask_for_engine(wanted, pid))) count_loss(plan.reason);
 }
 
 // Calls `call` with the environment that is right for the image.
@@ -138,7 +143,7 @@ int execute(const ImageFile& image, char* const* environment, F&& call) {
   if (!hands_on_session()) return call(environment);
   const Plan plan = plan_for(image, false);
   const Executing executing(image.path);
-  leave_to_engine(plan, false);
+  leave_to_engine(plan, wire::Outside::kImage, static_cast<int>(raw_syscall(SYS_getpid)));
   return with_environment(environment, plan, call);
 }
 
@@ -152,14 +157,18 @@ int execute_in_path(const char* file, char* const* arguments, char* const* envir
                  [&](char* const* made) { return SAMPAN_NEXT(execvpe)(file, arguments, made); });
 }
 
+// `call` is given where to put the process's number, too.
 template <typename F>
-int spawn(const ImageFile& image, char* const* environment, F&& call) {
-  if (!hands_on_session()) return call(environment);
+int spawn(const ImageFile& image, pid_t* pid, char* const* environment, F&& call) {
+  if (!hands_on_session()) return call(pid, environment);
   const Plan plan = plan_for(image, true);
-  leave_to_engine(plan, true);
+  pid_t unasked;
+  pid_t* const child = pid != nullptr ? pid : &unasked;
   show_program_mask_to_kernel();
-  const int result = with_environment(environment, plan, call);
+  const int result =
+      with_environment(environment, plan, [&](char* const* made) { return call(child, made); });
   hide_program_mask_again();
+  if (result == 0) leave_to_engine(plan, wire::Outside::kProgram, *child);
   return result;
 }
 
@@ -238,8 +247,8 @@ SAMPAN_EXPORT int posix_spawn(pid_t* pid, const char* path,
                               const posix_spawn_file_actions_t* actions,
                               const posix_spawnattr_t* attributes, char* const* arguments,
                               char* const* environment) {
-  return spawn({path}, environment, [&](char* const* made) {
-    return SAMPAN_NEXT(posix_spawn)(pid, path, actions, attributes, arguments, made);
+  return spawn({path}, pid, environment, [&](pid_t* child, char* const* made) {
+    return SAMPAN_NEXT(posix_spawn)(child, path, actions, attributes, arguments, made);
   });
 }
 
@@ -247,7 +256,9 @@ SAMPAN_EXPORT int posix_spawnp(pid_t* pid, const char* file,
                                const posix_spawn_file_actions_t* actions,
                                const posix_spawnattr_t* attributes, char* const* arguments,
                                char* const* environment) {
-  return spawn({.path = file, .search_in_path = true}, environment, [&](char* const* made) {
-    return SAMPAN_NEXT(posix_spawnp)(pid, file, actions, attributes, arguments, made);
-  });
+  return spawn({.path = file, .search_in_path = true}, pid, environment,
+               [&](pid_t* child, char* const* made) {
+                 return SAMPAN_NEXT(posix_spawnp)(child, file, actions, attributes, arguments,
+                                                  made);
+               });
 }

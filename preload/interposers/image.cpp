@@ -70,11 +70,13 @@ Examined examine_file(const ImageFile& file) {
     const auto user = static_cast<uid_t>(raw_syscall(SYS_geteuid));
     if ((status.st_mode & S_ISUID) != 0 && status.st_uid != user) {
       count_loss(wire::Loss::kProcessSetuid);
-    } else if (image == Image::kStatic || image == Image::kForeign) {
-      count_loss(wire::Loss::kProcessStatic);
+      raw_syscall(SYS_close, fd);
+      return {.takes_shim = image != Image::kForeign, .runs_shim = true, .runtime = {}};
     }
   }
-  Examined examined{.takes_shim = image != Image::kForeign, .runtime = {}};
+  Examined examined{.takes_shim = image != Image::kForeign,
+                    .runs_shim = image != Image::kForeign && image != Image::kStatic,
+                    .runtime = {}};
   if (image == Image::kDynamic) examined.runtime = NeededLibraries(static_cast<int>(fd)).runtime();
   raw_syscall(SYS_close, fd);
   return examined;

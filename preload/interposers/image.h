@@ -19,11 +19,11 @@ struct ImageFile {
 
 struct Examined {
   bool takes_shim = true;  // false: its loader would complain, or give up
+  bool runs_shim = true;   // false: static, or takes none
   RuntimeName runtime;     // that must be loaded before the shim
 };
 
-// Reads the file before it is executed. Counts it when the loader will not load the shim into it:
-// static, for another C library (musl) or machine, or setuid.
+// Reads the file before it is executed. Counts it when the loader will not load the shim into it, for it is setuid.
 Examined examine_image(const ImageFile& file);
 
 }  // namespace sampan::preload

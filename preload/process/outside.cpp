@@ -40,7 +40,7 @@ bool can_join_from_here() {
   return session_name() != nullptr && reaches_collector(session_name());
 }
 
-bool ask_for_engine(Outside wanted) {
+bool ask_for_engine(Outside wanted, int pid) {
   wire::ControlBlock* control = wire::control_block(this_process.shared);
   if (control->enabled.load(std::memory_order_relaxed) == 0) return false;
   bool asked = false;
@@ -48,8 +48,12 @@ bool ask_for_engine(Outside wanted) {
     Outside seen = Outside::kNothing;
     if (!asked) {
       // Another thread, or child, may be asking at the moment.
-      asked = control->outside.compare_exchange_strong(seen, wanted);
+      asked = control->outside.compare_exchange_strong(seen, Outside::kAsking);
       if (seen == Outside::kUnanswered) return false;
+      if (asked) {
+        control->asked_pid.store(pid, std::memory_order_relaxed);
+        control->outside.store(wanted);
+      }
     } else if (seen = control->outside.load();
                seen == Outside::kAttached || seen == Outside::kRefused) {
       control->outside.store(Outside::kNothing);

@@ -182,25 +182,36 @@ void ShimSource::read(MonotonicNs now_ns) {
 }
 
 void ShimSource::answer_wishes() {
-  std::vector<std::pair<pid_t, wire::Outside>> wishes;
+  using wire::Outside;
+  std::vector<std::pair<pid_t, Outside>> wishes;
   for (const auto& [pid, process] : processes_) {
-    const wire::Outside wish = process->asks();
-    if (wish == wire::Outside::kImage || wish == wire::Outside::kChildren) {
+    const Outside wish = process->asks();
+    if (wish == Outside::kImage || wish == Outside::kChildren || wish == Outside::kProgram) {
       wishes.emplace_back(pid, wish);
     }
   }
   for (const auto& [pid, wish] : wishes) {
     const std::shared_ptr<SharedMemory> memory = processes_.at(pid)->memory();
-    const bool is_image = wish == wire::Outside::kImage;
+    wire::ControlBlock* control = wire::control_block(memory->base());
     bool all = true;
-    for (const pid_t wanted : is_image ? std::vector{pid} : child_processes(pid)) {
-      if (!session_.contains(wanted) || is_image) all &= sample_outside(wanted, is_image);
+    if (wish == Outside::kChildren) {
+      for (const pid_t child : child_processes(pid)) {
+        if (!session_.contains(child)) all &= sample_outside(child, false);
+      }
+    } else {
+      const pid_t asked = control->asked_pid.load(std::memory_order_relaxed);
+      all = may_ask_for(pid, asked) && sample_outside(asked, wish == Outside::kImage);
     }
-    wire::Outside asked = wish;
-    wire::control_block(memory->base())
-        ->outside.compare_exchange_strong(asked,
-                                          all ? wire::Outside::kAttached : wire::Outside::kRefused);
+    Outside asked = wish;
+    control->outside.compare_exchange_strong(asked, all ? Outside::kAttached : Outside::kRefused);
   }
+}
+
+// The memory is the target's to write: it has no say in other processes.
+bool ShimSource::may_ask_for(pid_t pid, pid_t asked) const {
+  if (asked == pid) return true;
+  const std::optional<ProcessStatus> status = process_status(asked);
+  return options_.follow && status && status->parent_pid == pid && !session_.contains(asked);
 }
 
 // The process is the shim's until an engine is permitted for it.
@@ -228,8 +239,9 @@ std::string ShimSource::note() const {
   if (outside_ == 0) return note_;
   std::string note = note_.empty() ? "" : note_ + " ";
   note += fmt::format(
-      "{} in another root or network namespace {} sampled from outside: sections and other markers "
-      "of {} are not known.",
+      "{} without the shim (static, or in another root or network namespace) {} sampled from "
+      "outside: sections and "
+      "other markers of {} are not known.",
       outside_ == 1 ? "A process" : fmt::format("{} processes", outside_),
       outside_ == 1 ? "was" : "were", outside_ == 1 ? "it" : "them");
   const std::string of_engine = engine_->note();

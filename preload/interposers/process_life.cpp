@@ -32,7 +32,7 @@ namespace {
 void leave() {
   this_process.started.store(false);
   if (!this_process.seccomp_filtered.load()) {
-    raw_syscall(SYS_munmap, this_process.shared, this_process.shape.mapped_size());
+    unmap_shared(this_process.shared, this_process.shape, mapped_shape(), {});
   }
 }
 
@@ -40,12 +40,13 @@ void leave() {
 bool join_in_child() {
   if (!this_process.follow) return false;
   if (!this_process.seccomp_filtered.load()) {
-    const Session session =
-        join_session(session_name(), {this_process.shape, this_process.shared, sampling_paused()});
+    const Session session = join_session(session_name(), {this_process.shape, mapped_shape(),
+                                                          this_process.shared, sampling_paused()});
     this_process.waits_at_end = session.waits_at_end;
     if (session.shared != nullptr) return true;
     // Asked by the memory of the parent.
-    if (!can_join_from_here() && ask_for_engine(wire::Outside::kChildren, this_process.pid)) return false;
+    if (!can_join_from_here() && ask_for_engine(wire::Outside::kChildren, this_process.pid))
+      return false;
   }
   count_loss(wire::Loss::kProcessNotJoined);  // among the parent's
   return false;

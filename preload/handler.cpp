@@ -44,9 +44,7 @@ ThreadState* signalled_thread(const siginfo_t& info) {
 // Walks the stack that the signal has interrupted, and records it.
 void take_sample(ThreadState& thread, Sample& taken, bool filtered, void* ucontext) {
   taken.time_ns = monotonic_ns();
-  if (thread.pthread == 0 && thread.signals.our_alternate_stack.ss_size == 0) {
-    adopt_thread_signals_in_handler(thread.signals, thread.alternate_stack, ucontext);
-  }
+  follow_alternate_stack(thread.signals, thread.alternate_stack, ucontext);
   if (filtered) thread.samples.stack.may_probe = false;
   // Runtimes that make threads without pthread_create may have storage of their own.
   thread.samples.trace.may_read = thread.pthread != 0;

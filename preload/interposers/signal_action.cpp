@@ -9,6 +9,7 @@
 #include <ucontext.h>
 
 #include "base/syscall.h"
+#include "preload/signals/alternate_stack.h"
 #include "preload/signals/signal_action.h"
 #include "preload/support/interpose.h"
 #include "preload/threads/threads.h"
@@ -21,6 +22,10 @@ std::atomic<uint64_t> interrupting = 0;
 
 // sigaction for a started shim. The same results as the kernel's.
 int set_action(int signo, const struct sigaction* wanted, struct sigaction* before) {
+  // The program may have set its stack by a system call that nothing here sees, as Go does.
+  if (wanted != nullptr && (wanted->sa_flags & SA_ONSTACK) != 0) {
+    if (const SignalState* state = current_signals()) look_at_alternate_stack(*state);
+  }
   const SignalLock locked;
   struct sigaction kernel;
   if (kernel_action(signo, nullptr, &kernel) != 0) return -1;

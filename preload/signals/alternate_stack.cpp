@@ -5,6 +5,7 @@
 #include <ucontext.h>
 
 #include "base/syscall.h"
+#include "preload/process/process.h"
 #include "preload/signals/signal_action.h"
 #include "preload/support/machine.h"
 
@@ -19,7 +20,6 @@ namespace {
 constexpr size_t kRoomy = 32 << 10;
 constexpr int kAutodisarm = static_cast<int>(1u << 31);  // SS_AUTODISARM of linux/signal.h
 
-std::atomic<bool> any_stacks = false;
 std::atomic<bool> small_stacks = false;
 
 // Whether a stack of that size holds a signal frame, and what the handler uses below it.
@@ -46,15 +46,19 @@ bool is_set(const stack_t& stack) {
   return (stack.ss_flags & SS_DISABLE) == 0;
 }
 
+bool is_ours(const SignalState& state, const stack_t& kernel) {
+  return is_set(kernel) && state.our_alternate_stack.ss_size != 0 &&
+         kernel.ss_sp == state.our_alternate_stack.ss_sp;
+}
+
 void note_program_stack(size_t size) {
-  const bool is_small = size < kRoomy;
-  const bool news = !any_stacks.load(std::memory_order_relaxed) ||
-                    (is_small && !small_stacks.load(std::memory_order_relaxed));
-  if (!news) return;
+  if (size >= kRoomy || small_stacks.load(std::memory_order_relaxed) ||
+      this_process.seccomp_filtered.load(std::memory_order_relaxed)) {
+    return;
+  }
   const SignalLock locked;
-  any_stacks.store(true, std::memory_order_relaxed);
-  if (is_small) small_stacks.store(true, std::memory_order_relaxed);
-  reinstall_program_handlers();
+  small_stacks.store(true, std::memory_order_relaxed);
+  keep_samples_off_alternate_stacks();
 }
 
 stack_t disabled() {
@@ -65,10 +69,10 @@ stack_t disabled() {
 
 // The kernel's answer, with our stack in its place or the program's.
 stack_t shown(const SignalState& state, const stack_t& kernel) {
-  if (!state.kernel_has_ours) return kernel;
+  if (!is_ours(state, kernel)) return kernel;
   if (state.program_alternate_stack.ss_size == 0) return disabled();
   stack_t stack = state.program_alternate_stack;
-  // The program's handlers run on ours instead of one that is too small.
+  // The program's handlers run on ours instead of one that is too small, or that was set in a handler on ours.
   if ((kernel.ss_flags & SS_ONSTACK) != 0) stack.ss_flags |= SS_ONSTACK;
   return stack;
 }
@@ -81,14 +85,17 @@ int check(const stack_t& wanted, const stack_t& now) {
   return mode != SS_DISABLE && wanted.ss_size < kLeastAlternateStack ? ENOMEM : 0;
 }
 
-int set_stack(SignalState& state, const stack_t& wanted, const stack_t& now) {
-  if (const int error = check(wanted, now); error != 0) return error;
+int set_stack(SignalState& state, const stack_t& wanted, const stack_t& kernel) {
+  if (const int error = check(wanted, shown(state, kernel)); error != 0) return error;
   if (is_set(wanted)) note_program_stack(wanted.ss_size);
-  const bool ours =
-      state.our_alternate_stack.ss_size != 0 && (!is_set(wanted) || !has_room(wanted.ss_size));
-  const long result = kernel_stack(ours ? &state.our_alternate_stack : &wanted, nullptr);
-  if (result < 0) return static_cast<int>(-result);
-  state.kernel_has_ours = ours;
+  // A handler of the program's that runs on ours may set another one. The kernel refuses, and the next sample sets it.
+  state.stack_waits = is_ours(state, kernel) && (kernel.ss_flags & SS_ONSTACK) != 0;
+  if (!state.stack_waits) {
+    const bool ours =
+        state.our_alternate_stack.ss_size != 0 && (!is_set(wanted) || !has_room(wanted.ss_size));
+    const long result = kernel_stack(ours ? &state.our_alternate_stack : &wanted, nullptr);
+    if (result < 0) return static_cast<int>(-result);
+  }
   state.program_alternate_stack = is_set(wanted) ? wanted : stack_t{};
   return 0;
 }
@@ -101,15 +108,12 @@ void set_our_stack(SignalState& state, std::span<uint8_t> stack) {
 
 }  // namespace
 
-bool program_has_alternate_stacks() {
-  return any_stacks.load(std::memory_order_relaxed);
-}
 bool program_has_small_alternate_stacks() {
   return small_stacks.load(std::memory_order_relaxed);
 }
 
 bool on_small_alternate_stack(const SignalState& state) {
-  return !state.kernel_has_ours && state.program_alternate_stack.ss_size < kRoomy &&
+  return state.program_alternate_stack.ss_size < kRoomy &&
          contains(state.program_alternate_stack, __builtin_frame_address(0));
 }
 
@@ -120,7 +124,6 @@ void adopt_thread_signals(SignalState& state, uint64_t inherited_hidden, std::sp
   settle_hidden(state);
   set_our_stack(state, stack);
   state.program_alternate_stack = {};
-  state.kernel_has_ours = false;
   stack_t now{};
   if (kernel_stack(nullptr, &now) != 0) return;
   if (is_set(now)) {
@@ -128,28 +131,47 @@ void adopt_thread_signals(SignalState& state, uint64_t inherited_hidden, std::sp
     state.program_alternate_stack = now;
     if (has_room(now.ss_size) || (now.ss_flags & SS_ONSTACK) != 0) return;
   }
-  state.kernel_has_ours = kernel_stack(&state.our_alternate_stack, nullptr) == 0;
+  kernel_stack(&state.our_alternate_stack, nullptr);
 }
 
 bool release_thread_signals(SignalState& state) {
-  if (!state.kernel_has_ours) return true;
+  stack_t now{};
+  if (kernel_stack(nullptr, &now) != 0 || !is_ours(state, now)) return true;
   const stack_t none = disabled();
   const bool small = state.program_alternate_stack.ss_size != 0;
   if (kernel_stack(small ? &state.program_alternate_stack : &none, nullptr) != 0) return false;
-  state.kernel_has_ours = false;
   state.our_alternate_stack = {};
   return true;
 }
 
-void adopt_thread_signals_in_handler(SignalState& state, std::span<uint8_t> stack, void* ucontext) {
+void follow_alternate_stack(SignalState& state, std::span<uint8_t> stack, void* ucontext) {
   stack_t& kernel = static_cast<ucontext_t*>(ucontext)->uc_stack;
-  set_our_stack(state, stack);
-  if (is_set(kernel)) {
-    state.program_alternate_stack = kernel;
+  stack_t& program = state.program_alternate_stack;
+  if (is_ours(state, kernel)) {
+    if (program.ss_size < kRoomy) return;
+    if (state.stack_waits) {
+      kernel = program;
+    } else {  // The program has put ours back as the one that it had found.
+      program = {};
+    }
+    state.stack_waits = false;
     return;
   }
-  kernel = state.our_alternate_stack;
-  state.kernel_has_ours = true;
+  if (state.our_alternate_stack.ss_size == 0) set_our_stack(state, stack);
+  if (is_set(kernel)) {
+    program = kernel;
+    note_program_stack(kernel.ss_size);
+  } else if ((program.ss_flags & kAutodisarm) == 0) {
+    program = {};
+    kernel = state.our_alternate_stack;
+  }
+}
+
+void look_at_alternate_stack(const SignalState& state) {
+  stack_t now{};
+  if (kernel_stack(nullptr, &now) == 0 && is_set(now) && !is_ours(state, now)) {
+    note_program_stack(now.ss_size);
+  }
 }
 
 int change_alternate_stack(SignalState* state, const stack_t* wanted, stack_t* before) {
@@ -162,7 +184,7 @@ int change_alternate_stack(SignalState* state, const stack_t* wanted, stack_t* b
   stack_t kernel{};
   long result = kernel_stack(nullptr, &kernel);
   const stack_t now = shown(*state, kernel);
-  if (result == 0 && wanted != nullptr) result = -set_stack(*state, *wanted, now);
+  if (result == 0 && wanted != nullptr) result = -set_stack(*state, *wanted, kernel);
   if (result == 0 && before != nullptr) *before = now;
   return static_cast<int>(result);
 }

@@ -17,16 +17,18 @@ namespace sampan::preload {
 // signal, keeps what the program believes about it, and gives the thread the alternate stack.
 // `inherited_hidden`: SignalState::hidden of the thread that made it.
 void adopt_thread_signals(SignalState& state, uint64_t inherited_hidden, std::span<uint8_t> stack);
-// At the first sample of a thread that was found by a scan, in the handler: the kernel takes the
-// alternate stack from the signal frame on return.
-void adopt_thread_signals_in_handler(SignalState& state, std::span<uint8_t> stack, void* ucontext);
+// At each sample, in the handler. The frame has the kernel's alternate stack, and the kernel takes that from the frame on
+// return. So a thread that was found by a scan gets one at its first sample, and one that the program has set by a system
+// call that nothing here sees becomes known.
+void follow_alternate_stack(SignalState& state, std::span<uint8_t> stack, void* ucontext);
+// The same for the calling thread, not in the handler.
+void look_at_alternate_stack(const SignalState& state);
 // At the end of a thread, by itself, after its clock is disarmed and before another thread can have
 // the slot: gives the stack back. False when the thread stands on it: the slot must stay taken.
 bool release_thread_signals(SignalState& state);
 
-// Whether any thread of the program has an alternate stack, and one that is too small for a frame
-// of ours below a handler of the program's.
-bool program_has_alternate_stacks();
+// Whether any thread of the program has an alternate stack that is too small for a frame of ours below a handler of the
+// program's.
 bool program_has_small_alternate_stacks();
 bool on_small_alternate_stack(const SignalState& state);
 

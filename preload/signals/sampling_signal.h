@@ -28,9 +28,9 @@ namespace sampan::preload {
 // The signals of one thread. Zeroes are right for a new thread.
 struct SignalState {
   std::atomic<uint64_t> hidden;     // blocked in the program's view but not in the kernel's
-  stack_t program_alternate_stack;  // what the program set; ss_size 0: nothing
+  stack_t program_alternate_stack;  // what the program set, as far as seen; ss_size 0: nothing
   stack_t our_alternate_stack;      // ss_size 0: none
-  bool kernel_has_ours;
+  bool stack_waits;                 // the program's is to be given to the kernel, which has ours
 };
 
 using SignalHandler = void (*)(int, siginfo_t*, void*);

@@ -14,7 +14,6 @@ constexpr int kShimFlags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
 struct Difference {
   uint64_t mask_removed;
   uint64_t mask_added;
-  int flags_removed;
 };
 Difference differences[kSignalCount + 1];
 
@@ -59,7 +58,6 @@ struct sigaction shown_action(int signo, const struct sigaction& kernel) {
     set_signal_bits(action.sa_mask, shared.mask);
   } else if (!is_disposition(kernel)) {
     const Difference& difference = differences[signo];
-    action.sa_flags |= difference.flags_removed;
     set_signal_bits(action.sa_mask, (signal_bits(kernel.sa_mask) & ~difference.mask_added) |
                                         difference.mask_removed);
   }
@@ -74,16 +72,11 @@ int install_action(int signo, const struct sigaction& wanted) {
   const bool has_handler = !is_disposition(wanted);
   if (has_handler) {
     difference.mask_removed = mask & hidden_signals();
-    if ((wanted.sa_flags & SA_ONSTACK) != 0) {
-      // Without an alternate stack anywhere in the program, it means the thread's own stack.
-      if (!program_has_alternate_stacks()) difference.flags_removed = SA_ONSTACK;
-      if (program_has_small_alternate_stacks()) {
-        difference.mask_added = signal_bit(sampling_signal()) & ~mask;
-        difference.mask_removed &= ~signal_bit(sampling_signal());
-      }
+    if ((wanted.sa_flags & SA_ONSTACK) != 0 && program_has_small_alternate_stacks()) {
+      difference.mask_added = signal_bit(sampling_signal()) & ~mask;
+      difference.mask_removed &= ~signal_bit(sampling_signal());
     }
     mask = (mask & ~difference.mask_removed) | difference.mask_added;
-    action.sa_flags &= ~difference.flags_removed;
     set_signal_bits(action.sa_mask, mask);
   }
   Shared& shared = shared_signals[signo];
@@ -159,6 +152,23 @@ void reinstall_program_handlers() {
     struct sigaction kernel;
     if (kernel_action(signo, nullptr, &kernel) != 0 || is_disposition(kernel)) continue;
     install_action(signo, shown_action(signo, kernel));
+  }
+}
+
+void keep_samples_off_alternate_stacks() {
+  const uint64_t sampling = signal_bit(sampling_signal());
+  for (int signo = 1; signo <= kSignalCount; ++signo) {
+    if ((signal_bit(signo) & (kUnblockable | kLibcSignals)) != 0) continue;
+    KernelAction now{};
+    if (raw_syscall(SYS_rt_sigaction, signo, nullptr, &now, kKernelSetSize) != 0) continue;
+    const bool has_handler = now.handler != reinterpret_cast<uintptr_t>(SIG_DFL) &&
+                             now.handler != reinterpret_cast<uintptr_t>(SIG_IGN);
+    if (!has_handler || (now.flags & SA_ONSTACK) == 0 || (now.mask & sampling) != 0) continue;
+    Difference& difference = differences[signo];
+    if ((difference.mask_removed & sampling) == 0) difference.mask_added |= sampling;
+    difference.mask_removed &= ~sampling;
+    now.mask |= sampling;
+    raw_syscall(SYS_rt_sigaction, signo, &now, nullptr, kKernelSetSize);
   }
 }
 

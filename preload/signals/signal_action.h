@@ -1,5 +1,4 @@
-// What the kernel has of the program's signal handlers: their masks must not block a hidden signal,
-// and their SA_ONSTACK must not mean a stack of ours. A signal that sampling uses or has used is
+// What the kernel has of the program's signal handlers: their masks must not block a hidden signal. A signal that sampling uses or has used is
 // shared: the kernel has our handler, and the program's is kept here.
 //
 // Freestanding: linked into the target.
@@ -47,8 +46,9 @@ int kernel_action(int signo, const struct sigaction* wanted, struct sigaction* b
 struct sigaction shown_action(int signo, const struct sigaction& kernel);
 // Gives the kernel what is right for an action of the program's. SignalLock held.
 int install_action(int signo, const struct sigaction& wanted);
-// Installs all handlers of the program again, after hidden_signals() or the alternate stacks have
-// changed. SignalLock held.
+// Installs all handlers of the program again, after hidden_signals() has changed. SignalLock held.
 void reinstall_program_handlers();
+// The program's handlers with SA_ONSTACK block the sampling signal from now on. SignalLock held. Async-signal-safe.
+void keep_samples_off_alternate_stacks();
 
 }  // namespace sampan::preload

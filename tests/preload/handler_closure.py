@@ -74,7 +74,8 @@ SHIM = """
     preload::leave_out
 
     preload::take_shared_handler preload::set_default_action preload::send_again preload::process_id
-    preload::hold_signal preload::adopt_thread_signals_in_handler preload::set_our_stack preload::is_set
+    preload::hold_signal preload::follow_alternate_stack preload::note_program_stack preload::keep_samples_off_alternate_stacks
+    preload::SignalLock::* preload::is_ours preload::set_our_stack preload::is_set
     preload::release_thread_signals preload::kernel_stack preload::disabled
 
     preload::prepare_markers preload::use_memory_of_slot preload::close_markers preload::close_spans

@@ -6,9 +6,10 @@
 #include "base/syscall.h"
 #include "preload/clocks/clock.h"
 #include "preload/process/process.h"
+#include "preload/program_handler.h"
 #include "preload/samples/sampling_switch.h"
 #include "preload/signals/alternate_stack.h"
-#include "preload/signals/signal_action.h"
+#include "preload/signals/handler_view.h"
 #include "preload/support/machine.h"
 #include "preload/threads/threads.h"
 #include "unwind/registers.h"
@@ -30,6 +31,21 @@ bool is_beat(const siginfo_t& info) {
   return info.si_code == SI_QUEUE;
 }
 
+// What the signals have interrupted. A signal of ours often comes together with one of the program's: then it interrupts our
+// handler of that at its first instruction, whose third argument is the frame below.
+const ucontext_t& interrupted_by(const void* ucontext) {
+  const auto& context = *static_cast<const ucontext_t*>(ucontext);
+  const uint64_t pc = unwind::register_in(context, unwind::kPc);
+  if (!is_in_handler(pc)) return context;
+  bool at_begin = pc == reinterpret_cast<uint64_t>(sampling_handler);
+  for (const SignalHandler handler : program_handlers) {
+    at_begin |= pc == reinterpret_cast<uint64_t>(handler);
+  }
+  if (!at_begin) return context;
+  return *reinterpret_cast<const ucontext_t*>(
+      unwind::register_in(context, unwind::kCallArguments[2]));
+}
+
 // The calling thread: by the cookie of a CPU timer or the drummer, by its tid for the perf clock.
 ThreadState* signalled_thread(const siginfo_t& info) {
   if (from_perf(info)) return current_thread();
@@ -49,11 +65,11 @@ void take_sample(ThreadState& thread, Sample& taken, bool filtered, void* uconte
   // Runtimes that make threads without pthread_create may have storage of their own.
   thread.samples.trace.may_read = thread.pthread != 0;
   const unwind::WalkResult walked =
-      walk_stack(thread.samples, unwind::registers_of(*static_cast<const ucontext_t*>(ucontext)));
+      walk_stack(thread.samples, unwind::registers_of(interrupted_by(ucontext)));
   if (const uint32_t rules = walker.take_overruled(); rules != 0) {
     count_loss(wire::Loss::kTableOverruled, rules);
   }
-  taken.depth = walked.depth;
+  taken.depth = without_handlers(thread.samples.frames.data(), walked.depth);
   taken.stop = walked.stop;
   if (thread.samples.python.step.kind != wire::StepKind::kNone) taken.flags |= wire::kSampleInStep;
   record_sample(thread.samples, taken);
@@ -118,53 +134,6 @@ void sample(const siginfo_t& info, void* ucontext) {
   thread->busy.store(false, std::memory_order_relaxed);
 }
 
-bool another_thread_takes(int signo) {
-  bool takes = false;
-  for_each_thread([&](ThreadState& thread) {
-    takes |= (thread.signals.hidden.load(std::memory_order_relaxed) & signal_bit(signo)) == 0;
-  });
-  return takes;
-}
-
-// A foreign signal has reached a thread that the program believes to have it blocked.
-void hold(SignalState& state, int signo, siginfo_t* info, void* ucontext) {
-  if (signo != sampling_signal()) {
-    // Stale: the signal is the program's now, so the thread's mask is to say so.
-    sigset_t& mask = static_cast<ucontext_t*>(ucontext)->uc_sigmask;
-    set_signal_bits(mask, signal_bits(mask) | signal_bit(signo));
-    state.hidden.fetch_and(~signal_bit(signo), std::memory_order_relaxed);
-    send_again(signo, info);
-  } else if (info->si_code != SI_TKILL && another_thread_takes(signo)) {
-    if (is_ignored_by_default(signo)) return;
-    set_default_action(signo);
-    send_again(signo, info);
-  } else {
-    hold_signal();
-  }
-}
-
-// Does what the program would see of a signal that is not ours.
-__attribute__((noinline)) void act_for_program(int signo, siginfo_t* info, void* ucontext) {
-  SignalState* state = current_signals();
-  if (state != nullptr &&
-      (state->hidden.load(std::memory_order_relaxed) & signal_bit(signo)) != 0) {
-    hold(*state, signo, info, ucontext);
-    return;
-  }
-  const uintptr_t handler = take_shared_handler(signo);
-  if (handler == reinterpret_cast<uintptr_t>(SIG_IGN)) return;
-  if (handler == reinterpret_cast<uintptr_t>(SIG_DFL)) {
-    if (is_ignored_by_default(signo)) return;
-    // Delivered on return, when the mask is the thread's own again: it ends the process.
-    set_default_action(signo);
-    raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), signo,
-                info);
-    return;
-  }
-  // The program's handler gets the frame that the kernel made: by a tail call, as the last act.
-  reinterpret_cast<SignalHandler>(handler)(signo, info, ucontext);
-}
-
 // The frame lies at the very end of an alternate stack of the program's. The CPU time of this
 // sample is in the next one.
 bool lacks_room(const ucontext_t& context) {
@@ -180,7 +149,7 @@ bool has_lost_siginfo(const siginfo_t& info) {
 
 }  // namespace
 
-void sampling_handler(int signo, siginfo_t* info, void* ucontext) {
+SAMPAN_HANDLER void sampling_handler(int signo, siginfo_t* info, void* ucontext) {
   if (sent_by_clock(*info)) {
     // A late signal, from before sampling moved to another one, is dropped.
     if (signo == sampling_signal() && !lacks_room(*static_cast<const ucontext_t*>(ucontext))) {

@@ -17,6 +17,7 @@
 #include "preload/process/outside.h"
 #include "preload/process/process.h"
 #include "preload/process/session.h"
+#include "preload/program_handler.h"
 #include "preload/python/interpreter.h"
 #include "preload/samples/sample.h"
 #include "preload/signals/inherited_filter.h"
@@ -82,9 +83,10 @@ void start_shim() {
   start_clocks(perf, fast_clock_always());
   look_up_signal_functions();
   look_up_blocking_calls();
-  if (!start_sampling_signal(sampling_handler, drum_clock::highest_rate_hz() != 0)) {
+  constexpr KernelHandlers kHandlers{sampling_handler, program_handlers};
+  if (!start_sampling_signal(kHandlers, drum_clock::highest_rate_hz() != 0)) {
     drum_clock::forbid(true);
-    if (!start_sampling_signal(sampling_handler, false)) return;
+    if (!start_sampling_signal(kHandlers, false)) return;
   }
   this_process.started.store(true, std::memory_order_release);
   if (inherited == Inherited::kForbidsSamples) forbid_samples();

@@ -83,6 +83,8 @@ void look_up_signal_functions() {
   SAMPAN_NEXT(_longjmp);
   SAMPAN_NEXT(siglongjmp);
   next<void(jmp_buf, int), "__longjmp_chk">();
+  next<int(jmp_buf, int) noexcept, "__sigsetjmp">();
+  next<int(ucontext_t*) noexcept, "getcontext">();
   SAMPAN_NEXT(setcontext);
   SAMPAN_NEXT(swapcontext);
 }

@@ -36,9 +36,13 @@ uint64_t change_program_mask(int how, uint64_t bits) {
   const uint64_t kernel_before = change_kernel_mask(how, kernel_bits);
   if (state == nullptr) return kernel_before;
   const uint64_t hidden_before = state->hidden.load(std::memory_order_relaxed);
-  state->hidden.store(changed(hidden_before, how, bits) & hidden, std::memory_order_relaxed);
+  // What was blocked unseen stays so, in the kernel, until the program unblocks it.
+  const uint64_t unseen = kernel_before & hidden & ~hidden_before & ~state->added;
+  const uint64_t stays = changed(unseen, how, bits) & unseen;
+  if (stays != 0) change_kernel_mask(SIG_BLOCK, stays);
+  state->set_hidden(changed(hidden_before, how, bits) & hidden & ~stays);
   deliver_held(state);
-  return (kernel_before & ~sampling) | hidden_before;
+  return (kernel_before & ~state->added) | hidden_before;
 }
 
 namespace {

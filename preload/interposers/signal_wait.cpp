@@ -8,9 +8,12 @@
 #include <sys/select.h>
 #include <sys/signalfd.h>
 
+#include <optional>
+
 #include "base/clock.h"
 #include "preload/interposers/blocking_calls.h"
 #include "preload/interposers/signal_action.h"
+#include "preload/signals/handler_view.h"
 #include "preload/support/interpose.h"
 #include "preload/threads/threads.h"
 
@@ -24,17 +27,14 @@ class MaskForNow {
  public:
   explicit MaskForNow(const sigset_t* mask) : mask_(mask) {
     if (mask == nullptr || !signals_active()) return;
-    state_ = current_signals();
-    if (state_ != nullptr) settle_hidden(*state_);
+    SignalState* state = current_signals();
+    if (state != nullptr) settle_hidden(*state);
     const uint64_t hidden = hidden_signals();
     kernel_ = signal_set(signal_bits(*mask) & ~hidden);
     mask_ = &kernel_;
-    if (state_ == nullptr) return;
-    before_ = state_->hidden.exchange(signal_bits(*mask) & hidden, std::memory_order_relaxed);
-    deliver_held(state_);
-  }
-  ~MaskForNow() {
-    if (state_ != nullptr) state_->hidden.store(before_, std::memory_order_relaxed);
+    if (state == nullptr) return;
+    temporary_.emplace(*state, signal_bits(*mask) & hidden);
+    deliver_held(state);
   }
   MaskForNow(const MaskForNow&) = delete;
   MaskForNow& operator=(const MaskForNow&) = delete;
@@ -45,8 +45,7 @@ class MaskForNow {
   const Blocking call_;
   const sigset_t* mask_;
   sigset_t kernel_;
-  SignalState* state_ = nullptr;
-  uint64_t before_ = 0;
+  std::optional<TemporaryMask> temporary_;
 };
 
 sigset_t waited_set(const sigset_t& set) {

@@ -120,7 +120,7 @@ bool on_small_alternate_stack(const SignalState& state) {
 void adopt_thread_signals(SignalState& state, uint64_t inherited_hidden, std::span<uint8_t> stack) {
   const uint64_t hidden = hidden_signals();
   const uint64_t blocked = change_kernel_mask(SIG_UNBLOCK, hidden) & hidden;
-  state.hidden.store(blocked | inherited_hidden, std::memory_order_relaxed);
+  state.set_hidden(blocked | inherited_hidden);
   settle_hidden(state);
   set_our_stack(state, stack);
   state.program_alternate_stack = {};

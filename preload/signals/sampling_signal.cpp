@@ -73,10 +73,10 @@ SignalLock::~SignalLock() {
   lock.unlock();
 }
 
-bool start_sampling_signal(SignalHandler handler, bool from_outside) {
+bool start_sampling_signal(const KernelHandlers& handlers, bool from_outside) {
   const SignalLock locked;
   own_pid.store(process_id(), std::memory_order_relaxed);
-  share_by(handler);
+  handle_by(handlers);
   does_nothing_by_default = from_outside;
   // SIGPROF that the parent ignored for us, or that a library's constructor uses, is left alone.
   const int first = !from_outside && has_default_action(SIGPROF) ? SIGPROF : find_spare(0);
@@ -119,7 +119,7 @@ void move_sampling_after_fork() {
 uint64_t hide_after_fork(SignalState& state, uint64_t kernel_mask) {
   const uint64_t mask = kernel_mask | state.hidden.load(std::memory_order_relaxed);
   const uint64_t hidden = hidden_signals();
-  state.hidden.store(mask & hidden, std::memory_order_relaxed);
+  state.set_hidden(mask & hidden);
   return mask & ~hidden;
 }
 

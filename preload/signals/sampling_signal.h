@@ -25,20 +25,39 @@
 
 namespace sampan::preload {
 
+// A signal has been hidden in some thread, at some time.
+inline constinit std::atomic<bool> any_hidden = false;
+
 // The signals of one thread. Zeroes are right for a new thread.
 struct SignalState {
   std::atomic<uint64_t> hidden;     // blocked in the program's view but not in the kernel's
   stack_t program_alternate_stack;  // what the program set, as far as seen; ss_size 0: nothing
   stack_t our_alternate_stack;      // ss_size 0: none
   bool stack_waits;                 // the program's is to be given to the kernel, which has ours
+  uint64_t
+      added;  // blocked in the kernel while a handler of the program's runs, but not in the program's view
+  uint64_t outer_hidden;    // `hidden` of the mask from before a call that waits under another one
+  bool has_temporary_mask;  // such a call is under way
+
+  void set_hidden(uint64_t signals) {
+    if (signals != 0) any_hidden.store(true, std::memory_order_relaxed);
+    hidden.store(signals, std::memory_order_relaxed);
+  }
 };
 
 using SignalHandler = void (*)(int, siginfo_t*, void*);
 
-// Start-up: chooses the signal and installs `handler` for it in the kernel, with all other signals
-// blocked while it runs. False when no signal is left. `from_outside`: the drummer sends it, perhaps to
-// an image that has just replaced this one. Then it is one that does nothing by default.
-bool start_sampling_signal(SignalHandler handler, bool from_outside);
+// What the kernel calls: for signals that sampling uses or has used, and for others with a handler of the program's, by
+// the signal.
+struct KernelHandlers {
+  SignalHandler shared;
+  const SignalHandler* program;
+};
+
+// Start-up: chooses the signal and installs the shared handler for it in the kernel, with all other
+// signals blocked while it runs. False when no signal is left. `from_outside`: the drummer sends it, perhaps
+// to an image that has just replaced this one. Then it is one that does nothing by default.
+bool start_sampling_signal(const KernelHandlers& handlers, bool from_outside);
 // In the child of a fork, before anything else of this header.
 void sampling_signal_after_fork();
 

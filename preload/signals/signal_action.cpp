@@ -10,25 +10,29 @@ namespace {
 
 constexpr int kShimFlags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
 
-// How the kernel's action differs from the one that the program asked for.
-struct Difference {
-  uint64_t mask_removed;
-  uint64_t mask_added;
-};
-Difference differences[kSignalCount + 1];
-
-struct Shared {
+// What the program has asked for. `shared`: by a signal that sampling uses or has used.
+struct Kept {
   std::atomic<bool> shared;
   std::atomic<uintptr_t> handler;
   std::atomic<int> flags;
-  uint64_t mask;
+  std::atomic<uint64_t> mask;
 };
-Shared shared_signals[kSignalCount + 1];
+Kept kept_actions[kSignalCount + 1];
 
-SignalHandler shared_handler;
+KernelHandlers ours;
 
 bool is_disposition(const struct sigaction& action) {
   return action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN;
+}
+
+// The signal whose program's handler a handler of ours calls, when the kernel calls it for `signo`; 0: it is not ours.
+int signal_of(SignalHandler handler, int signo) {
+  if (ours.shared == nullptr) return 0;
+  if (handler == ours.shared) return signo;
+  for (int number = 1; number <= kSignalCount; ++number) {
+    if (handler == ours.program[number]) return number;
+  }
+  return 0;
 }
 
 // The next sigaction may be that of a sanitizer's runtime: gcc's for TSan puts a handler of its own before each, which
@@ -37,9 +41,26 @@ bool is_disposition(const struct sigaction& action) {
 void install_before_runtimes(int signo) {
   KernelAction now{};
   if (raw_syscall(SYS_rt_sigaction, signo, nullptr, &now, kKernelSetSize) != 0) return;
-  if (now.handler == reinterpret_cast<uintptr_t>(shared_handler)) return;
-  now.handler = reinterpret_cast<uintptr_t>(shared_handler);
+  if (now.handler == reinterpret_cast<uintptr_t>(ours.shared)) return;
+  now.handler = reinterpret_cast<uintptr_t>(ours.shared);
   raw_syscall(SYS_rt_sigaction, signo, &now, nullptr, kKernelSetSize);
+}
+
+// On a small alternate stack there is room for one frame.
+uint64_t added_by(int flags) {
+  const bool adds = (flags & SA_ONSTACK) != 0 && program_has_small_alternate_stacks();
+  return adds ? signal_bit(sampling_signal()) : 0;
+}
+
+// A handler of the program's that sees a frame, or during which the kernel's mask is not the program's. Not that of SIGSYS: a
+// call of ours there may raise SIGSYS itself.
+bool goes_by_us(int signo, int flags) {
+  return signo != SIGSYS && ((flags & SA_SIGINFO) != 0 || added_by(flags) != 0);
+}
+
+bool is_kept(int signo, sighandler_t handler) {
+  return reinterpret_cast<uintptr_t>(handler) ==
+         kept_actions[signo].handler.load(std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -49,53 +70,53 @@ int kernel_action(int signo, const struct sigaction* wanted, struct sigaction* b
 }
 
 struct sigaction shown_action(int signo, const struct sigaction& kernel) {
+  const Kept& kept = kept_actions[signo];
+  const int flags = kept.flags.load(std::memory_order_relaxed);
+  // The kernel has carried out SA_RESETHAND, and has left the rest.
+  const bool was_reset = kernel.sa_handler == SIG_DFL && (flags & SA_RESETHAND) != 0;
+  const bool is_direct = !is_disposition(kernel) && is_kept(signo, kernel.sa_handler);
+  if (signal_of(kernel.sa_sigaction, signo) == 0 && !is_direct && !was_reset) return kernel;
   struct sigaction action = kernel;
-  if (shared_handler != nullptr && kernel.sa_sigaction == shared_handler) {
-    const Shared& shared = shared_signals[signo];
+  if (!was_reset) {
     action.sa_handler =
-        reinterpret_cast<sighandler_t>(shared.handler.load(std::memory_order_relaxed));
-    action.sa_flags = shared.flags.load(std::memory_order_relaxed);
-    set_signal_bits(action.sa_mask, shared.mask);
-  } else if (!is_disposition(kernel)) {
-    const Difference& difference = differences[signo];
-    set_signal_bits(action.sa_mask, (signal_bits(kernel.sa_mask) & ~difference.mask_added) |
-                                        difference.mask_removed);
+        reinterpret_cast<sighandler_t>(kept.handler.load(std::memory_order_relaxed));
   }
+  action.sa_flags = flags;
+  set_signal_bits(action.sa_mask, kept.mask.load(std::memory_order_relaxed));
   return action;
 }
 
-int install_action(int signo, const struct sigaction& wanted) {
-  struct sigaction action = wanted;
-  Difference& difference = differences[signo];
-  difference = {};
-  uint64_t mask = signal_bits(wanted.sa_mask);
+int install_action(int signo, const struct sigaction& given) {
+  struct sigaction wanted = given;
+  // The program has read it from the kernel by a system call that nothing here has seen.
+  if (const int other = signal_of(given.sa_sigaction, signo); other != 0) {
+    wanted.sa_handler = reinterpret_cast<sighandler_t>(kept_actions[other].handler.load());
+  }
+  Kept& kept = kept_actions[signo];
+  const bool shared = kept.shared.load(std::memory_order_relaxed);
+  kept.handler.store(reinterpret_cast<uintptr_t>(wanted.sa_handler), std::memory_order_relaxed);
+  kept.flags.store(wanted.sa_flags, std::memory_order_relaxed);
+  kept.mask.store(signal_bits(wanted.sa_mask) & ~kUnblockable, std::memory_order_relaxed);
   const bool has_handler = !is_disposition(wanted);
-  if (has_handler) {
-    difference.mask_removed = mask & hidden_signals();
-    if ((wanted.sa_flags & SA_ONSTACK) != 0 && program_has_small_alternate_stacks()) {
-      difference.mask_added = signal_bit(sampling_signal()) & ~mask;
-      difference.mask_removed &= ~signal_bit(sampling_signal());
-    }
-    mask = (mask & ~difference.mask_removed) | difference.mask_added;
-    set_signal_bits(action.sa_mask, mask);
+  const bool is_ignored = wanted.sa_handler == SIG_IGN && signo != sampling_signal();
+  if (!has_handler && (!shared || is_ignored)) return kernel_action(signo, &wanted, nullptr);
+  struct sigaction action = wanted;
+  const uint64_t added = added_by(wanted.sa_flags);
+  if (shared) {
+    action.sa_sigaction = ours.shared;
+  } else if (goes_by_us(signo, wanted.sa_flags)) {
+    action.sa_sigaction = ours.program[signo];
+    action.sa_flags |= SA_SIGINFO;
   }
-  Shared& shared = shared_signals[signo];
-  if (!shared.shared.load(std::memory_order_relaxed)) return kernel_action(signo, &action, nullptr);
-
-  shared.handler.store(reinterpret_cast<uintptr_t>(wanted.sa_handler), std::memory_order_relaxed);
-  shared.flags.store(wanted.sa_flags, std::memory_order_relaxed);
-  shared.mask = signal_bits(wanted.sa_mask) & ~kUnblockable;
-  if (wanted.sa_handler == SIG_IGN && signo != sampling_signal()) {
-    return kernel_action(signo, &action, nullptr);
-  }
-  action.sa_sigaction = shared_handler;
   if (!has_handler) {
     action.sa_flags = kShimFlags;
     set_signal_bits(action.sa_mask, ~uint64_t{0});
   } else {
-    // take_shared_handler carries out SA_RESETHAND: a late signal of ours must not use it up.
-    action.sa_flags = (action.sa_flags | SA_SIGINFO) & ~SA_RESETHAND;
+    // take_action carries out SA_RESETHAND: a late signal of ours must not use it up.
+    if (shared) action.sa_flags = (action.sa_flags | SA_SIGINFO) & ~SA_RESETHAND;
     if (signo == sampling_signal()) action.sa_flags |= SA_RESTART;
+    const uint64_t mask = signal_bits(wanted.sa_mask) & ~hidden_signals();
+    set_signal_bits(action.sa_mask, mask | added);
   }
   const int result = kernel_action(signo, &action, nullptr);
   if (result == 0 && !has_handler) install_before_runtimes(signo);
@@ -115,7 +136,7 @@ void set_default_action(int signo) {
 bool has_our_action(int signo) {
   KernelAction now{};
   return raw_syscall(SYS_rt_sigaction, signo, nullptr, &now, kKernelSetSize) == 0 &&
-         now.handler == reinterpret_cast<uintptr_t>(shared_handler);
+         now.handler == reinterpret_cast<uintptr_t>(ours.shared);
 }
 
 uint64_t signal_return_address() {
@@ -124,12 +145,12 @@ uint64_t signal_return_address() {
   return (now.restorer != 0 ? now.restorer : vdso_signal_return) + kRestorerSize;
 }
 
-void share_by(SignalHandler handler) {
-  shared_handler = handler;
+void handle_by(const KernelHandlers& handlers) {
+  ours = handlers;
 }
 
 void share_signal(int signo) {
-  shared_signals[signo].shared.store(true, std::memory_order_relaxed);
+  kept_actions[signo].shared.store(true, std::memory_order_relaxed);
 }
 
 void install_shared_handler(int signo) {
@@ -138,12 +159,16 @@ void install_shared_handler(int signo) {
   install_action(signo, action);
 }
 
-uintptr_t take_shared_handler(int signo) {
-  Shared& shared = shared_signals[signo];
-  if ((shared.flags.load(std::memory_order_relaxed) & SA_RESETHAND) == 0) {
-    return shared.handler.load(std::memory_order_relaxed);
-  }
-  return shared.handler.exchange(reinterpret_cast<uintptr_t>(SIG_DFL), std::memory_order_relaxed);
+ProgramAction take_action(int signo) {
+  Kept& kept = kept_actions[signo];
+  const int flags = kept.flags.load(std::memory_order_relaxed);
+  const bool resets = (flags & SA_RESETHAND) != 0 && kept.shared.load(std::memory_order_relaxed);
+  const uintptr_t handler = resets ? kept.handler.exchange(reinterpret_cast<uintptr_t>(SIG_DFL),
+                                                           std::memory_order_relaxed)
+                                   : kept.handler.load(std::memory_order_relaxed);
+  const uint64_t mask = kept.mask.load(std::memory_order_relaxed);
+  return {reinterpret_cast<SignalHandler>(handler),
+          mask | ((flags & SA_NODEFER) != 0 ? 0 : signal_bit(signo)), added_by(flags) & ~mask};
 }
 
 void reinstall_program_handlers() {
@@ -151,6 +176,7 @@ void reinstall_program_handlers() {
     if ((signal_bit(signo) & (kUnblockable | kLibcSignals)) != 0) continue;
     struct sigaction kernel;
     if (kernel_action(signo, nullptr, &kernel) != 0 || is_disposition(kernel)) continue;
+    if (signal_of(kernel.sa_sigaction, signo) == 0 && !is_kept(signo, kernel.sa_handler)) continue;
     install_action(signo, shown_action(signo, kernel));
   }
 }
@@ -158,16 +184,17 @@ void reinstall_program_handlers() {
 void keep_samples_off_alternate_stacks() {
   const uint64_t sampling = signal_bit(sampling_signal());
   for (int signo = 1; signo <= kSignalCount; ++signo) {
-    if ((signal_bit(signo) & (kUnblockable | kLibcSignals)) != 0) continue;
     KernelAction now{};
     if (raw_syscall(SYS_rt_sigaction, signo, nullptr, &now, kKernelSetSize) != 0) continue;
     const bool has_handler = now.handler != reinterpret_cast<uintptr_t>(SIG_DFL) &&
                              now.handler != reinterpret_cast<uintptr_t>(SIG_IGN);
     if (!has_handler || (now.flags & SA_ONSTACK) == 0 || (now.mask & sampling) != 0) continue;
-    Difference& difference = differences[signo];
-    if ((difference.mask_removed & sampling) == 0) difference.mask_added |= sampling;
-    difference.mask_removed &= ~sampling;
     now.mask |= sampling;
+    const auto handler = reinterpret_cast<sighandler_t>(now.handler);
+    if (is_kept(signo, handler) && goes_by_us(signo, static_cast<int>(now.flags))) {
+      now.handler = reinterpret_cast<uintptr_t>(ours.program[signo]);
+      now.flags |= SA_SIGINFO;
+    }
     raw_syscall(SYS_rt_sigaction, signo, &now, nullptr, kKernelSetSize);
   }
 }

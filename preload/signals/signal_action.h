@@ -1,5 +1,7 @@
-// What the kernel has of the program's signal handlers: their masks must not block a hidden signal. A signal that sampling uses or has used is
-// shared: the kernel has our handler, and the program's is kept here.
+// What the kernel has of the program's signal handlers. Their masks must not block a hidden signal. Where they see a frame
+// (SA_SIGINFO), the kernel has a handler of ours, which calls the program's, so that the frame has the program's mask
+// (handler_view.h). The program's actions are kept here. A signal that sampling uses or has used is shared: a handler of ours is
+// there even if the program has none.
 //
 // Freestanding: linked into the target.
 #pragma once
@@ -23,15 +25,23 @@ struct KernelAction {
 // What the kernel takes for the address of the call rt_sigreturn, by which our handler returns.
 uint64_t signal_return_address();
 
-// Start-up: the kernel handler of shared signals.
-void share_by(SignalHandler handler);
+// Start-up.
+void handle_by(const KernelHandlers& handlers);
 // Sampling uses the signal from now on.
 void share_signal(int signo);
 // Installs the kernel handler of a shared signal. SignalLock held.
 void install_shared_handler(int signo);
-// The handler that the program set for a shared signal (or SIG_DFL, SIG_IGN), for one call:
-// SA_RESETHAND is carried out. Async-signal-safe.
-uintptr_t take_shared_handler(int signo);
+// An action of the program's, for one call: SA_RESETHAND is carried out.
+struct ProgramAction {
+  SignalHandler handler;  // or SIG_DFL, SIG_IGN
+  uint64_t blocked;       // while it runs
+  uint64_t added;         // blocked by the kernel beyond that
+  bool is(sighandler_t disposition) const {
+    return reinterpret_cast<uintptr_t>(handler) == reinterpret_cast<uintptr_t>(disposition);
+  }
+};
+// Async-signal-safe.
+ProgramAction take_action(int signo);
 
 // The kernel's own default action, from now on. Async-signal-safe.
 void set_default_action(int signo);
@@ -46,7 +56,7 @@ int kernel_action(int signo, const struct sigaction* wanted, struct sigaction* b
 struct sigaction shown_action(int signo, const struct sigaction& kernel);
 // Gives the kernel what is right for an action of the program's. SignalLock held.
 int install_action(int signo, const struct sigaction& wanted);
-// Installs all handlers of the program again, after hidden_signals() has changed. SignalLock held.
+// Installs all handlers of the program that the kernel has by ours again, after hidden_signals() has changed. SignalLock held.
 void reinstall_program_handlers();
 // The program's handlers with SA_ONSTACK block the sampling signal from now on. SignalLock held. Async-signal-safe.
 void keep_samples_off_alternate_stacks();

@@ -25,8 +25,11 @@ class UnseenSignals(sampan.Case):
     def check_inline_stacks(self, rate, clock):
         self.check(("inline_stacks", 0.1), rate, clock)
 
+    def check_handler_masks(self, rate, clock):
+        self.check(("handler_masks",), rate, clock)
 
-for check in ["inline_stacks"]:
+
+for check in ["inline_stacks", "handler_masks"]:
     for name, (rate, clock) in RATES.items():
         setattr(UnseenSignals, f"test_{check}_{name}",
                 lambda self, check=check, rate=rate, clock=clock: getattr(self, "check_" + check)(rate, clock))

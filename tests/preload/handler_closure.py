@@ -73,7 +73,8 @@ SHIM = """
     preload::zigzag_size preload::prepare_samples preload::sampling_on preload::sampling_paused preload::paused
     preload::leave_out
 
-    preload::take_shared_handler preload::set_default_action preload::send_again preload::process_id
+    preload::take_action preload::ProgramAction::is preload::call_handler preload::deliver_held preload::has_held_signal preload::take_held_signal
+    preload::added_by preload::goes_by_us preload::is_kept preload::program_has_small_alternate_stacks preload::hidden_signals preload::hidden_of preload::SignalState::set_hidden preload::set_default_action preload::send_again preload::process_id
     preload::hold_signal preload::follow_alternate_stack preload::note_program_stack preload::keep_samples_off_alternate_stacks
     preload::SignalLock::* preload::is_ours preload::set_our_stack preload::is_set
     preload::release_thread_signals preload::kernel_stack preload::disabled
@@ -88,13 +89,13 @@ SHIM = """
     preload::scan_when_due preload::scan_threads preload::adopt_unknown preload::adopt_when_seen_twice
     preload::seen_before preload::parse_tid preload::read_name preload::end_gone preload::under_filter
 
-    preload::sampling_handler preload::lacks_room preload::has_lost_siginfo preload::sample preload::signalled_thread
+    preload::sampling_handler preload::program_handler preload::act preload::interrupted_by preload::is_in_handler preload::without_handlers preload::lacks_room preload::has_lost_siginfo preload::sample preload::signalled_thread
     preload::take_sample preload::add preload::add_cost preload::act_for_program preload::hold
     preload::another_thread_takes
 """.split()
 # What calls through a pointer: the handler that the program has set, the table of clocks, whose functions count, the
 # clock of the vDSO, and `_dl_find_object`.
-CALLS_POINTERS = {"own_clock_gettime", "clock_gettime", "preload::act_for_program", "preload::change_to", "preload::set_clock",
+CALLS_POINTERS = {"own_clock_gettime", "clock_gettime", "preload::act", "preload::act_for_program", "preload::program_handler", "preload::call_handler", "preload::change_to", "preload::set_clock",
                   "preload::clock_for_rate", "preload::interpreter_thread", "preload::arm_clock", "preload::disarm_clock",
                   "preload::follow_clock", "preload::stop_clock", "unwind::ModuleFinder::find"}
 

@@ -58,7 +58,7 @@ using Body = void (*)(benchmark::State&);
 
 template <bool kCold>
 void walk(benchmark::State& state) {
-  walker.start();
+  walker.start(find_object_by_loader());
   const Registers registers = registers_here();
   const StackBounds stack = this_stack();
   static uint64_t frames[2048];

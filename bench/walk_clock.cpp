@@ -58,7 +58,7 @@ void with_glibc(int, siginfo_t*, void*) {
 
 [[gnu::constructor]] void start() {
   const char* name = std::getenv("WALK_WITH");
-  if (name == nullptr || !walker.start()) return;
+  if (name == nullptr || !walker.start(find_object_by_loader())) return;
   pthread_attr_t attributes;
   void* low;
   size_t size;

@@ -1,7 +1,6 @@
 // Where the shim begins: its constructor, in a process that the loader has put it into. Without
 // SAMPAN=1, or when the session cannot be joined, it does nothing, and every interposer only
 // forwards.
-#include <dlfcn.h>
 #include <sys/resource.h>
 
 #include "base/syscall.h"
@@ -22,6 +21,7 @@
 #include "preload/samples/sample.h"
 #include "preload/signals/inherited_filter.h"
 #include "preload/signals/sampling_signal.h"
+#include "preload/support/loaded_symbols.h"
 #include "preload/support/machine.h"
 #include "preload/support/vdso.h"
 #include "preload/threads/threads.h"
@@ -58,11 +58,11 @@ bool join() {
 }
 
 void start_shim() {
-  Dl_info self;
-  if (dladdr(reinterpret_cast<void*>(start_shim), &self) == 0) return;
+  const link_map* const self = own_module();
+  if (self == nullptr) return;
   find_vdso();
   find_this_pthread();
-  read_environment(self.dli_fname);
+  read_environment(self->l_name);
   if (!enabled_by_environment()) return;
   const Inherited inherited = inherited_filter();
   if (inherited == Inherited::kForbidsJoining) return;
@@ -75,8 +75,9 @@ void start_shim() {
     ThreadState* thread = current_thread();
     return thread != nullptr ? &thread->markers : nullptr;
   });
-  if (!start_threads() || !start_fork() || !walker.start() || !start_thread_life() ||
-      !start_modules()) {
+  if (!start_threads() || !start_fork() ||
+      !walker.start(reinterpret_cast<unwind::FindObject*>(global_symbol("_dl_find_object"))) ||
+      !start_thread_life() || !start_modules()) {
     return;
   }
   const bool perf = this_process.perf && inherited == Inherited::kNothing;
@@ -91,7 +92,10 @@ void start_shim() {
   this_process.started.store(true, std::memory_order_release);
   if (inherited == Inherited::kForbidsSamples) forbid_samples();
   read_trace_key(trace_key_file());
-  find_interpreter(nullptr);
+  find_module(first_module(), [](const link_map& module) {
+    find_interpreter(SymbolTable(module));
+    return false;
+  });
   start_exit();
   begin_main_thread();
   scan_threads();

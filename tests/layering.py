@@ -19,7 +19,7 @@ USES = {
     "preload/support": {"base"},
     "preload/process": {"base", "wire", "preload/support"},
     "preload/clocks": {"base", "wire", "preload/support", "preload/process"},
-    "preload/python": {"base", "wire", "unwind", "preload/process"},
+    "preload/python": {"base", "wire", "unwind", "preload/support", "preload/process"},
     "preload/tracing": {"base", "wire", "unwind", "preload/support", "preload/process"},
     "preload/samples": {"base", "wire", "unwind", "preload/support", "preload/process",
                         "preload/python", "preload/tracing"},

@@ -6,6 +6,8 @@
 
 #include <cstring>
 
+#include "base/syscall.h"
+
 namespace sampan::unwind {
 namespace {
 
@@ -72,7 +74,7 @@ ModuleFinder::Mapping ModuleFinder::mapping_of(const dl_phdr_info& info) {
   return mapping;
 }
 
-void ModuleFinder::start(bool snapshot) {
+void ModuleFinder::start(FindObject* find_object) {
   const auto keep_program = [](dl_phdr_info* info, size_t, void* argument) {
     auto& finder = *static_cast<ModuleFinder*>(argument);
     finder.program_ = mapping_of(*info);
@@ -82,12 +84,12 @@ void ModuleFinder::start(bool snapshot) {
     return 1;  // the program is the first in the list
   };
   dl_iterate_phdr(keep_program, this);
-  find_object_ = reinterpret_cast<FindObject*>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
-  if (snapshot_ != nullptr || (find_object_ != nullptr && !snapshot)) return;
-  void* memory =
-      mmap(nullptr, sizeof(Snapshot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return;
-  snapshot_ = static_cast<Snapshot*>(memory);
+  find_object_ = find_object;
+  if (snapshot_ != nullptr || find_object_ != nullptr) return;
+  const long memory = raw_syscall(SYS_mmap, nullptr, sizeof(Snapshot), PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory < 0 && memory > -4096) return;
+  snapshot_ = reinterpret_cast<Snapshot*>(memory);
   refresh();
 }
 

@@ -15,10 +15,17 @@
 
 namespace sampan::unwind {
 
+// `_dl_find_object`: not linked to, so that the shim loads with an older C library.
+using FindObject = int(void*, dl_find_object*);
+// Null: the C library is older. The shim finds it itself (preload/support/loaded_symbols.h).
+inline FindObject* find_object_by_loader() {
+  return reinterpret_cast<FindObject*>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
+}
+
 class ModuleFinder {
  public:
-  // Ordinary context. Takes a snapshot where one is needed, or when `snapshot` is set.
-  void start(bool snapshot = false);
+  // Ordinary context. `find_object`: null: a snapshot is taken.
+  void start(FindObject* find_object);
   // Ordinary context, after modules have come or gone.
   void refresh();
 
@@ -43,9 +50,6 @@ class ModuleFinder {
       std::atomic<uint64_t> start, end, eh_frame_hdr;
     } mappings[kCapacity];
   };
-
-  // `_dl_find_object`: not linked to, so that the shim loads with an older C library.
-  using FindObject = int(void*, dl_find_object*);
 
   static Mapping mapping_of(const dl_phdr_info& info);
   bool find_in_snapshot(uint64_t pc, Mapping& mapping) const;

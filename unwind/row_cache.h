@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/syscall.h"
 #include "unwind/packed_row.h"
 
 namespace sampan::unwind {
@@ -32,10 +33,10 @@ class RowCache {
   // Maps the table: zeros, which no key finds. False when there is no memory.
   bool start() {
     if (entries_ != nullptr) return true;
-    void* memory = mmap(nullptr, kEntries * sizeof(Entry), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return false;
-    entries_ = static_cast<Entry*>(memory);
+    const long memory = raw_syscall(SYS_mmap, nullptr, kEntries * sizeof(Entry),
+                                    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory < 0 && memory > -4096) return false;
+    entries_ = reinterpret_cast<Entry*>(memory);
     return true;
   }
 

@@ -82,9 +82,9 @@ class StackMemory {
   uint64_t readable_pages_[kKnownPages] = {};
 };
 
-bool Walker::start() {
+bool Walker::start(FindObject* find_object) {
   choose_question();
-  modules_.start();
+  modules_.start(find_object);
   return cache_.rows.start();
 }
 

@@ -52,8 +52,8 @@ bool is_mapped(uint64_t page);
 class Walker {
  public:
   // Maps the cache of unwind rows (256 KB). Ordinary context, once, before the first walk. False
-  // when there is no memory.
-  bool start();
+  // when there is no memory. `find_object`: of the loader, if it has it.
+  bool start(FindObject* find_object);
 
   // Writes the lookup AVMAs of the frames, leaf first, at most `frames.size()` of them.
   // Async-signal-safe; any number of threads at once. `last`: null, or of the same thread. `cfas`: null,

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/syscall.h"
 #include "preload/clocks/clock.h"
+#include "preload/support/interpose.h"
 
 namespace sampan::preload::cpu_timer {
 namespace {
@@ -37,8 +38,8 @@ bool set_timer(const CpuTimer& timer, uint64_t first_ns, uint64_t period_ns) {
 void start(bool) {
   // This clock counts in ticks.
   timespec resolution{};
-  const bool known =
-      clock_getres(CLOCK_MONOTONIC_COARSE, &resolution) == 0 && resolution.tv_nsec != 0;
+  const bool known = SAMPAN_NEXT(clock_getres)(CLOCK_MONOTONIC_COARSE, &resolution) == 0 &&
+                     resolution.tv_nsec != 0;
   tick_hz = known ? static_cast<uint32_t>(1'000'000'000 / resolution.tv_nsec) : 250;
 }
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include <span>
 
 #include "base/syscall.h"
+#include "preload/process/environment.h"
 #include "preload/process/process.h"
 #include "preload/support/decimal.h"
 
@@ -84,7 +84,7 @@ Examined examine_file(const ImageFile& file) {
 
 // Finds the file that `execvp` would find.
 bool find_in_path(const char* file, std::span<char> found) {
-  const char* list = getenv("PATH");
+  const char* list = variable_of_process("PATH");
   if (list == nullptr) list = "/bin:/usr/bin";
   const size_t file_size = strlen(file) + 1;
   for (;;) {

@@ -163,7 +163,8 @@ void record_live_threads() {
 
 // It is registered before the program's own handlers, and so called after them.
 void start_exit() {
-  on_exit(
+  SAMPAN_NEXT(on_exit)
+  (
       [](int status, void*) {
         // glibc may have loaded modules for itself. Not in _exit: a thread that is loading may hold
         // the loader's lock for ever.

@@ -129,10 +129,7 @@ void unloading_after_fork() {
 SAMPAN_EXPORT void* dlopen(const char* file, int mode) noexcept {
   using namespace sampan::preload;
   void* handle = open_for(__builtin_return_address(0), file, mode);
-  if (active()) {
-    renew_modules();
-    if (handle != nullptr) find_interpreter(handle);
-  }
+  if (active()) renew_modules();
   return handle;
 }
 

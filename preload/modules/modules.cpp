@@ -14,8 +14,10 @@
 #include "base/syscall.h"
 #include "preload/markers/marker_functions.h"
 #include "preload/process/process.h"
+#include "preload/python/interpreter.h"
 #include "preload/samples/sample.h"
 #include "preload/support/elf_notes.h"
+#include "preload/support/interpose.h"
 #include "preload/support/spin_lock.h"
 #include "preload/tracing/otel_place.h"
 #include "wire/record.h"
@@ -87,7 +89,7 @@ Extent extent_of(const dl_phdr_info& info) {
 std::span<const char> path_of(const dl_phdr_info& info, const Extent& extent,
                               std::span<char> buffer) {
   const char* name = info.dlpi_name;
-  if (extent.start == getauxval(AT_SYSINFO_EHDR)) {
+  if (extent.start == SAMPAN_NEXT(getauxval)(AT_SYSINFO_EHDR)) {
     name = "[vdso]";
   } else if (name == nullptr || name[0] == '\0') {
     const long length =
@@ -160,7 +162,9 @@ int mark_known(dl_phdr_info* info, size_t, void*) {
 int add_new(dl_phdr_info* info, size_t, void*) {
   // Known modules too: one may have been loaded again at the same place.
   connect_markers(*info);
-  look_for_otel(*info, !this_process.started.load(std::memory_order_relaxed));
+  const bool at_start = !this_process.started.load(std::memory_order_relaxed);
+  look_for_otel(*info, at_start);
+  if (!at_start) find_interpreter(SymbolTable(*info));
   const Extent extent = extent_of(*info);
   if (extent.start >= extent.end || find_module(*info, extent.start) != nullptr) return 0;
   const size_t size = module_count < kMaxModules ? make_record(*info, extent) : 0;
@@ -195,14 +199,14 @@ void drop_gone() {
 
 void renew() {
   bool changed = false;
-  dl_iterate_phdr(notice_change, &changed);
+  SAMPAN_NEXT(dl_iterate_phdr)(notice_change, &changed);
   if (!changed) return;
   ++generation;
   // Unloads before loads: a place may have a new owner.
-  dl_iterate_phdr(mark_known, nullptr);
+  SAMPAN_NEXT(dl_iterate_phdr)(mark_known, nullptr);
   drop_gone();
   begin_otel_search();
-  dl_iterate_phdr(add_new, nullptr);
+  SAMPAN_NEXT(dl_iterate_phdr)(add_new, nullptr);
   end_otel_search();
   walker.modules_loaded();
 }

@@ -1,11 +1,12 @@
 #include "preload/process/environment.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/sanitizer_runtime.h"
+#include "base/syscall.h"
 #include "wire/session.h"
 
 namespace sampan::preload {
@@ -98,7 +99,7 @@ void write_preload(const char* given, bool profiled, const char* runtime, std::s
 // Takes the runtime that was loaded for our sake out of our environment: what this process executes past us (system) is not
 // to get it.
 void remove_runtime() {
-  char* const variable = getenv("LD_PRELOAD");
+  char* const variable = const_cast<char*>(variable_of_process("LD_PRELOAD"));
   if (variable == nullptr) return;
   char* const mark = strstr(variable, kBeforeShim);
   if (mark == nullptr || strcspn(variable, ": ") != static_cast<size_t>(mark - variable)) return;
@@ -108,32 +109,42 @@ void remove_runtime() {
 
 }  // namespace
 
+const char* variable_of_process(const char* name) {
+  const char* const variable = find(environ, name);
+  return variable != nullptr && variable[name_length(variable)] == '=' ? strchr(variable, '=') + 1
+                                                                       : nullptr;
+}
+
 void read_environment(const char* shim) {
   // Made absolute: children may begin in another directory.
   size_t used = 0;
-  if (shim[0] != '/' && getcwd(path, sizeof path - 1) != nullptr) {
-    used = strlen(path);
-    path[used++] = '/';
+  if (shim[0] != '/') {
+    // The kernel counts the terminating zero.
+    const long size = raw_syscall(SYS_getcwd, path, sizeof path - 1);
+    if (size > 1) {
+      used = static_cast<size_t>(size);
+      path[used - 1] = '/';
+    }
   }
   if (used + strlen(shim) < sizeof path) strcpy(path + used, shim);
   remove_runtime();
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     if (is_ours(*variable)) keep(*variable);
   }
-  if (const char* name = getenv(wire::kEnvironmentSession)) set_session_name(name);
+  if (const char* name = variable_of_process(wire::kEnvironmentSession)) set_session_name(name);
 }
 
 bool enabled_by_environment() {
-  return is(getenv(wire::kEnvironmentEnable), "1");
+  return is(variable_of_process(wire::kEnvironmentEnable), "1");
 }
 bool fast_clock_always() {
-  return is(getenv("SAMPAN_FAST_CLOCK"), "always");
+  return is(variable_of_process("SAMPAN_FAST_CLOCK"), "always");
 }
 bool markers_allowed() {
-  return !is(getenv("SAMPAN_MARKERS"), "0");
+  return !is(variable_of_process("SAMPAN_MARKERS"), "0");
 }
 const char* trace_key_file() {
-  return getenv("SAMPAN_TRACE_KEY_FILE");
+  return variable_of_process("SAMPAN_TRACE_KEY_FILE");
 }
 const char* session_name() {
   return session[0] != '\0' ? session : nullptr;
@@ -146,6 +157,19 @@ void set_session_name(const char* name) {
   if (strlen(name) >= sizeof session) return;
   strcpy(session, name);
   strcpy(stpcpy(stpcpy(session_variable, wire::kEnvironmentSession), "="), name);
+}
+
+// By an array of our own: setenv would allocate, and the program's malloc may not work yet.
+void show_session() {
+  size_t count = 0;
+  while (environ != nullptr && environ[count] != nullptr) ++count;
+  const long memory = raw_syscall(SYS_mmap, nullptr, (count + 2) * sizeof(char*),
+                                  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory < 0 && memory > -4096) return;
+  auto** const variables = reinterpret_cast<char**>(memory);
+  if (count != 0) memcpy(variables, environ, count * sizeof(char*));
+  variables[count] = session_variable;
+  environ = variables;
 }
 
 EnvironmentSize size_of_environment(char* const* given) {

@@ -12,12 +12,17 @@ namespace sampan::preload {
 // `shim_path`: for LD_PRELOAD.
 void read_environment(const char* shim_path);
 
+// A variable of this process now; null: none. Not by getenv, which programs define themselves (shells do).
+const char* variable_of_process(const char* name);
+
 bool enabled_by_environment();  // SAMPAN=1
 bool fast_clock_always();       // SAMPAN_FAST_CLOCK is "always"
 bool markers_allowed();         // SAMPAN_MARKERS is not 0
 const char* trace_key_file();   // SAMPAN_TRACE_KEY_FILE; null: none
 const char* session_name();     // null: none
 void set_session_name(const char* name);
+// Puts it into this process' environment, for images that the program executes past us (system).
+void show_session();
 const char* shim_path();
 
 // For an image that the program executes with the environment `given`: the same environment with

@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <signal.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -297,7 +296,7 @@ bool start_collector() {
   make_name(name);
   if (!launch(program, name) || !wait_for_collector(name)) return false;
   set_session_name(name);
-  setenv(wire::kEnvironmentSession, name, 1);
+  show_session();
   return true;
 }
 

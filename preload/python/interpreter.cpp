@@ -11,6 +11,7 @@
 #include "preload/process/process.h"
 #include "preload/python/code_table.h"
 #include "preload/python/layout_check.h"
+#include "preload/support/loaded_symbols.h"
 
 namespace sampan::preload {
 namespace {
@@ -34,35 +35,28 @@ unwind::PythonRuntimeLayout runtime_layout;
 uint64_t float_type;  // the same
 uint64_t finalizing;  // of the word in `runtime` that names who ends the interpreter; 0: not known
 
-uint64_t address_of(void* where, const char* name) {
-  void* const global = dlsym(RTLD_DEFAULT, name);
-  return reinterpret_cast<uint64_t>(global != nullptr ? global : dlsym(where, name));
+// A variable of the interpreter may have been copied into the program.
+uint64_t address_of(const SymbolTable& where, const char* name) {
+  void* const global = global_symbol(name);
+  return global != nullptr ? reinterpret_cast<uint64_t>(global) : where.avma_of(name);
 }
 
-// The lazy calls of `get_thread`, which is in `module`. A module whose calls are bound when it is loaded may have
+const void* pointer_to(const SymbolTable& where, const char* name) {
+  return reinterpret_cast<const void*>(address_of(where, name));
+}
+
+// The lazy calls of `get_thread`, which is in this module. A module whose calls are bound when it is loaded may have
 // them, too.
-void find_calls(void* where, const link_map& module) {
-  const ElfW(Rela)* relocations = nullptr;
-  const ElfW(Sym)* symbols = nullptr;
-  const char* names = nullptr;
-  size_t size = 0;
-  for (const ElfW(Dyn)* entry = module.l_ld; entry->d_tag != DT_NULL; ++entry) {
-    const ElfW(Addr) value = entry->d_un.d_ptr;
-    if (entry->d_tag == DT_JMPREL) relocations = reinterpret_cast<const ElfW(Rela)*>(value);
-    if (entry->d_tag == DT_PLTRELSZ) size = value;
-    if (entry->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym)*>(value);
-    if (entry->d_tag == DT_STRTAB) names = reinterpret_cast<const char*>(value);
-  }
+void find_calls(const SymbolTable& where) {
   call_count = 0;
-  if (relocations == nullptr || symbols == nullptr || names == nullptr) return;
-  for (size_t i = 0; i < size / sizeof *relocations; ++i) {
-    const char* name = names + symbols[ELF64_R_SYM(relocations[i].r_info)].st_name;
+  if (!where.has_symbols()) return;
+  for (const ElfW(Rela) & relocation : where.plt_relocations()) {
+    const char* const name = where.name_of(where.symbol(ELF64_R_SYM(relocation.r_info)));
     const bool is_wanted =
         strcmp(name, "PyThread_tss_get") == 0 || strcmp(name, "pthread_getspecific") == 0;
     if (!is_wanted || call_count == sizeof calls / sizeof *calls) continue;
-    calls[call_count++] = {
-        reinterpret_cast<const uint64_t*>(module.l_addr + relocations[i].r_offset),
-        address_of(where, name)};
+    calls[call_count++] = {reinterpret_cast<const uint64_t*>(where.bias() + relocation.r_offset),
+                           address_of(where, name)};
   }
 }
 
@@ -74,31 +68,25 @@ bool calls_are_bound() {
 
 // As in PY_VERSION_HEX, without the patch level. 3.11 and later have it in a variable; older ones tell
 // themselves by what they were the first to have.
-uint32_t version_of_interpreter(void* where) {
-  const auto* number = static_cast<const unsigned long*>(dlsym(where, "Py_Version"));
+uint32_t version_of_interpreter(const SymbolTable& where) {
+  const auto* number = static_cast<const unsigned long*>(pointer_to(where, "Py_Version"));
   if (number != nullptr) return static_cast<uint32_t>(*number >> 16);
-  if (dlsym(where, "Py_NewRef") != nullptr) return 0x030a;
-  return dlsym(where, "PyObject_CallNoArgs") != nullptr ? 0x0309 : 0;
+  if (where.find("Py_NewRef") != nullptr) return 0x030a;
+  return where.find("PyObject_CallNoArgs") != nullptr ? 0x0309 : 0;
 }
 
-bool find_eval_loop(void* where) {
-  void* function = dlsym(where, "_PyEval_EvalFrameDefault");
-  Dl_info info;
-  void* found_symbol = nullptr;
-  if (function == nullptr || dladdr1(function, &info, &found_symbol, RTLD_DL_SYMENT) == 0 ||
-      found_symbol == nullptr) {
-    return false;
-  }
-  const auto* symbol = static_cast<const ElfW(Sym)*>(found_symbol);
-  eval_loop.start = reinterpret_cast<uint64_t>(function);
+bool find_eval_loop(const SymbolTable& where) {
+  const ElfW(Sym)* const symbol = where.find("_PyEval_EvalFrameDefault");
+  if (symbol == nullptr) return false;
+  eval_loop.start = where.avma(*symbol);
   eval_loop.end = eval_loop.start + symbol->st_size;
   return true;
 }
 
-const unwind::PythonLayout* known_layout(void* where) {
+const unwind::PythonLayout* known_layout(const SymbolTable& where) {
   const unwind::PythonLayout* layout = unwind::python_layout(version_of_interpreter(where));
-  const void* code_type = dlsym(where, "PyCode_Type");
-  const void* const state = dlsym(where, "_PyRuntime");
+  const void* code_type = pointer_to(where, "PyCode_Type");
+  const void* const state = pointer_to(where, "_PyRuntime");
   if (layout == nullptr || code_type == nullptr || !is_layout_of(*layout, code_type, state)) {
     return nullptr;
   }
@@ -106,7 +94,7 @@ const unwind::PythonLayout* known_layout(void* where) {
   runtime_layout = runtime_layout_of(*layout, state);
   finalizing =
       state != nullptr && runtime_layout.finalizing != 0 ? runtime + runtime_layout.finalizing : 0;
-  float_type = reinterpret_cast<uint64_t>(dlsym(where, "PyFloat_Type"));
+  float_type = address_of(where, "PyFloat_Type");
   const bool has_marks =
       layout->groups != unwind::PythonGroups::kFrameObjects || layout->thread_cframe != 0;
   return find_eval_loop(where) || has_marks ? layout : nullptr;
@@ -114,24 +102,16 @@ const unwind::PythonLayout* known_layout(void* where) {
 
 }  // namespace
 
-void find_interpreter(void* handle) {
+void find_interpreter(const SymbolTable& module) {
   if (!this_process.python || get_thread.load(std::memory_order_relaxed) != nullptr) return;
-  void* where = handle != nullptr ? handle : RTLD_DEFAULT;
-  auto* function = reinterpret_cast<GetThread>(dlsym(where, "PyGILState_GetThisThreadState"));
-  if (function == nullptr) {
-    dlerror();  // the program's next dlerror() is to find nothing of ours
-    return;
-  }
-  const unwind::PythonLayout* layout = known_layout(where);
-  dlerror();
+  auto* function = reinterpret_cast<GetThread>(module.avma_of("PyGILState_GetThisThreadState"));
+  if (function == nullptr) return;
+  const unwind::PythonLayout* layout = known_layout(module);
   get_thread.store(function, std::memory_order_relaxed);
-  Dl_info info;
-  void* module = nullptr;
   if (layout == nullptr) {
     count_loss(wire::Loss::kPythonUnknown);
-  } else if (start_code_table() &&
-             dladdr1(reinterpret_cast<void*>(function), &info, &module, RTLD_DL_LINKMAP) != 0) {
-    find_calls(where, *static_cast<link_map*>(module));
+  } else if (start_code_table()) {
+    find_calls(module);
     found.store(layout, std::memory_order_release);
   }
 }

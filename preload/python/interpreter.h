@@ -11,14 +11,14 @@
 
 #include <cstdint>
 
+#include "preload/support/symbol_table.h"
 #include "unwind/python_layout.h"
 #include "unwind/python_merge.h"
 
 namespace sampan::preload {
 
-// Looks for an interpreter among the modules: at start-up, and after each dlopen.
-// `handle`: of dlopen; null for the program itself.
-void find_interpreter(void* handle);
+// Whether it is in this module: asked of each one, at start-up and when it is loaded.
+void find_interpreter(const SymbolTable& module);
 // Forgets an interpreter that has been unloaded. No handler may be walking a stack meanwhile.
 void forget_unloaded_interpreter();
 

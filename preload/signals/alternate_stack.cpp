@@ -7,6 +7,7 @@
 #include "base/syscall.h"
 #include "preload/process/process.h"
 #include "preload/signals/signal_action.h"
+#include "preload/support/interpose.h"
 #include "preload/support/machine.h"
 
 #ifndef AT_MINSIGSTKSZ
@@ -25,7 +26,7 @@ std::atomic<bool> small_stacks = false;
 // Whether a stack of that size holds a signal frame, and what the handler uses below it.
 bool has_room(size_t size) {
   const int before = errno;
-  const size_t largest = getauxval(AT_MINSIGSTKSZ);
+  const size_t largest = SAMPAN_NEXT(getauxval)(AT_MINSIGSTKSZ);
   errno = before;  // ENOENT from a kernel that does not say
   size_t frame = largest != 0 ? largest : kLeastAlternateStack;
   if (size < frame && frame > kLeastAlternateStack + kOptionalInFrame) frame -= kOptionalInFrame;

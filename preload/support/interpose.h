@@ -1,17 +1,19 @@
 // How the shim interposes functions of the C library: it defines them under their own names
 // (SAMPAN_EXPORT) and reaches the originals by `next`, which asks the loader once per function.
 //
-// The first time, `next` calls dlsym, which is not async-signal-safe. So originals that the program's
-// signal handlers may need are looked up at start-up, or replaced by a raw system call. Before
-// start-up, and in a process that is not profiled, every interposer only forwards.
+// The first time, `next` searches the modules that are loaded, without calling or locking anything
+// (loaded_symbols.h): a program may call its interposed functions before its own are ready. Originals that
+// the program's signal handlers may need are looked up at start-up all the same, or replaced by a raw
+// system call: the list of modules may be changing. Before start-up, and in a process that is not profiled,
+// every interposer only forwards.
 //
 // Freestanding: linked into the target.
 #pragma once
 
-#include <dlfcn.h>
-
 #include <atomic>
 #include <cstddef>
+
+#include "preload/support/loaded_symbols.h"
 
 #define SAMPAN_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -32,19 +34,19 @@ Function* next() {
   static constinit std::atomic<Function*> original = nullptr;
   Function* found = original.load(std::memory_order_relaxed);
   if (found == nullptr) {
-    found = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name.text));
+    found = reinterpret_cast<Function*>(next_symbol(name.text));
     original.store(found, std::memory_order_relaxed);
   }
   return found;
 }
 
-// The same for a function of which the C library has several versions: dlsym may find an older one.
+// The same for one version of a function of which the C library has several.
 template <typename Function, FunctionName name, FunctionName version>
 Function* next_version() {
   static constinit std::atomic<Function*> original = nullptr;
   Function* found = original.load(std::memory_order_relaxed);
   if (found == nullptr) {
-    found = reinterpret_cast<Function*>(dlvsym(RTLD_NEXT, name.text, version.text));
+    found = reinterpret_cast<Function*>(next_symbol(name.text, version.text));
     original.store(found, std::memory_order_relaxed);
   }
   return found;

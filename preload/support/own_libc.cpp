@@ -1,6 +1,7 @@
-// Functions of the C library that the compiler and the handler call, as the shim's own: hidden, so that no call of the
+// Functions of the C library that the compiler and the shim call, as the shim's own: hidden, so that no call of the
 // handler goes through the PLT. There the runtime of a sanitizer may stand, which takes the call for one of the
-// program's: it reports a race, or a signal handler that is not safe.
+// program's: it reports a race, or a signal handler that is not safe. And a program may define any of them itself, for when
+// it has begun: the shim is there before.
 #include <time.h>
 
 #include <cstddef>
@@ -23,6 +24,14 @@ SAMPAN_NAME(bcmp);  // clang calls it where the order does not matter
 SAMPAN_NAME(strlen);
 SAMPAN_NAME(strcpy);
 SAMPAN_NAME(stpcpy);
+SAMPAN_NAME(strcmp);
+SAMPAN_NAME(strncmp);
+SAMPAN_NAME(strnlen);
+SAMPAN_NAME(strchr);
+SAMPAN_NAME(strchrnul);
+SAMPAN_NAME(strrchr);
+SAMPAN_NAME(strcspn);
+SAMPAN_NAME(strstr);
 SAMPAN_NAME(clock_gettime);
 #endif
 
@@ -102,6 +111,59 @@ SAMPAN_OWN char* own_stpcpy(char* __restrict to, const char* __restrict from) no
 SAMPAN_OWN char* own_strcpy(char* __restrict to, const char* __restrict from) noexcept {
   own_stpcpy(to, from);
   return to;
+}
+
+SAMPAN_OWN int own_strncmp(const char* a, const char* b, size_t most) noexcept {
+  for (size_t at = 0; at < most; ++at) {
+    const auto left = static_cast<uint8_t>(a[at]), right = static_cast<uint8_t>(b[at]);
+    if (left != right) return left - right;
+    if (left == 0) break;
+    no_idiom();
+  }
+  return 0;
+}
+
+SAMPAN_OWN int own_strcmp(const char* a, const char* b) noexcept {
+  return own_strncmp(a, b, SIZE_MAX);
+}
+
+SAMPAN_OWN size_t own_strnlen(const char* text, size_t most) noexcept {
+  size_t size = 0;
+  for (; size < most && text[size] != '\0'; ++size) no_idiom();
+  return size;
+}
+
+SAMPAN_OWN char* own_strchrnul(const char* text, int letter) noexcept {
+  for (; *text != '\0' && *text != static_cast<char>(letter); ++text) no_idiom();
+  return const_cast<char*>(text);
+}
+
+SAMPAN_OWN char* own_strchr(const char* text, int letter) noexcept {
+  char* const found = own_strchrnul(text, letter);
+  return *found == static_cast<char>(letter) ? found : nullptr;
+}
+
+SAMPAN_OWN char* own_strrchr(const char* text, int letter) noexcept {
+  const char* found = nullptr;
+  for (;; ++text) {
+    if (*text == static_cast<char>(letter)) found = text;
+    if (*text == '\0') return const_cast<char*>(found);
+    no_idiom();
+  }
+}
+
+SAMPAN_OWN size_t own_strcspn(const char* text, const char* letters) noexcept {
+  size_t size = 0;
+  for (; text[size] != '\0' && own_strchr(letters, text[size]) == nullptr; ++size) no_idiom();
+  return size;
+}
+
+SAMPAN_OWN char* own_strstr(const char* text, const char* part) noexcept {
+  const size_t size = own_strlen(part);
+  for (;; ++text) {
+    if (own_strncmp(text, part, size) == 0) return const_cast<char*>(text);
+    if (*text == '\0') return nullptr;
+  }
 }
 
 SAMPAN_OWN int own_clock_gettime(clockid_t clock, timespec* time) noexcept {

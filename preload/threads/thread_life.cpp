@@ -185,7 +185,7 @@ ThreadState* claim_for(void* entry, void* argument, const pthread_attr_t* attrib
 }  // namespace
 
 bool start_thread_life() {
-  return pthread_key_create(&end_key, at_end) == 0;
+  return SAMPAN_NEXT(pthread_key_create)(&end_key, at_end) == 0;
 }
 
 ThreadState* begun_thread() {

@@ -1,10 +1,9 @@
 #include "preload/tracing/thread_context.h"
 
-#include <dlfcn.h>
-
 #include <cstring>
 
 #include "preload/process/process.h"
+#include "preload/support/loaded_symbols.h"
 #include "preload/tracing/otel_place.h"
 #include "unwind/registers.h"
 
@@ -89,7 +88,7 @@ void change(TraceState& state, Change&& to) {
 }  // namespace
 
 void find_heap() {
-  heap_end = static_cast<void* const*>(dlsym(RTLD_DEFAULT, "__curbrk"));
+  heap_end = static_cast<void* const*>(global_symbol("__curbrk"));
   if (heap_end != nullptr) heap_begin = reinterpret_cast<uint64_t>(*heap_end);
 }
 

@@ -1,48 +1,23 @@
 #include "preload/wrappers/allocator.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <link.h>
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 
-#include "preload/wrappers/heap_records.h"
-#include "preload/wrappers/heap_sampler.h"
+#include "preload/support/loaded_symbols.h"
 
 namespace sampan::preload {
 namespace {
 
-// Zeroes, as calloc wants them.
-alignas(16) constinit uint8_t start_buffer[4096];
-constinit std::atomic<size_t> start_buffer_used;
-constinit thread_local bool looking_up;
-
-void* take_from_start_buffer(size_t size) {
-  constexpr size_t kAlignment = 16;
-  if (size > sizeof start_buffer) return nullptr;
-  const size_t rounded =
-      (size + kAlignment - 1) / kAlignment * kAlignment + (size == 0) * kAlignment;
-  const size_t at = start_buffer_used.fetch_add(rounded, std::memory_order_relaxed);
-  if (at + rounded > sizeof start_buffer) return nullptr;
-  // free() must notice it.
-  sampled_blocks.always_suspect(start_buffer + at);
-  return start_buffer + at;
-}
-
 template <typename Function>
 void find(Function*& function, const char* name) {
-  if (void* found = dlsym(RTLD_NEXT, name)) function = reinterpret_cast<Function*>(found);
+  if (void* found = next_symbol(name)) function = reinterpret_cast<Function*>(found);
 }
 
-// All of these are in every C library, so no look-up fails, and none leaves anything for dlerror.
+// All of these are in every C library.
 void look_up() {
-  const int saved_errno = errno;
-  looking_up = true;
   Allocator found = next_allocator;
   find(found.malloc, "malloc");
   find(found.calloc, "calloc");
@@ -57,27 +32,21 @@ void look_up() {
   find(found.munmap, "munmap");
   find(found.mremap, "mremap");
   next_allocator = found;
-  looking_up = false;
-  errno = saved_errno;
 }
 
 void* first_malloc(size_t size) {
-  if (looking_up) return take_from_start_buffer(size);
   look_up();
   return next_allocator.malloc(size);
 }
 void* first_calloc(size_t count, size_t size) {
-  if (looking_up) return count > 4096 ? nullptr : take_from_start_buffer(count * size);
   look_up();
   return next_allocator.calloc(count, size);
 }
 void* first_realloc(void* block, size_t size) {
-  if (looking_up) return nullptr;
   look_up();
   return next_allocator.realloc(block, size);
 }
 void first_free(void* block) {
-  if (looking_up) return;
   look_up();
   next_allocator.free(block);
 }
@@ -152,28 +121,13 @@ void start_allocator() {
 }
 
 bool allocator_is_unseen() {
-  constexpr uint64_t kFar = uint64_t{1} << 40;
-  allocation_count.distance = kFar;
-  char* volatile copy = strdup("counted");
-  free(copy);
-  const bool unseen = allocation_count.distance == kFar;
-  allocation_count = {};
-  return unseen;
+  const link_map* const own = own_module();
+  return own == nullptr || global_symbol("malloc") != symbol_in(*own, "malloc");
 }
 
 bool is_code_of_allocator(const void* code) {
   const auto address = reinterpret_cast<uint64_t>(code);
   return address >= allocator_range.begin && address < allocator_range.end;
-}
-
-bool is_of_start_buffer(const void* block) {
-  return reinterpret_cast<uintptr_t>(block) - reinterpret_cast<uintptr_t>(start_buffer) <
-         sizeof start_buffer;
-}
-
-size_t size_in_start_buffer(const void* block) {
-  return sizeof start_buffer -
-         (reinterpret_cast<uintptr_t>(block) - reinterpret_cast<uintptr_t>(start_buffer));
 }
 
 }  // namespace sampan::preload

@@ -1,8 +1,7 @@
 // The allocator of the program: the next definitions of malloc and its relatives, of the C library or of
 // another library (jemalloc, mimalloc, tcmalloc) that the program brings, and those of mmap.
 //
-// They are looked up by the first call of any of them, before the program begins. dlsym itself may allocate
-// then: it gets blocks of a small buffer, which are never freed.
+// They are looked up by the first call of any of them, before the program begins.
 //
 // Freestanding: linked into the target.
 #pragma once
@@ -39,9 +38,5 @@ bool allocator_is_unseen();
 // Whether this code is the allocator's, which maps memory for the blocks that it gives. False before the
 // program begins, and for an allocator in the program's own file.
 bool is_code_of_allocator(const void* code);
-
-// Whether the block is of the buffer; how many bytes it may have at most.
-bool is_of_start_buffer(const void* block);
-size_t size_in_start_buffer(const void* block);
 
 }  // namespace sampan::preload

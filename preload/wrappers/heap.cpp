@@ -3,9 +3,6 @@
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <algorithm>
 
 #include "preload/support/interpose.h"
 #include "preload/wrappers/heap_calls.h"
@@ -15,11 +12,6 @@ namespace {
 
 [[gnu::cold, gnu::noinline]] void* reallocate_suspect(void* block, size_t size,
                                                       const void* caller) {
-  if (is_of_start_buffer(block)) {
-    void* const moved = next_allocator.malloc(size);
-    if (moved != nullptr) memcpy(moved, block, std::min(size, size_in_start_buffer(block)));
-    return moved;
-  }
   // Taken before, for the block may be another thread's at once.
   const uint64_t id = take_sampled(block);
   void* const moved = next_allocator.realloc(block, size);
@@ -41,10 +33,8 @@ namespace {
 
 }  // namespace
 
-[[gnu::cold, gnu::noinline]] bool note_free(void* block, const void* caller) {
-  if (is_of_start_buffer(block)) return false;
+[[gnu::cold, gnu::noinline]] void note_free(void* block, const void* caller) {
   if (const uint64_t id = take_sampled(block); id != 0) record_free(id, caller);
-  return true;
 }
 
 }  // namespace sampan::preload

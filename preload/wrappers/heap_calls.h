@@ -21,13 +21,12 @@ namespace sampan::preload {
   return block;
 }
 
-// A block that may be a sampled one is about to be freed. False when it is not one of the allocator's.
-bool note_free(void* block, const void* caller);
+// A block that may be a sampled one is about to be freed.
+void note_free(void* block, const void* caller);
 
 [[gnu::always_inline]] inline void release(void* block, const void* caller) {
-  if (sampled_blocks.may_have(block)) [[unlikely]] {
-    if (!note_free(block, caller)) return;
-  }
+  if (sampled_blocks.may_have(block)) [[unlikely]]
+    note_free(block, caller);
   next_allocator.free(block);
 }
 

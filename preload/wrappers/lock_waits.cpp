@@ -1,6 +1,5 @@
 #include "preload/wrappers/lock_waits.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,6 +12,7 @@
 #include "preload/process/process.h"
 #include "preload/samples/sample.h"
 #include "preload/samples/sampling_switch.h"
+#include "preload/support/loaded_symbols.h"
 #include "preload/wrappers/lock_origins.h"
 #include "preload/wrappers/thread_ring.h"
 #include "wire/control_block.h"
@@ -209,7 +209,7 @@ void start_lock_waits() {
   }
   void* const memory = map_memory(sizeof(LockQuestions));
   if (memory == nullptr) return;
-  if (const void* known = dlsym(RTLD_DEFAULT, "__libc_single_threaded")) {
+  if (const void* known = global_symbol("__libc_single_threaded")) {
     single_threaded = static_cast<const volatile char*>(known);
   }
   lock_questions = static_cast<LockQuestions*>(memory);

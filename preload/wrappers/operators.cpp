@@ -54,21 +54,16 @@ constinit std::atomic<bool> looked_up = false;
   FORM(delete_one_sized_aligned, "_ZdlPvmSt11align_val_t")                  \
   FORM(delete_array_sized_aligned, "_ZdaPvmSt11align_val_t")
 
-const void* module_of(const void* code) {
-  Dl_info info;
-  return code != nullptr && dladdr(code, &info) != 0 ? info.dli_fbase : nullptr;
-}
-
 template <FunctionName name>
 void look_up() {
-  original<name>.store(dlsym(RTLD_NEXT, name.text), std::memory_order_relaxed);
+  original<name>.store(next_symbol(name.text), std::memory_order_relaxed);
 }
 
 // All at once and before the program begins, by the first call of an operator or in the constructor: a look-up in a
 // signal handler could meet the loader's lock.
 [[gnu::cold, gnu::noinline]] void look_up_all() {
-  const void* const next_new = module_of(dlsym(RTLD_NEXT, "_Znwm"));
-  if (next_new != nullptr && next_new != module_of(dlsym(RTLD_NEXT, "malloc"))) {
+  const link_map* const next_new = next_module_with("_Znwm");
+  if (next_new != nullptr && next_new != next_module_with("malloc")) {
 #define SAMPAN_LOOK_UP(function, name, ...) look_up<name>();
     SAMPAN_FORMS_OF_NEW(SAMPAN_LOOK_UP)
     SAMPAN_FORMS_OF_DELETE(SAMPAN_LOOK_UP)
@@ -78,16 +73,15 @@ void look_up() {
 
 // The operator that the caller would have without us, in a library that has come later; null: none is found.
 [[gnu::cold, gnu::noinline]] void* operator_of_library(const char* name, const void* caller) {
-  if (void* found = dlsym(RTLD_NEXT, name)) return found;
+  if (void* found = next_symbol(name)) return found;
   Dl_info info;
   void* module = nullptr;
   if (dladdr1(caller, &info, &module, RTLD_DL_LINKMAP) != 0) {
-    if (void* found = dlsym(module, name)) return found;
+    if (void* found = symbol_in(*static_cast<link_map*>(module), name)) return found;
   }
   for (const char* library : {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"}) {
-    void* const handle = SAMPAN_NEXT(dlopen)(library, RTLD_LAZY | RTLD_NOLOAD);
-    void* const found = handle != nullptr ? dlsym(handle, name) : nullptr;
-    if (handle != nullptr) SAMPAN_NEXT(dlclose)(handle);
+    const link_map* const loaded = module_named(library);
+    void* const found = loaded != nullptr ? symbol_in(*loaded, name) : nullptr;
     if (found != nullptr) return found;
   }
   return nullptr;

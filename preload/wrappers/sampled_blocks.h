@@ -35,10 +35,6 @@ class SampledBlocks {
   void give_back(const Place& place) { place.address->store(kEmpty, std::memory_order_release); }
   // Removes the block; its id, or 0 if it is not there. One caller gets the id, whoever else tries.
   uint64_t remove(const void* block);
-  // may_have() is true for this block from now on.
-  void always_suspect(const void* block) {
-    filter_[filter_index(block)].store(kSaturated, std::memory_order_relaxed);
-  }
 
  private:
   static constexpr uint64_t kEmpty = 0, kClaimed = 1;

@@ -1,5 +1,3 @@
-#include <dlfcn.h>
-
 #include "preload/process/process.h"
 #include "preload/threads/threads.h"
 #include "preload/wrappers/allocator.h"
@@ -24,7 +22,6 @@ void start_wrappers() {
     count_loss(wire::Loss::kAllocatorUnseen);
   }
   start_lock_functions();
-  dlerror();  // the program's first one is not to find what was looked for in vain
 }
 
 }  // namespace sampan::preload

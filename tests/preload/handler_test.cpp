@@ -122,7 +122,7 @@ constexpr size_t kMost = 2048;
 TEST(Handler, StaysWithinItsRoom) {
   Bench here;
   bench = &here;
-  ASSERT_TRUE(here.walker.start());
+  ASSERT_TRUE(here.walker.start(unwind::find_object_by_loader()));
   const size_t empty = consumption(empty_handler);
   const size_t cold = consumption(sampling_handler);
   EXPECT_GE(here.walked.depth, 100u);

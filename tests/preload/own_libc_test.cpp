@@ -36,6 +36,28 @@ TEST(OwnLibc, CopiesAnySizeAnywhere) {
   }
 }
 
+int sign(int value) {
+  return (value > 0) - (value < 0);
+}
+
+TEST(OwnLibc, LooksIntoTexts) {
+  const char* const texts[] = {"", "a", "ab", "aba", "/usr/lib:/lib c", "b\xff", "abab"};
+  for (const char* text : texts) {
+    EXPECT_EQ(own_strnlen(text, 3), strnlen(text, 3));
+    for (const int letter : {int{'a'}, int{'b'}, int{':'}, 0xff, 0}) {
+      EXPECT_EQ(own_strchr(text, letter), strchr(text, letter)) << text;
+      EXPECT_EQ(own_strrchr(text, letter), strrchr(text, letter)) << text;
+      EXPECT_EQ(own_strchrnul(text, letter), strchrnul(text, letter)) << text;
+    }
+    for (const char* other : texts) {
+      EXPECT_EQ(sign(own_strcmp(text, other)), sign(strcmp(text, other))) << text << other;
+      EXPECT_EQ(sign(own_strncmp(text, other, 2)), sign(strncmp(text, other, 2))) << text << other;
+      EXPECT_EQ(own_strcspn(text, other), strcspn(text, other)) << text << other;
+      EXPECT_EQ(own_strstr(text, other), strstr(text, other)) << text << other;
+    }
+  }
+}
+
 TEST(OwnLibc, SetsAndCompares) {
   for (size_t size = 0; size < 40; ++size) {
     std::string text = letters(41);

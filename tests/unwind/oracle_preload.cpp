@@ -187,8 +187,8 @@ int open_output(const char* prefix, const char* what) {
 
 [[gnu::constructor]] void start() {
   const char* output = std::getenv("ORACLE_OUTPUT");
-  if (output == nullptr || !walker.start()) return;
-  modules.start();
+  if (output == nullptr || !walker.start(unwind::find_object_by_loader())) return;
+  modules.start(unwind::find_object_by_loader());
   totals_fd = open_output(output, "totals");
   differences_fd = open_output(output, "differences");
   main_thread = static_cast<pid_t>(syscall(SYS_gettid));

@@ -71,7 +71,7 @@ void expect_equal_stacks() {
 class OracleTest : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_TRUE(walker.start());
+    ASSERT_TRUE(walker.start(find_object_by_loader()));
     bounds = stack_of_this_thread();
     struct sigaction action {};
     action.sa_sigaction = on_signal;

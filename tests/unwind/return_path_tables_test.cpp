@@ -224,7 +224,7 @@ std::string library_like(const char* pattern) {
 
 TEST(ReturnPathTables, CodeSaysWhatTheTablesSay) {
   ModuleFinder finder;
-  finder.start();
+  finder.start(find_object_by_loader());
   const bool every_function = std::getenv("EVERY_FUNCTION") != nullptr;
   double judged = 0, unlike = 0, unknown = 0, functions = 0, wrong_tables = 0;
   for (const auto& [pattern, every, answered] : {

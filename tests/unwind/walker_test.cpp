@@ -27,7 +27,7 @@ class ModuleFinderModeTest : public testing::TestWithParam<bool> {};
 
 TEST_P(ModuleFinderModeTest, FindsCodeAndOnlyCode) {
   ModuleFinder finder;
-  finder.start(GetParam());
+  finder.start(GetParam() ? nullptr : find_object_by_loader());
   Module module{};
   const uint64_t code[] = {avma_of(reinterpret_cast<void*>(&avma_of)),
                            avma_of(reinterpret_cast<void*>(&std::qsort)),
@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(LoaderOrSnapshot, ModuleFinderModeTest, testing::Bool()
 
 TEST(ModuleFinderTest, TheSnapshotFollowsTheLoader) {
   ModuleFinder finder;
-  finder.start(true);
+  finder.start(nullptr);
   void* library = dlopen("libunwind-x86_64.so.8", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) GTEST_SKIP() << "no library to load";
   const uint64_t pc = avma_of(dlsym(library, "_Ux86_64_init_remote"));
@@ -106,7 +106,7 @@ TEST(WalkerTest, NeedsLittleStack) {
 #ifndef __OPTIMIZE__
   GTEST_SKIP() << "only with optimization";
 #endif
-  ASSERT_TRUE(walker.start());
+  ASSERT_TRUE(walker.start(find_object_by_loader()));
   walker.begin_unload();
   walker.end_unload();  // empties the cache: every row by the slow path
   const size_t empty = stack_use(false);
@@ -124,7 +124,7 @@ TEST(WalkerTest, NeedsLittleStack) {
 }
 
 TEST(WalkerTest, WhileUnloadingOnlyCachedRows) {
-  ASSERT_TRUE(walker.start());
+  ASSERT_TRUE(walker.start(find_object_by_loader()));
   walker.begin_unload();
   walker.begin_unload();
   walker.end_unload();  // nests; forgets all rows

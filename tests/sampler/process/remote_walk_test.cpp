@@ -31,7 +31,7 @@ struct Habit {
 const void* function_of(uint64_t pc) {
   static unwind::ModuleFinder finder = [] {
     unwind::ModuleFinder result;
-    result.start();
+    result.start(unwind::find_object_by_loader());
     return result;
   }();
   unwind::Module module;

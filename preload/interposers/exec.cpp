@@ -13,6 +13,7 @@
 #include "base/syscall.h"
 #include "preload/interposers/image.h"
 #include "preload/interposers/process_life.h"
+#include "preload/modules/modules.h"
 #include "preload/process/environment.h"
 #include "preload/process/outside.h"
 #include "preload/process/process.h"
@@ -111,6 +112,8 @@ class Executing {
   explicit Executing(const char* path) {
     own_image_ = active() && !in_vfork_child();
     if (own_image_) {
+      // Before what this image has loaded is forgotten.
+      if (!this_process.loader_may_be_locked) renew_modules();
       record_live_threads();
       const size_t length = path != nullptr ? strnlen(path, PATH_MAX) : 0;
       write_process_record(wire::RecordType::kExec, {}, {path, length}, wire::Loss::kModuleRecord);

@@ -46,9 +46,12 @@ size_t module_count;
 uint8_t* records;
 size_t records_size;
 uint64_t generation;
-// The loader's counts of added and removed modules when the list was last renewed.
+// The loader's counts of added and removed modules when the list was last renewed, and how many it had then. It puts new ones at
+// the end of its list.
 unsigned long long seen_added;
 unsigned long long seen_removed;
+size_t seen_modules;
+size_t position;  // in the loader's list, while that is read
 
 struct Extent {
   uint64_t start;
@@ -137,18 +140,28 @@ void write_unload(const Module& module) {
                        wire::Loss::kModuleRecord);
 }
 
+// Both lists have the same order: a module is looked for behind the one that was found last.
+size_t next_known;
+
 Module* find_module(const dl_phdr_info& info, uint64_t start) {
-  for (Module& module : std::span(modules, module_count)) {
+  for (size_t i = next_known; i < module_count; ++i) {
+    Module& module = modules[i];
     if (module.bias == info.dlpi_addr && module.start == start && module.name == info.dlpi_name) {
+      next_known = i + 1;
       return &module;
     }
   }
   return nullptr;
 }
 
+struct Change {
+  bool added;
+  bool removed;
+};
+
 // The callbacks of dl_iterate_phdr. The loader's lock is held.
-int notice_change(dl_phdr_info* info, size_t, void* changed) {
-  *static_cast<bool*>(changed) = info->dlpi_adds != seen_added || info->dlpi_subs != seen_removed;
+int notice_change(dl_phdr_info* info, size_t, void* noticed) {
+  *static_cast<Change*>(noticed) = {info->dlpi_adds != seen_added, info->dlpi_subs != seen_removed};
   seen_added = info->dlpi_adds;
   seen_removed = info->dlpi_subs;
   return 1;
@@ -160,6 +173,7 @@ int mark_known(dl_phdr_info* info, size_t, void*) {
 }
 
 int add_new(dl_phdr_info* info, size_t, void*) {
+  if (position++ < seen_modules) return 0;
   // Known modules too: one may have been loaded again at the same place.
   connect_markers(*info);
   const bool at_start = !this_process.started.load(std::memory_order_relaxed);
@@ -173,6 +187,7 @@ int add_new(dl_phdr_info* info, size_t, void*) {
     return 0;
   }
   modules[module_count++] = {info->dlpi_addr, extent.start, generation, info->dlpi_name, size};
+  next_known = module_count;
   write_load({records + records_size, size});
   records_size += size;
   return 0;
@@ -198,15 +213,22 @@ void drop_gone() {
 }
 
 void renew() {
-  bool changed = false;
-  SAMPAN_NEXT(dl_iterate_phdr)(notice_change, &changed);
-  if (!changed) return;
-  ++generation;
-  // Unloads before loads: a place may have a new owner.
-  SAMPAN_NEXT(dl_iterate_phdr)(mark_known, nullptr);
-  drop_gone();
-  begin_otel_search();
+  Change change{};
+  SAMPAN_NEXT(dl_iterate_phdr)(notice_change, &change);
+  if (!change.added && !change.removed) return;
+  if (change.removed) {
+    ++generation;
+    next_known = 0;
+    // Unloads before loads: a place may have a new owner.
+    SAMPAN_NEXT(dl_iterate_phdr)(mark_known, nullptr);
+    drop_gone();
+    seen_modules = 0;
+    next_known = 0;
+  }
+  begin_otel_search(change.removed);
+  position = 0;
   SAMPAN_NEXT(dl_iterate_phdr)(add_new, nullptr);
+  seen_modules = position;
   end_otel_search();
   walker.modules_loaded();
 }

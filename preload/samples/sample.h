@@ -21,7 +21,7 @@ namespace sampan::preload {
 // What sampling knows of one thread.
 struct SampleState {
   uint32_t slot;
-  std::atomic<bool> walking;            // the walk may be reading a module: see modules/dlopen.cpp
+  std::atomic<bool> walking;            // the walk may be reading a module: see modules/loading.cpp
   std::atomic<uint64_t> last_cpu_ns;    // at the last sample, or at the last tick without one
   uint64_t left_out_ns;                 // CPU used since the last sample while sampling was off
   std::atomic<uint32_t> open_sections;  // of this thread alone

@@ -62,7 +62,9 @@ OtelPlace place_of(const dl_phdr_info& module, const SymbolTable& symbols, const
 
 }  // namespace
 
-void begin_otel_search() {
+void begin_otel_search(bool all) {
+  before_count = 0;
+  if (!all) return;
   before_count = found_count;
   memcpy(before, found, sizeof found);
   found_count = 0;

@@ -68,7 +68,8 @@ inline bool has_otel_places() {
 
 // Ordinary context, one thread at a time: the modules that are loaded now, between begin and end.
 // `at_start`: they were loaded with the program.
-void begin_otel_search();
+// `all`: every module is looked at again; otherwise only those that are new.
+void begin_otel_search(bool all);
 void look_for_otel(const dl_phdr_info& module, bool at_start);
 void end_otel_search();
 

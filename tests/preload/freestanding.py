@@ -13,7 +13,7 @@ ALLOWED = {'__cxa_finalize'}  # weak, in the start files of every shared library
 OLDEST_GLIBC = (2, 17)  # of the programs that it loads into
 # The only C++ symbols: the wrappers of allocators define the operators, of every form.
 OPERATOR = re.compile(r'_Z(n[wa]m|d[la]Pvm?)(St11align_val_t)?(RKSt9nothrow_t)?$')
-INTERPOSED = ('pthread_create', 'dlopen', 'dlclose', 'execve', 'sigaction', '_exit', 'prctl')
+INTERPOSED = ('pthread_create', '__gmon_start__', 'dlclose', 'execve', 'sigaction', '_exit', 'prctl')
 
 
 def symbols(shim, option):
@@ -27,6 +27,8 @@ def main():
     wrong = [f'{shim} imports {name}' for name in imported - ALLOWED
              if name in FORBIDDEN or name.startswith(FORBIDDEN_PREFIXES)]
     wrong += [f'{shim} does not export {name}' for name in INTERPOSED if name not in exported]
+    wrong += [f'{shim} exports {name}: the loader looks at who calls it'
+              for name in ('dlopen', 'dlmopen', 'dlsym') if name in exported]
     wrong += [f'{shim} exports {name}' for name in exported
               if name.startswith('_Z') and not OPERATOR.match(name)]
     versions = subprocess.run(['readelf', '-VW', shim], check=True, capture_output=True, text=True).stdout

@@ -17,9 +17,8 @@ bool holds(const Elf64_Phdr& segment, uint64_t bias, uint64_t avma) {
   return segment.p_type == PT_LOAD && avma - (bias + segment.p_vaddr) < segment.p_filesz;
 }
 
-// The program headers of the module whose ELF header is at `start`: they are in its first page.
-// Null when there is no ELF header.
-const Elf64_Phdr* headers_at(uint64_t start, uint16_t& count, uint64_t& bias) {
+// The program headers of the module whose ELF header is at `start`, if they are in its first page.
+const Elf64_Phdr* headers_at(uint64_t start, uint64_t& count, uint64_t& bias) {
   const auto* header = reinterpret_cast<const Elf64_Ehdr*>(start);
   if (std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
       header->e_phentsize != sizeof(Elf64_Phdr) ||
@@ -62,7 +61,7 @@ bool read_segments(std::span<const Elf64_Phdr> segments, uint64_t bias, uint64_t
 }  // namespace
 
 ModuleFinder::Mapping ModuleFinder::mapping_of(const dl_phdr_info& info) {
-  Mapping mapping{UINT64_MAX, 0, 0};
+  Mapping mapping{UINT64_MAX, 0, 0, info.dlpi_phdr, info.dlpi_phnum, info.dlpi_addr};
   for (const Elf64_Phdr& segment : std::span(info.dlpi_phdr, info.dlpi_phnum)) {
     const uint64_t start = info.dlpi_addr + segment.p_vaddr;
     if (segment.p_type == PT_GNU_EH_FRAME) mapping.eh_frame_hdr = start;
@@ -76,16 +75,12 @@ ModuleFinder::Mapping ModuleFinder::mapping_of(const dl_phdr_info& info) {
 
 void ModuleFinder::start(FindObject* find_object) {
   const auto keep_program = [](dl_phdr_info* info, size_t, void* argument) {
-    auto& finder = *static_cast<ModuleFinder*>(argument);
-    finder.program_ = mapping_of(*info);
-    finder.program_headers_ = info->dlpi_phdr;
-    finder.program_header_count_ = info->dlpi_phnum;
-    finder.program_bias_ = info->dlpi_addr;
+    static_cast<ModuleFinder*>(argument)->program_ = mapping_of(*info);
     return 1;  // the program is the first in the list
   };
   dl_iterate_phdr(keep_program, this);
   find_object_ = find_object;
-  if (snapshot_ != nullptr || find_object_ != nullptr) return;
+  if (snapshot_ != nullptr) return;
   const long memory = raw_syscall(SYS_mmap, nullptr, sizeof(Snapshot), PROT_READ | PROT_WRITE,
                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory < 0 && memory > -4096) return;
@@ -97,18 +92,27 @@ void ModuleFinder::refresh() {
   if (snapshot_ == nullptr) return;
   struct Refresh {
     Snapshot& snapshot;
+    const bool all;
     uint32_t count;
-  } state{*snapshot_, 0};
+  } state{*snapshot_, find_object_ == nullptr, 0};
   // The loader holds its lock while it calls this: one writer at a time.
   const auto add = [](dl_phdr_info* info, size_t, void* argument) {
-    auto& [snapshot, count] = *static_cast<Refresh*>(argument);
+    auto& [snapshot, all, count] = *static_cast<Refresh*>(argument);
     if (count == Snapshot::kCapacity) return 1;
     const Mapping mapping = mapping_of(*info);
     snapshot.version.fetch_add(1, std::memory_order_acq_rel);
+    if (!all && reinterpret_cast<uint64_t>(mapping.headers) - mapping.start < kPageSize) {
+      snapshot.count.store(count, std::memory_order_relaxed);
+      snapshot.version.fetch_add(1, std::memory_order_acq_rel);
+      return 0;
+    }
     auto& entry = snapshot.mappings[count];
     entry.start.store(mapping.start, std::memory_order_relaxed);
     entry.end.store(mapping.end, std::memory_order_relaxed);
     entry.eh_frame_hdr.store(mapping.eh_frame_hdr, std::memory_order_relaxed);
+    entry.headers.store(mapping.headers, std::memory_order_relaxed);
+    entry.header_count.store(mapping.header_count, std::memory_order_relaxed);
+    entry.bias.store(mapping.bias, std::memory_order_relaxed);
     snapshot.count.store(++count, std::memory_order_relaxed);
     snapshot.version.fetch_add(1, std::memory_order_acq_rel);
     return 0;
@@ -125,32 +129,30 @@ bool ModuleFinder::find_in_snapshot(uint64_t pc, Mapping& mapping) const {
     mapping.start = entry.start.load(std::memory_order_acquire);
     mapping.end = entry.end.load(std::memory_order_acquire);
     mapping.eh_frame_hdr = entry.eh_frame_hdr.load(std::memory_order_acquire);
+    mapping.headers = entry.headers.load(std::memory_order_acquire);
+    mapping.header_count = entry.header_count.load(std::memory_order_acquire);
+    mapping.bias = entry.bias.load(std::memory_order_acquire);
     found = mapping.start <= pc && pc < mapping.end;
   }
   return found && version % 2 == 0 && snapshot_->version.load(std::memory_order_relaxed) == version;
 }
 
 bool ModuleFinder::find(uint64_t pc, Module& module) const {
-  if (program_.start <= pc && pc < program_.end) {
-    return read_segments({program_headers_, program_header_count_}, program_bias_, pc,
-                         program_.eh_frame_hdr, module);
-  }
   Mapping mapping{};
-  if (snapshot_ != nullptr) {
-    if (!find_in_snapshot(pc, mapping)) return false;
-  } else {
+  if (program_.start <= pc && pc < program_.end) {
+    mapping = program_;
+  } else if (find_object_ != nullptr) {
     dl_find_object object;
-    if (find_object_ == nullptr || find_object_(reinterpret_cast<void*>(pc), &object) != 0) {
-      return false;
-    }
+    if (find_object_(reinterpret_cast<void*>(pc), &object) != 0) return false;
     mapping.start = reinterpret_cast<uint64_t>(object.dlfo_map_start);
     mapping.eh_frame_hdr = reinterpret_cast<uint64_t>(object.dlfo_eh_frame);
+    mapping.headers = headers_at(mapping.start, mapping.header_count, mapping.bias);
   }
-  uint16_t count = 0;
-  uint64_t bias = 0;
-  const Elf64_Phdr* headers = headers_at(mapping.start, count, bias);
-  return headers != nullptr &&
-         read_segments({headers, count}, bias, pc, mapping.eh_frame_hdr, module);
+  if (mapping.headers == nullptr && (snapshot_ == nullptr || !find_in_snapshot(pc, mapping))) {
+    return false;
+  }
+  return read_segments({mapping.headers, mapping.header_count}, mapping.bias, pc,
+                       mapping.eh_frame_hdr, module);
 }
 
 }  // namespace sampan::unwind

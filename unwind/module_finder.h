@@ -1,5 +1,7 @@
 // Finds the loaded module that holds a pc. glibc 2.35 and later answer that without a lock
-// (`_dl_find_object`). For older C libraries, a snapshot of the loader's list is kept.
+// (`_dl_find_object`). For older C libraries, a snapshot of the loader's list is kept; and for all, one
+// of the modules whose program headers are not where linkers put them, behind the ELF header. BOLT and
+// patchelf move them, and the answer does not say where to.
 //
 // Freestanding: linked into the target.
 #pragma once
@@ -24,7 +26,7 @@ inline FindObject* find_object_by_loader() {
 
 class ModuleFinder {
  public:
-  // Ordinary context. `find_object`: null: a snapshot is taken.
+  // Ordinary context. `find_object`: null: all modules are found by a snapshot.
   void start(FindObject* find_object);
   // Ordinary context, after modules have come or gone.
   void refresh();
@@ -34,11 +36,15 @@ class ModuleFinder {
   bool find(uint64_t pc, Module& module) const;
 
  private:
-  // A loaded module: where its ELF header is, where its last segment ends, and .eh_frame_hdr.
+  // A loaded module: where its ELF header is, where its last segment ends, .eh_frame_hdr, and its
+  // program headers as the loader has them.
   struct Mapping {
     uint64_t start;
     uint64_t end;
     uint64_t eh_frame_hdr;
+    const Elf64_Phdr* headers;
+    uint64_t header_count;
+    uint64_t bias;
   };
   // Written under the loader's lock, one entry at a time, while handlers may read. The version is
   // odd meanwhile; a reader that sees it change does not use what it has read.
@@ -47,7 +53,8 @@ class ModuleFinder {
     std::atomic<uint32_t> version;
     std::atomic<uint32_t> count;
     struct {
-      std::atomic<uint64_t> start, end, eh_frame_hdr;
+      std::atomic<uint64_t> start, end, eh_frame_hdr, header_count, bias;
+      std::atomic<const Elf64_Phdr*> headers;
     } mappings[kCapacity];
   };
 
@@ -57,11 +64,8 @@ class ModuleFinder {
   // The program itself. It is never unloaded. Where its segments have gaps, `_dl_find_object` gives
   // the bounds of one segment, from which the headers cannot be found.
   Mapping program_{};
-  const Elf64_Phdr* program_headers_ = nullptr;
-  uint16_t program_header_count_ = 0;
-  uint64_t program_bias_ = 0;
 
-  FindObject* find_object_ = nullptr;
+  FindObject* find_object_ = nullptr;  // null: the snapshot has all modules
   Snapshot* snapshot_ = nullptr;
 };
 

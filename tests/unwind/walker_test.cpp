@@ -1,72 +1,15 @@
-// The walker in this process, without an oracle: modules, unloading, use of stack.
+// The walker in this process, without an oracle: unloading, use of stack.
 #include "unwind/walker.h"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <vector>
-
-#include "unwind/cfi.h"
 
 namespace sampan::unwind {
 namespace {
-
-int some_data = 1;
-
-uint64_t avma_of(const void* object) {
-  return reinterpret_cast<uint64_t>(object);
-}
-
-class ModuleFinderModeTest : public testing::TestWithParam<bool> {};
-
-TEST_P(ModuleFinderModeTest, FindsCodeAndOnlyCode) {
-  ModuleFinder finder;
-  finder.start(GetParam() ? nullptr : find_object_by_loader());
-  Module module{};
-  const uint64_t code[] = {avma_of(reinterpret_cast<void*>(&avma_of)),
-                           avma_of(reinterpret_cast<void*>(&std::qsort)),
-                           avma_of(dlsym(RTLD_DEFAULT, "__cxa_throw"))};
-  for (uint64_t pc : code) {
-    ASSERT_TRUE(finder.find(pc, module)) << std::hex << pc;
-    EXPECT_TRUE(module.contains_code(pc));
-    EXPECT_TRUE(module.image.contains(module.eh_frame_hdr));
-    uint64_t fde = 0;
-    EXPECT_EQ(find_fde(module, pc, fde), CfiResult::kFound) << std::hex << pc;
-  }
-  if (const uint64_t vdso = getauxval(AT_SYSINFO_EHDR); vdso != 0) {
-    ASSERT_TRUE(finder.find(vdso + 0x800, module));
-#if !defined(__aarch64__)  // whose vDSO has no table of its unwind information
-    EXPECT_TRUE(module.image.contains(module.eh_frame_hdr));
-#endif
-  }
-  const std::vector<char> heap(100);
-  for (uint64_t pc : {uint64_t{0}, uint64_t{1}, avma_of(&some_data), avma_of(&module),
-                      avma_of(heap.data()), UINT64_MAX}) {
-    EXPECT_FALSE(finder.find(pc, module)) << std::hex << pc;
-  }
-}
-INSTANTIATE_TEST_SUITE_P(LoaderOrSnapshot, ModuleFinderModeTest, testing::Bool());
-
-TEST(ModuleFinderTest, TheSnapshotFollowsTheLoader) {
-  ModuleFinder finder;
-  finder.start(nullptr);
-  void* library = dlopen("libunwind-x86_64.so.8", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) GTEST_SKIP() << "no library to load";
-  const uint64_t pc = avma_of(dlsym(library, "_Ux86_64_init_remote"));
-  Module module{};
-  EXPECT_FALSE(finder.find(pc, module));
-  finder.refresh();
-  EXPECT_TRUE(finder.find(pc, module));
-  dlclose(library);
-  finder.refresh();
-  EXPECT_FALSE(finder.find(pc, module));
-}
 
 Walker walker;
 bool with_walk;

@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/signalfd.h>
+#include <sys/time.h>
 #include <ucontext.h>
 
 #include "base/syscall.h"
@@ -86,6 +87,7 @@ void look_up_signal_functions() {
   next<int(jmp_buf, int) noexcept, "__sigsetjmp">();
   next<int(ucontext_t*) noexcept, "getcontext">();
   SAMPAN_NEXT(setcontext);
+  SAMPAN_NEXT(setitimer);
   SAMPAN_NEXT(swapcontext);
 }
 

@@ -38,14 +38,26 @@ int32_t parse_tid(const char* name) {
   return tid;
 }
 
-// A thread is adopted when it is seen for the second time: by then, a thread of pthread_create has a
-// slot.
+// A thread is adopted when two scans in a row have seen it: by then, a thread of pthread_create has a slot. A place is not
+// given to another thread before it is adopted, or gone: who finds none waits for the next scan.
+constexpr size_t kRemembered = 1024;
+struct Seen {
+  int32_t tid;
+  uint32_t scan;
+};
+Seen seen[kRemembered];
+uint32_t scans;             // so far
+std::atomic<bool> has_new;  // the latest scan saw threads that the next one adopts
+
 bool seen_before(int32_t tid) {
-  constexpr size_t kRemembered = 64;
-  static int32_t seen[kRemembered];
-  int32_t& place = seen[static_cast<size_t>(tid) % kRemembered];
-  if (place == tid) return true;
-  place = tid;
+  Seen& place = seen[static_cast<size_t>(tid) % kRemembered];
+  const bool is_taken = place.scan + 1 >= scans;
+  if (place.tid == tid && is_taken) {
+    place = {};
+    return true;
+  }
+  has_new.store(true, std::memory_order_relaxed);
+  if (!is_taken || place.tid == 0) place = {tid, scans};
   return false;
 }
 
@@ -109,6 +121,8 @@ void scan_threads() {
   const SignalsBlocked blocked;
   if (!lock.try_lock()) return;
   keeps_sampling_signal();
+  ++scans;
+  has_new.store(false, std::memory_order_relaxed);
   const long directory =
       raw_syscall(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory >= 0) {
@@ -128,8 +142,10 @@ void scan_when_due(uint64_t now_ns) {
   uint64_t threads = 0;
   for_each_thread([&threads](const ThreadState&) { ++threads; });
   if (unexplained <
-      unexplained_ns.load(std::memory_order_relaxed) + kSlack + threads * kThreadSlack)
+          unexplained_ns.load(std::memory_order_relaxed) + kSlack + threads * kThreadSlack &&
+      !has_new.load(std::memory_order_relaxed)) {
     return;
+  }
   unexplained_ns.store(unexplained, std::memory_order_relaxed);
   scan_threads();
 }

@@ -64,7 +64,7 @@ sampler::ExitState record_somehow(const std::vector<std::string>& command,
   const std::string shim =
       preloadable(find_shim(options.watched.any() ? kShimWithWrappers : kShim));
   const sampler::Preloadability program =
-      sampler::preloadability(sampler::find_program(command[0]));
+      sampler::preloadability(sampler::find_program(command[0]), command);
   const auto run = [&] { return RecordedRun(command, options, files, session, limits); };
   if (program.kind == sampler::Preload::kYes) return run().with_shim(shim, "");
   std::string outside = program.reason + ".";

@@ -1,8 +1,11 @@
 // Where the shim begins: its constructor, in a process that the loader has put it into. Without
 // SAMPAN=1, or when the session cannot be joined, it does nothing, and every interposer only
 // forwards.
+#include <fcntl.h>
+#include <limits.h>
 #include <sys/resource.h>
 
+#include "base/guest.h"
 #include "base/syscall.h"
 #include "preload/clocks/clock.h"
 #include "preload/handler.h"
@@ -101,9 +104,18 @@ void start_shim() {
   scan_threads();
 }
 
+bool is_emulator() {
+  char path[PATH_MAX];
+  const long size = raw_syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof path - 1);
+  path[size > 0 ? size : 0] = '\0';
+  return is_user_emulator(path);
+}
+
+// In a program that valgrind runs, the shim is not the kernel's guest but valgrind's: it stays out.
 __attribute__((constructor)) void start() {
-  start_shim();
+  if (!runs_in_valgrind()) start_shim();
   if (start_wrappers != nullptr) start_wrappers();
+  if (is_emulator()) hide_from_guest();
 }
 
 }  // namespace

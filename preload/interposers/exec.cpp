@@ -17,9 +17,11 @@
 #include "preload/process/environment.h"
 #include "preload/process/outside.h"
 #include "preload/process/process.h"
+#include "preload/process/session.h"
 #include "preload/signals/sampling_signal.h"
 #include "preload/support/interpose.h"
 #include "preload/threads/threads.h"
+#include "wire/session.h"
 
 namespace sampan::preload {
 namespace {
@@ -56,6 +58,7 @@ Plan plan_for(const ImageFile& image, bool spawned) {
     const bool asks = this_process.perf && this_process.started.load();
     return {examined.takes_shim && !asks, {}, true, wire::Loss::kProcessStatic, asks};
   }
+  if (!examined.takes_shim) return {};
   const bool asks = !spawned && active() && !in_vfork_child();
   if (!finds_shim()) return {false, {}, true, wire::Loss::kProcessNoShim, asks};
   if (!can_join_from_here()) return {false, {}, true, wire::Loss::kProcessNotJoined, asks};
@@ -66,6 +69,13 @@ Plan plan_for(const ImageFile& image, bool spawned) {
 // just been spawned.
 void leave_to_engine(const Plan& plan, wire::Outside wanted, int pid) {
   if (plan.is_lost && !(plan.asks && ask_for_engine(wanted, pid))) count_loss(plan.reason);
+}
+
+// Whether the program has begun a recording of its own (sampan under sampan) that this image is to join.
+bool has_other_session(char* const* environment) {
+  const char* const name = find_variable(environment, wire::kEnvironmentSession);
+  if (this_process.seccomp_filtered.load(std::memory_order_relaxed)) return false;
+  return name != nullptr && strcmp(name, session_name()) != 0 && reaches_collector(name);
 }
 
 // Calls `call` with the environment that is right for the image.
@@ -144,19 +154,27 @@ class Executing {
 template <typename F>
 int execute(const ImageFile& image, char* const* environment, F&& call) {
   if (!hands_on_session()) return call(environment);
-  const Plan plan = plan_for(image, false);
+  const bool is_others = has_other_session(environment);
+  const Plan plan = is_others ? Plan{} : plan_for(image, false);
   const Executing executing(image.path);
+  if (is_others) {
+    count_loss(wire::Loss::kProcessNotJoined);
+    return call(environment);
+  }
   leave_to_engine(plan, wire::Outside::kImage, static_cast<int>(raw_syscall(SYS_getpid)));
   return with_environment(environment, plan, call);
 }
 
 int execute_at(const char* path, char* const* arguments, char* const* environment) {
-  return execute({path}, environment,
+  const ImageFile image{.path = path, .arguments = arguments, .environment = environment};
+  return execute(image, environment,
                  [&](char* const* made) { return SAMPAN_NEXT(execve)(path, arguments, made); });
 }
 
 int execute_in_path(const char* file, char* const* arguments, char* const* environment) {
-  return execute({.path = file, .search_in_path = true}, environment,
+  const ImageFile image{
+      .path = file, .search_in_path = true, .arguments = arguments, .environment = environment};
+  return execute(image, environment,
                  [&](char* const* made) { return SAMPAN_NEXT(execvpe)(file, arguments, made); });
 }
 
@@ -164,12 +182,15 @@ int execute_in_path(const char* file, char* const* arguments, char* const* envir
 template <typename F>
 int spawn(const ImageFile& image, pid_t* pid, char* const* environment, F&& call) {
   if (!hands_on_session()) return call(pid, environment);
-  const Plan plan = plan_for(image, true);
+  const bool is_others = has_other_session(environment);
+  const Plan plan = is_others ? Plan{} : plan_for(image, true);
+  if (is_others) count_loss(wire::Loss::kProcessNotJoined);
   pid_t unasked;
   pid_t* const child = pid != nullptr ? pid : &unasked;
   show_program_mask_to_kernel();
+  const auto spawn_with = [&](char* const* made) { return call(child, made); };
   const int result =
-      with_environment(environment, plan, [&](char* const* made) { return call(child, made); });
+      is_others ? spawn_with(environment) : with_environment(environment, plan, spawn_with);
   hide_program_mask_again();
   if (result == 0) leave_to_engine(plan, wire::Outside::kProgram, *child);
   return result;
@@ -234,13 +255,22 @@ SAMPAN_EXPORT int execle(const char* path, const char* first, ...) noexcept {
 }
 
 SAMPAN_EXPORT int fexecve(int fd, char* const* arguments, char* const* environment) noexcept {
-  return execute({.path = "", .directory = fd, .flags = AT_EMPTY_PATH}, environment,
+  const ImageFile image{.path = "",
+                        .directory = fd,
+                        .flags = AT_EMPTY_PATH,
+                        .arguments = arguments,
+                        .environment = environment};
+  return execute(image, environment,
                  [&](char* const* made) { return SAMPAN_NEXT(fexecve)(fd, arguments, made); });
 }
 
 SAMPAN_EXPORT int execveat(int directory, const char* path, char* const* arguments,
                            char* const* environment, int flags) noexcept {
-  const ImageFile image{.path = path, .directory = directory, .flags = flags};
+  const ImageFile image{.path = path,
+                        .directory = directory,
+                        .flags = flags,
+                        .arguments = arguments,
+                        .environment = environment};
   return execute(image, environment, [&](char* const* made) {
     return SAMPAN_NEXT(execveat)(directory, path, arguments, made, flags);
   });
@@ -250,7 +280,8 @@ SAMPAN_EXPORT int posix_spawn(pid_t* pid, const char* path,
                               const posix_spawn_file_actions_t* actions,
                               const posix_spawnattr_t* attributes, char* const* arguments,
                               char* const* environment) {
-  return spawn({path}, pid, environment, [&](pid_t* child, char* const* made) {
+  const ImageFile image{.path = path, .arguments = arguments, .environment = environment};
+  return spawn(image, pid, environment, [&](pid_t* child, char* const* made) {
     return SAMPAN_NEXT(posix_spawn)(child, path, actions, attributes, arguments, made);
   });
 }
@@ -259,9 +290,9 @@ SAMPAN_EXPORT int posix_spawnp(pid_t* pid, const char* file,
                                const posix_spawn_file_actions_t* actions,
                                const posix_spawnattr_t* attributes, char* const* arguments,
                                char* const* environment) {
-  return spawn({.path = file, .search_in_path = true}, pid, environment,
-               [&](pid_t* child, char* const* made) {
-                 return SAMPAN_NEXT(posix_spawnp)(child, file, actions, attributes, arguments,
-                                                  made);
-               });
+  const ImageFile image{
+      .path = file, .search_in_path = true, .arguments = arguments, .environment = environment};
+  return spawn(image, pid, environment, [&](pid_t* child, char* const* made) {
+    return SAMPAN_NEXT(posix_spawnp)(child, file, actions, attributes, arguments, made);
+  });
 }

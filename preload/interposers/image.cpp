@@ -10,6 +10,8 @@
 
 #include <span>
 
+#include "base/guest.h"
+#include "base/processor.h"
 #include "base/syscall.h"
 #include "preload/process/environment.h"
 #include "preload/process/process.h"
@@ -18,7 +20,7 @@
 namespace sampan::preload {
 namespace {
 
-enum class Image { kUnknown, kDynamic, kStatic, kForeign };
+enum class Image { kUnknown, kDynamic, kStatic, kForeign, kLoader };
 
 // Whether the loader that the file asks for is musl's.
 bool is_musl(int fd, const Elf64_Phdr& segment) {
@@ -35,7 +37,9 @@ Image read_image(int fd) {
       memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
     return Image::kUnknown;
   }
-  if (header.e_ident[EI_CLASS] != ELFCLASS64) return Image::kForeign;
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != kElfMachine) {
+    return Image::kForeign;
+  }
   if (header.e_phentsize != sizeof(Elf64_Phdr)) return Image::kUnknown;
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment;
@@ -61,11 +65,24 @@ long open_image(const ImageFile& file) {
   return fd >= 0 ? fd : raw_syscall(SYS_fcntl, file.directory, F_DUPFD_CLOEXEC, 0);
 }
 
+bool runs_no_program(const ImageFile& file, Image image) {
+  return find_variable(file.environment, "LD_TRACE_LOADED_OBJECTS") != nullptr ||
+         (image == Image::kLoader && only_shows(file.arguments));
+}
+
+// valgrind's launcher executes its tools so.
+bool runs_another(const ImageFile& file, Image image) {
+  return image == Image::kStatic &&
+         (is_user_emulator(file.path) ||
+          find_variable(file.environment, "VALGRIND_LAUNCHER") != nullptr);
+}
+
 Examined examine_file(const ImageFile& file) {
   const long fd = open_image(file);
   struct stat status {};
   if (fd < 0) return {};
-  const Image image = read_image(static_cast<int>(fd));
+  Image image = read_image(static_cast<int>(fd));
+  if (image == Image::kStatic && is_loader(file.path)) image = Image::kLoader;
   if (raw_syscall(SYS_fstat, fd, &status) == 0) {
     const auto user = static_cast<uid_t>(raw_syscall(SYS_geteuid));
     if ((status.st_mode & S_ISUID) != 0 && status.st_uid != user) {
@@ -74,7 +91,9 @@ Examined examine_file(const ImageFile& file) {
       return {.takes_shim = image != Image::kForeign, .runs_shim = true, .runtime = {}};
     }
   }
-  Examined examined{.takes_shim = image != Image::kForeign,
+  const bool takes_shim =
+      image != Image::kForeign && !runs_no_program(file, image) && !runs_another(file, image);
+  Examined examined{.takes_shim = takes_shim,
                     .runs_shim = image != Image::kForeign && image != Image::kStatic,
                     .runtime = {}};
   if (image == Image::kDynamic) examined.runtime = NeededLibraries(static_cast<int>(fd)).runtime();
@@ -107,7 +126,10 @@ Examined examine_image(const ImageFile& file) {
   if (file.path == nullptr) return {};
   if (!file.search_in_path || strchr(file.path, '/') != nullptr) return examine_file(file);
   char found[PATH_MAX];
-  return find_in_path(file.path, found) ? examine_file({found}) : Examined();
+  if (!find_in_path(file.path, found)) return {};
+  ImageFile in_path = file;
+  in_path.path = found;
+  return examine_file(in_path);
 }
 
 }  // namespace sampan::preload

@@ -13,6 +13,7 @@
 #include "base/byte_writer.h"
 #include "base/syscall.h"
 #include "preload/markers/marker_functions.h"
+#include "preload/modules/program_file.h"
 #include "preload/process/process.h"
 #include "preload/python/interpreter.h"
 #include "preload/samples/sample.h"
@@ -95,9 +96,7 @@ std::span<const char> path_of(const dl_phdr_info& info, const Extent& extent,
   if (extent.start == SAMPAN_NEXT(getauxval)(AT_SYSINFO_EHDR)) {
     name = "[vdso]";
   } else if (name == nullptr || name[0] == '\0') {
-    const long length =
-        raw_syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", buffer.data(), buffer.size());
-    return buffer.first(length > 0 ? static_cast<size_t>(length) : 0);
+    return program_file(extent.start, buffer);
   }
   size_t used = 0;
   if (name[0] != '/' && name[0] != '[') {

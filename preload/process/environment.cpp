@@ -33,13 +33,6 @@ bool same_name(const char* a, const char* b) {
   return length == name_length(b) && strncmp(a, b, length) == 0;
 }
 
-const char* find(char* const* environment, const char* variable) {
-  for (; environment != nullptr && *environment != nullptr; ++environment) {
-    if (same_name(*environment, variable)) return *environment;
-  }
-  return nullptr;
-}
-
 bool is_ours(const char* variable) {
   const size_t length = strlen(kPrefix);
   return strncmp(variable, kPrefix, length) == 0 &&
@@ -79,7 +72,7 @@ void copy_without_shim(const char* list, char* to) {
 void write_preload(const char* given, bool profiled, const char* runtime, std::span<char> text) {
   char* const list = stpcpy(text.data(), kPreload);
   *list = '\0';
-  if (given != nullptr) copy_without_shim(given + strlen(kPreload), list);
+  if (given != nullptr) copy_without_shim(given, list);
   if (!profiled) return;
   const size_t before = before_shim(list);
   const bool adds_runtime = before == 0 && *runtime != '\0';
@@ -110,9 +103,16 @@ void remove_runtime() {
 }  // namespace
 
 const char* variable_of_process(const char* name) {
-  const char* const variable = find(environ, name);
-  return variable != nullptr && variable[name_length(variable)] == '=' ? strchr(variable, '=') + 1
-                                                                       : nullptr;
+  return find_variable(environ, name);
+}
+
+const char* find_variable(char* const* environment, const char* name) {
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    if (same_name(*environment, name) && strchr(*environment, '=') != nullptr) {
+      return *environment + name_length(name) + 1;
+    }
+  }
+  return nullptr;
 }
 
 void read_environment(const char* shim) {
@@ -153,6 +153,24 @@ const char* shim_path() {
   return path;
 }
 
+void hide_from_guest() {
+  char** kept = environ;
+  for (char** variable = environ; kept != nullptr && *variable != nullptr; ++variable) {
+    bool is_hidden = false;
+    for (const char* own :
+         {wire::kEnvironmentEnable, wire::kEnvironmentSession, wire::kEnvironmentFollow}) {
+      is_hidden |= same_name(*variable, own);
+    }
+    if (same_name(*variable, kPreload)) {
+      char* const list = *variable + strlen(kPreload);
+      copy_without_shim(list, list);
+      is_hidden = *list == '\0';
+    }
+    if (!is_hidden) *kept++ = *variable;
+  }
+  if (kept != nullptr) *kept = nullptr;
+}
+
 void set_session_name(const char* name) {
   if (strlen(name) >= sizeof session) return;
   strcpy(session, name);
@@ -176,7 +194,7 @@ EnvironmentSize size_of_environment(char* const* given) {
   size_t count = 0;
   for (; given != nullptr && given[count] != nullptr; ++count) {
   }
-  const char* preload = find(given, kPreload);
+  const char* preload = find_variable(given, kPreload);
   // The variables, LD_PRELOAD, SAMPAN_SESSION, and the end.
   return {count + variable_count + 3, strlen(kPreload) + sizeof(RuntimeName) + strlen(kBeforeShim) +
                                           strlen(path) + 4 +
@@ -192,12 +210,13 @@ char* const* make_environment(char* const* given, bool profiled, const char* run
                          (profiled ? same_name(*variable, session_variable) : is_ours(*variable));
     if (!dropped) add(*variable);
   }
-  const char* preload = find(given, kPreload);
+  const char* preload = find_variable(given, kPreload);
   write_preload(preload, profiled, runtime, text);
   if (profiled || (preload != nullptr && text[strlen(kPreload)] != '\0')) add(text.data());
   if (profiled) {
     for (const char* variable : std::span(variables, variable_count)) {
-      if (find(given, variable) == nullptr && !same_name(variable, session_variable)) add(variable);
+      if (find_variable(given, variable) == nullptr && !same_name(variable, session_variable))
+        add(variable);
     }
     add(session_variable);
   }

@@ -12,7 +12,9 @@ namespace sampan::preload {
 // `shim_path`: for LD_PRELOAD.
 void read_environment(const char* shim_path);
 
-// A variable of this process now; null: none. Not by getenv, which programs define themselves (shells do).
+// The value of a variable; null: it is not there.
+const char* find_variable(char* const* environment, const char* name);
+// Of this process, now. Not by getenv, which programs define themselves (shells do).
 const char* variable_of_process(const char* name);
 
 bool enabled_by_environment();  // SAMPAN=1
@@ -21,6 +23,8 @@ bool markers_allowed();         // SAMPAN_MARKERS is not 0
 const char* trace_key_file();   // SAMPAN_TRACE_KEY_FILE; null: none
 const char* session_name();     // null: none
 void set_session_name(const char* name);
+// Takes the session and the shim out of this process' environment, which the program that it emulates gets.
+void hide_from_guest();
 // Puts it into this process' environment, for images that the program executes past us (system).
 void show_session();
 const char* shim_path();

@@ -22,8 +22,10 @@ uint64_t limit_of(int resource) {
 std::string advice_without_shim(Preload kind) {
   switch (kind) {
     case Preload::kYes: return "";
+    case Preload::kShows:
     case Preload::kOtherMachine: return "it runs, and nothing is sampled";
     case Preload::kOtherRights: return "root samples it from outside (perf or ptrace)";
+    case Preload::kEmulator:
     case Preload::kStatic:
     case Preload::kMusl: return "`sampan run` samples it from outside (perf or ptrace)";
   }

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/guest.h"
 #include "base/sanitizer_runtime.h"
 #include "sampler/launch/program.h"
 #include "wire/session.h"
@@ -36,6 +37,20 @@ std::vector<std::string> own_environment() {
   return environment;
 }
 
+// A list of LD_PRELOAD without the shims of a sampan that this one runs under.
+std::string without_shims(const std::string& list) {
+  std::string kept;
+  for (size_t begin = 0; begin < list.size();) {
+    const size_t end = std::min(list.find_first_of(": ", begin), list.size());
+    const std::string entry = list.substr(begin, end - begin);
+    if (std::strncmp(file_name(entry.c_str()), "libsampan_", std::strlen("libsampan_")) != 0) {
+      kept += list.substr(begin, end + 1 - begin);
+    }
+    begin = end + 1;
+  }
+  return kept;
+}
+
 // The list `given` of LD_PRELOAD, with the shim in its place.
 std::string with_shim(const std::string& given, const LaunchOptions& options) {
   const size_t before = before_shim(given.c_str());
@@ -58,7 +73,7 @@ std::vector<std::string> environment_for(const LaunchOptions& options) {
   constexpr std::string_view kPreload = "LD_PRELOAD=";
   std::string given;
   for (const std::string& variable : environment) {
-    if (variable.starts_with(kPreload)) given = variable.substr(kPreload.size());
+    if (variable.starts_with(kPreload)) given = without_shims(variable.substr(kPreload.size()));
   }
   std::erase_if(environment, is_ours);
   environment.push_back(std::string(kPreload) + with_shim(given, options));

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/guest.h"
 #include "base/processor.h"
 #include "base/sanitizer_runtime.h"
 
@@ -98,7 +99,14 @@ bool is_musl(const std::string& loader) {
   return loader.find("musl") != std::string::npos;
 }
 
-Preloadability of_elf(int file, const std::string& path) {
+bool shows_only(const std::vector<std::string>& command) {
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  return only_shows(words.data());
+}
+
+Preloadability of_elf(int file, const std::string& path, const std::vector<std::string>& command) {
   const std::optional<Elf64_Ehdr> header = read_header(file);
   if (!header) return {};  // not an ELF file: the kernel or the shell knows what to do
   if (is_other_machine(*header)) {
@@ -106,8 +114,16 @@ Preloadability of_elf(int file, const std::string& path) {
             fmt::format("{} is a program for another processor than {}", path, kProcessor)};
   }
   const std::string loader = loader_of(file, *header);
-  const bool is_loader = path.find("/ld-linux") != std::string::npos;
-  if (loader.empty() && !is_loader) {
+  if (loader.empty() && is_loader(path.c_str())) {
+    if (!shows_only(command)) return {};
+    return {Preload::kShows, fmt::format("{} runs no program with this option", path)};
+  }
+  if (loader.empty() && is_user_emulator(path.c_str())) {
+    return {Preload::kEmulator, fmt::format("{} is statically linked, and what is preloaded would "
+                                            "be in the program that it emulates",
+                                            path)};
+  }
+  if (loader.empty()) {
     return {Preload::kStatic,
             fmt::format("{} is statically linked, so nothing can be preloaded into it", path)};
   }
@@ -162,13 +178,13 @@ std::string runtime_before_shim(const std::string& path) {
   return file ? NeededLibraries(file.get()).runtime().c_str() : "";
 }
 
-Preloadability preloadability(const std::string& path) {
+Preloadability preloadability(const std::string& path, const std::vector<std::string>& command) {
   std::string missing;
   const std::string program = resolve_interpreter(path, missing);
   struct stat info {};
   if (program.empty() || stat(program.c_str(), &info) != 0) return {};
   const FileDescriptor file(open(program.c_str(), O_RDONLY | O_CLOEXEC));
-  Preloadability elf = file ? of_elf(file.get(), program) : Preloadability();
+  Preloadability elf = file ? of_elf(file.get(), program, command) : Preloadability();
   if (elf.kind != Preload::kOtherMachine && changes_rights(file.get(), info)) {
     return {Preload::kOtherRights,
             fmt::format("{} runs with other rights than yours (setuid, setgid or capabilities), so "

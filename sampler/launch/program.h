@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace sampan::sampler {
 
@@ -21,18 +22,24 @@ enum class Preload {
   kStatic,
   kMusl,
   kOtherRights,  // setuid, setgid, capabilities
+  kEmulator,     // static, and runs another program inside itself
+  kShows,        // the loader, which runs no program: ld.so --list
 };
 
 struct Preloadability {
   Preload kind = Preload::kYes;
   std::string reason;  // a sentence without its full stop; "" for kYes
 
-  // Its loader would complain about the shim, or end the program: do not preload.
-  bool refuses() const { return kind == Preload::kOtherMachine || kind == Preload::kMusl; }
+  // Its loader would complain about the shim or list it, or end the program, or it is another program's: do not preload.
+  bool refuses() const {
+    return kind == Preload::kOtherMachine || kind == Preload::kMusl || kind == Preload::kEmulator ||
+           kind == Preload::kShows;
+  }
 };
 
-// `path` is a binary or a script.
-Preloadability preloadability(const std::string& path);
+// `path` is a binary or a script. `command`: with its arguments.
+Preloadability preloadability(const std::string& path,
+                              const std::vector<std::string>& command = {});
 
 // The library that must be loaded before the shim (base/sanitizer_runtime.h); "" if there is none. `path` is a binary or
 // a script.

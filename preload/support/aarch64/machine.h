@@ -74,6 +74,19 @@ inline bool replace(WordPair& pair, WordPair& expected, const WordPair& desired)
   return replaced != 0;
 }
 
+// Whether valgrind emulates the processor: it takes these instructions, which change nothing, for a question (valgrind.h).
+inline bool runs_in_valgrind() {
+  const uint64_t question[6] = {0x1001};  // RUNNING_ON_VALGRIND
+  register uint64_t answer asm("x3") = 0;
+  register const uint64_t* asked asm("x4") = question;
+  asm volatile(
+      "ror x12, x12, #3; ror x12, x12, #13; ror x12, x12, #51; ror x12, x12, #61; orr x10, x10, x10"
+      : "+r"(answer)
+      : "r"(asked)
+      : "cc", "memory");
+  return answer != 0;
+}
+
 inline constexpr uint32_t kAuditArchitecture = AUDIT_ARCH_AARCH64;
 inline constexpr const char* kVdsoClockName = "__kernel_clock_gettime";
 // The version of pthread_cond_wait and its like, as headers declare them.

@@ -59,6 +59,18 @@ inline bool replace(WordPair& pair, WordPair& expected, const WordPair& desired)
   return replaced;
 }
 
+// Whether valgrind emulates the processor: it takes these instructions, which change nothing, for a question (valgrind.h).
+inline bool runs_in_valgrind() {
+  const uint64_t question[6] = {0x1001};  // RUNNING_ON_VALGRIND
+  uint64_t answer = 0;
+  asm volatile(
+      "rolq $3, %%rdi; rolq $13, %%rdi; rolq $61, %%rdi; rolq $51, %%rdi; xchgq %%rbx, %%rbx"
+      : "+d"(answer)
+      : "a"(question)
+      : "cc", "memory");
+  return answer != 0;
+}
+
 inline constexpr uint32_t kAuditArchitecture = AUDIT_ARCH_X86_64;
 inline constexpr const char* kVdsoClockName = "__vdso_clock_gettime";
 // The version of pthread_cond_wait and its like, as headers declare them.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Libraries that programs load while they run: the same ones as without sampan, and their functions have names."""
+"""Libraries that programs load: the same ones as without sampan, and their functions have names. Sampan loads its own."""
+import os
 import pathlib
 import subprocess
 import unittest
@@ -99,6 +100,25 @@ class Loading(sampan.Case):
         seconds = {f["name"]: f["total_s"] for f in run.report["functions"]}
         self.assertGreater(seconds.get("begin_plugin", 0), 0.2, seconds)
         self.assertGreater(seconds.get("work_of_plugin", 0), 0.2, seconds)
+
+    def test_libraries_of_the_program_are_not_sampans(self):
+        """LD_LIBRARY_PATH leads to other versions of what sampan needs."""
+        for name in ("libz.so.1", "libzstd.so.1", "libfmt.so.9", "libstdc++.so.6"):
+            self.library("other/" + name, "int nothing;")
+        environment = {**os.environ, "LD_LIBRARY_PATH": str(self.path / "other")}
+        command = ["sh", "-c", "echo $LD_LIBRARY_PATH"]
+        expected = (0, str(self.path / "other") + "\n", "")
+        run = sampan.run(command, env=environment, text=True)
+        self.assertEqual((run.returncode, run.stdout, run.stderr), expected)
+        self.assertIn("sh", [process["name"] for process in run.report["processes"]])
+        # The collector that the shim starts. It goes on when the program has ended.
+        shim = pathlib.Path(sampan.PROGRAM).parent / "libsampan_preload.so"
+        alone = subprocess.run(command, cwd=self.path, text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               env={**environment, "LD_PRELOAD": str(shim), "SAMPAN": "1"})
+        self.assertEqual((alone.returncode, alone.stdout), expected[:2])
+        self.assertNotIn("error while loading", alone.stderr)
+        self.assertNotIn("symbol lookup error", alone.stderr)
+        self.assertEqual(len(list(self.path.glob("sampan-profiles/*/recording.sampan"))), 1)
 
 
 if __name__ == "__main__":

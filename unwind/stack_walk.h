@@ -30,6 +30,7 @@
 #include "unwind/apply_row.h"
 #include "unwind/cfi.h"
 #include "unwind/frame.h"
+#include "unwind/frame_from_start.h"
 #include "unwind/last_walk.h"
 #include "unwind/packed_row.h"
 #include "unwind/return_path.h"
@@ -79,6 +80,7 @@ class StackWalk {
   // Code that is in no module is made at run time and changes. Nothing of it is remembered
   // beyond this walk: there the frame pointer comes first, unless the function's end is near.
   static constexpr uint16_t kMostOfFunction = 1 << 12, kNearReturn = 16, kMostOfUnknownCode = 512;
+  static constexpr uint16_t kMostFromStart = 1 << 13;
 
   uint32_t walk(std::span<uint64_t> frames, uint64_t* cfas, Step& step);
   PackedRow known_row(LastWalk::Pass& pass, uint32_t index, uint64_t pc, uint64_t sp);
@@ -91,6 +93,7 @@ class StackWalk {
   [[gnu::noinline]] Step step_without_cfi(Frame& frame, uint64_t pc, PackedRow::Kind known);
   [[gnu::noinline]] Step follow_instructions(uint16_t most, uint64_t pc, Returns returns,
                                              bool remember);
+  [[gnu::noinline]] Step step_from_start(uint64_t pc, bool guess, bool remember);
   Step recover(Step failure, const CfiRow* row, uint64_t pc);
   bool step_by_made_row(Frame& frame, PackedRow row);
 
@@ -323,9 +326,9 @@ Step StackWalk<Memory, Modules>::recover(Step failure, [[maybe_unused]] const Cf
 // A call through a bad pointer leads to where there is no memory. Nothing has been done since, so
 // the return address is still on top of the stack.
 //
-// Elsewhere the function's own instructions say where its caller's frame is. Where they do not (it
-// returns by other means, or never), there may be a frame pointer. One that never returns, with
-// a frame pointer of 0, is the outermost (psABI, 3.4.1).
+// Elsewhere the function's own instructions say where its caller's frame is: those from the pc to its
+// return, or those from its start to the pc. Where they do not, there may be a frame pointer. One that never
+// returns, with a frame pointer of 0, is the outermost (psABI, 3.4.1).
 template <typename Memory, typename Modules>
 Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, uint64_t pc,
                                                   PackedRow::Kind known) {
@@ -353,6 +356,10 @@ Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, uint64_t pc,
   const bool is_outermost =
       in_module && step == Step::kRoot && !interrupted_ && file_.knows(kFp) && frame.fp == 0;
   const bool lacks_register = in_module && step == Step::kLostRegister && dropped_;
+  if (step != Step::kCaller && in_module && !lacks_register && known != PackedRow::kNoReturn &&
+      step_from_start(pc, !is_outermost, known == PackedRow::kUncovered) == Step::kCaller) {
+    step = Step::kCaller;
+  }
   if (step != Step::kCaller && !is_outermost && !lacks_register) step = Step::kNoRule;
   if (step == Step::kNoRule) {
     step = follow_frame_pointer(memory_, chained, file_);
@@ -406,6 +413,23 @@ Step StackWalk<Memory, Modules>::follow_instructions(uint16_t most, uint64_t pc,
   } else if (remember && returns == Returns::kAny && step == Step::kNoRule && whole_search &&
              !path.met_return()) {
     cache_.rows.insert(pc, generation_, PackedRow(PackedRow::kNoReturn, 0, 0, 0));
+  }
+  return step;
+}
+
+// What does not fit into a row is searched anew each time, and so must not be remembered as code without a return.
+template <typename Memory, typename Modules>
+Step StackWalk<Memory, Modules>::step_from_start(uint64_t pc, bool guess, bool remember) {
+  if (!memory_.may_read_code()) return Step::kNoRule;
+  uint16_t left = std::min(kMostFromStart, work_left_);
+  work_left_ = static_cast<uint16_t>(work_left_ - left);
+  FrameFromStart<Memory> frame(memory_, module_, file_, !interrupted_);
+  const Step step = frame.find(left, guess, file_);
+  work_left_ = static_cast<uint16_t>(work_left_ + left);
+  if (step == Step::kCaller && remember) {
+    const PackedRow row = frame.row();
+    cache_.rows.insert(pc, generation_,
+                       row.is_row() ? row : PackedRow(PackedRow::kUncovered, 0, 0, 0));
   }
   return step;
 }

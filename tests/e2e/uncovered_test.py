@@ -4,6 +4,7 @@ What those functions' instructions do to the stack says where their callers' fra
 is not followed, even where a function's address lies at the end of it. The same holds where the unwind information is
 wrong, and the report counts it.
 """
+import platform
 import subprocess
 import unittest
 
@@ -48,6 +49,40 @@ class Uncovered(sampan.Case):
 
     def check_from_outside(self, engine):
         done, run = sampan.run_attached(command("uncovered", SECONDS), engine, ["--rate", "250"])
+        self.check(Outcome(done.returncode, done.stdout.decode(), done.stderr, run))
+
+    def test_by_perf(self):
+        self.check_from_outside("perf")
+
+    def test_by_ptrace(self):
+        self.check_from_outside("ptrace")
+
+
+@unittest.skipIf(platform.machine() != "x86_64", "where no way leads to a return, only the code of x86-64 is read from its start")
+class FromTheStart(sampan.Case):
+    """Functions that never return: their starts say how deep the stack is."""
+    def check(self, outcome):
+        self.assertEqual(outcome.status, 0, outcome.err)
+        inside = 0
+        for stack, count in outcome.folded_stacks():
+            if "endless" in stack:
+                place = stack.index("endless")
+                self.assertEqual(stack[place - 1], "main", stack)
+                self.assertIn("_start", stack[:place], stack)
+                self.assertIn(stack[place + 1:place + 2], ([], ["switched"]), stack)
+            if "switched" in stack:
+                self.assertIn("endless", stack)
+                inside += count
+        taken = outcome.report["samples"]
+        self.assertGreater(inside, 0.9 * taken)
+        in_start = sum(count for stack, count in outcome.folded_stacks() if stack[1:] == ["_start"])
+        self.assertGreaterEqual(round(outcome.report["complete_stacks"] * taken) + in_start, taken, outcome.report["lost"])
+
+    def test_in_the_handler(self):
+        self.check(profiled("endless", SECONDS))
+
+    def check_from_outside(self, engine):
+        done, run = sampan.run_attached(command("endless", SECONDS), engine, ["--rate", "250"])
         self.check(Outcome(done.returncode, done.stdout.decode(), done.stderr, run))
 
     def test_by_perf(self):

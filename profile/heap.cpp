@@ -95,9 +95,15 @@ SessionNs end_of(const Profile& profile, const Block& block) {
   return std::min(block.freed_ns, end_ns.value_or(SessionNs(UINT64_MAX)));
 }
 
+bool live_is_known(const Profile& profile) {
+  const auto index = static_cast<size_t>(wire::Loss::kFreeUnseen);
+  return index >= profile.losses.size() || profile.losses[index] == 0;
+}
+
 bool is_in(const Profile& profile, uint32_t block, HeapPart part, SessionNs to_ns) {
   const Block& row = profile.blocks[block];
   if (part == HeapPart::kAllocated) return !row.earlier;
+  if (!live_is_known(profile)) return false;
   return to_ns == UINT64_MAX ? row.freed_ns == UINT64_MAX : end_of(profile, row) > to_ns;
 }
 
@@ -133,6 +139,8 @@ HeapTotals heap_totals(const View& view) {
       lives.emplace_back(block.freed_ns.since(block.time_ns), row.blocks);
     }
   });
+  totals.live_is_known = live_is_known(profile);
+  if (!totals.live_is_known) return totals;
   find_peak(std::move(changes), &totals);
   find_lives(std::move(lives), &totals);
   return totals;

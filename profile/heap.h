@@ -40,6 +40,10 @@ struct Estimate {
 // when nothing of the heap was recorded.
 void show_heap(Profile* profile);
 
+// False where frees have passed sampan by: most of their blocks seem to live. Then no block counts as living, and nothing is said
+// of peaks, lifetimes, growth and leaks.
+bool live_is_known(const Profile& profile);
+
 // Whether a block is in this part of the heap. It lives at `to_ns` if it is not freed by then and its
 // process has not ended; at the end of the recording, UINT64_MAX, each process counts as of its own end.
 bool is_in(const Profile& profile, uint32_t block, HeapPart part, SessionNs to_ns);
@@ -70,6 +74,7 @@ Estimate estimate(const View& view);
 
 struct HeapTotals {
   Estimate allocated, live;
+  bool live_is_known = true;
   double peak_bytes = 0;  // the most that lived at one time
   SessionNs peak_ns = 0;
   // How long blocks lived that were freed: half of them, and nine of ten, no longer than this. Absent

@@ -56,6 +56,7 @@ std::vector<HeapFunction> heap_functions(const View& view, HeapPart first) {
 }
 
 std::vector<PossibleLeak> possible_leaks(const View& view) {
+  if (!live_is_known(*view.profile)) return {};
   const SessionNs middle_ns = middle_of(view);
   struct Sums {
     PossibleLeak leak;

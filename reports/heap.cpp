@@ -64,6 +64,13 @@ std::string at(SessionNs time_ns) {
 
 std::string estimates(const Context& context, const profile::HeapTotals& totals) {
   std::string text = item(context, "allocated", amount(context, totals.allocated));
+  if (!totals.live_is_known) {
+    return text + item(context, "live",
+                       "not known: blocks were freed by functions that sampan does not see (a "
+                       "library opened with "
+                       "RTLD_DEEPBIND, or an allocator's own); what was allocated is right",
+                       Tone::kWarning);
+  }
   std::string live = amount(context, totals.live);
   live += context.view.to_ns == UINT64_MAX ? " at the end" : " at " + at(context.view.to_ns);
   live += fmt::format("; at most {} at {}", amount(context, totals.peak_bytes), at(totals.peak_ns));

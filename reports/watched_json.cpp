@@ -81,6 +81,7 @@ void write_heap(Json& json, const profile::View& view) {
   json.object([&] {
     json.member("shown", view.heap == profile::HeapPart::kLive ? "live" : "allocated");
     write_estimate(json, "allocated", totals.allocated);
+    json.member("live_known", totals.live_is_known);
     write_estimate(json, "live", totals.live);
     json.member("peak_bytes", totals.peak_bytes);
     json.member("peak_s", in_seconds(totals.peak_ns));

@@ -37,6 +37,7 @@ const char* loss_text(Loss loss) {
     case Loss::kTraceUnread: return "samples whose trace context could not be read";
     case Loss::kTraceKey:
       return "processes that profile no requests, their SAMPAN_TRACE_KEY_FILE holds no key";
+    case Loss::kFreeUnseen: return "frees that passed sampan by, so what lives is not known";
   }
   return "unknown loss";
 }
@@ -74,6 +75,7 @@ const char* loss_key(Loss loss) {
     case Loss::kLockWaitLost: return "lock_wait_lost";
     case Loss::kTraceUnread: return "trace_unread";
     case Loss::kTraceKey: return "trace_key";
+    case Loss::kFreeUnseen: return "free_unseen";
   }
   return "unknown";
 }

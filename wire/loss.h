@@ -41,8 +41,10 @@ enum class Loss : uint8_t {
   kLockWaitLost = 28,     // waits for locks, or releases that ended them, that were not recorded
   kTraceUnread = 29,      // samples whose trace context was announced and could not be read
   kTraceKey = 30,         // processes without the key of SAMPAN_TRACE_KEY_FILE
+  kFreeUnseen =
+      31,  // frees of recorded allocations that passed no wrapper, noticed when the memory was taken again
 };
-inline constexpr unsigned kLossCount = 31;
+inline constexpr unsigned kLossCount = 32;
 
 // "threads unsampled: ..." for people; never null.
 const char* loss_text(Loss loss);

@@ -73,7 +73,8 @@ SampleState* samples_of(const ThreadRing& ring) {
 // Without its time and stack, for there is no room for them.
 void free_late(uint64_t id) {
   const wire::MemoryShape& shape = this_process.shape;
-  if (!shape.markers || !this_process.markers_mapped || !wire::late_frees(this_process.shared, shape.slots)->put(id)) {
+  if (!shape.markers || !this_process.markers_mapped ||
+      !wire::late_frees(this_process.shared, shape.slots)->put(id)) {
     count_loss(wire::Loss::kFreeLost);
   }
 }
@@ -107,10 +108,11 @@ bool start_heap_records() {
   const SampledBlocks::Place place =
       samples != nullptr ? sampled_blocks.claim(block) : SampledBlocks::Place();
   if (place.address == nullptr) return count_loss(wire::Loss::kAllocationLost);
-  // Its free was not seen: it was by a function that passes no wrapper.
+  // Its free was not seen: it was by a function that passes no wrapper (RTLD_DEEPBIND, an allocator's own).
   if (const uint64_t stale = sampled_blocks.remove(block);
       stale != 0 && is_of_this_process(stale)) {
     free_late(stale);
+    count_loss(wire::Loss::kFreeUnseen);
   }
   const uint64_t id = new_id();
   if (write_allocation(*samples, id, size, mean, wire::AllocationKind::kHeap, caller)) {

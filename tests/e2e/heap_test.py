@@ -54,6 +54,22 @@ int main(void) {
 }
 """
 
+# Opened with RTLD_DEEPBIND, it frees by the C library, past whatever is preloaded.
+DEEP_LIBRARY = "#include <stdlib.h>\nvoid let_go(void* block) { free(block); }\n"
+DEEP = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+enum { COUNT = 40000, SIZE = 4096 };
+__attribute__((noinline)) static void* take(void) { return malloc(SIZE); }
+int main(int c, char** words) {
+  void (*let_go)(void*) = (void (*)(void*))dlsym(dlopen(words[c - 1], RTLD_NOW | RTLD_DEEPBIND), "let_go");
+  for (int i = 0; i < COUNT; ++i) let_go(take());
+  return 0;
+}
+"""
+DEEP_BYTES = 40000 * 4096
+
 CPP = """
 #include <map>
 #include <regex>
@@ -198,6 +214,25 @@ class Same(sampan.Case):
     def test_a_program_with_an_allocator_of_its_own(self):
         run = self.compare([sampan.TARGETS / "target_own_malloc"])
         self.assertEqual(lost(run, "allocator_unseen"), 1)
+
+    def test_frees_that_pass_by(self):
+        """What lives is not known then, and no figure of it is shown; what was allocated is right."""
+        for name, text, options in (("deep.so", DEEP_LIBRARY, ["-shared", "-fPIC"]), ("deep", DEEP, ["-ldl"])):
+            source = self.path / f"{name}.c"
+            source.write_text(text)
+            subprocess.run(["cc", "-O1", source, "-o", self.path / name, *options], check=True)
+        run = sampan.run([self.path / "deep", self.path / "deep.so"], ["--heap"])
+        self.assertEqual(run.returncode, 0)
+        report = sampan.report(run.recording, "--heap=allocated")
+        self.assertGreater(lost(run, "free_unseen"), 0)
+        heap = report["heap"]
+        self.assertFalse(heap["live_known"])
+        self.assertEqual([heap["live"]["bytes"], heap["peak_bytes"], heap["median_life_s"], heap["growth"], heap["possible_leaks"]],
+                         [0, 0, None, [], []])
+        [taken] = [row["allocated"] for row in heap["functions"] if row["name"] == "take"]
+        self.assertLess(abs(taken["bytes"] - DEEP_BYTES), 5.2 / 1.96 * taken["bytes_error"])
+        text = subprocess.run([sampan.PROGRAM, "report", "--heap", run.recording], stdout=subprocess.PIPE, text=True, check=True).stdout
+        self.assertIn("live       not known", text)
 
     def test_forks_and_vforks(self):
         self.compare(["/bin/sh", "-c", "for i in 1 2 3 4 5; do echo $i | cat | (read x; echo $((x * 2))); done"])

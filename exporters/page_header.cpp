@@ -11,7 +11,6 @@
 #include "profile/python_notes.h"
 #include "profile/rates.h"
 #include "profile/summary.h"
-#include "wire/loss.h"
 
 namespace sampan::exporters {
 namespace {
@@ -78,10 +77,7 @@ void write_meta(Json& json, const profile::View& view, const PageSamples& sample
   json.member("completeStacks", summary.complete_share().value_or(1));
   json.key("lost");
   json.object([&] {
-    for (size_t i = 0; i < profile.losses.size(); ++i) {
-      if (profile.losses[i] == 0) continue;
-      json.member(loss_text(static_cast<wire::Loss>(i)), profile.losses[i]);
-    }
+    for (const profile::Lost& lost : profile::losses(profile)) json.member(lost.text, lost.count);
   });
   std::vector<std::string> all_notes = profile.damage;
   for (const std::string& note : profile::notes_of_end(profile)) all_notes.push_back(note);

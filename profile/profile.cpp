@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "wire/loss.h"
-
 namespace sampan::profile {
 
 SessionNs Profile::duration_ns() const {
@@ -36,17 +34,6 @@ std::vector<std::string> notes_of_end(const Profile& profile) {
   if (!profile.end) return {"the recording ends early: sampan was killed or still runs"};
   if (profile.end->note.empty()) return {};
   return {profile.end->note};
-}
-
-std::vector<Lost> losses(const Profile& profile) {
-  std::vector<Lost> result;
-  for (size_t i = 0; i < profile.losses.size(); ++i) {
-    const auto loss = static_cast<wire::Loss>(i);
-    if (profile.losses[i] != 0) {
-      result.push_back({loss_key(loss), loss_text(loss), profile.losses[i]});
-    }
-  }
-  return result;
 }
 
 std::string wait_name(const Wait& wait) {

@@ -250,7 +250,7 @@ struct Profile {
 // What a person must know about the recording's end, in sentences; empty when it ended well.
 std::vector<std::string> notes_of_end(const Profile& profile);
 
-// A reason for losses (wire::Loss) that occurred, and how often.
+// A reason for losses that occurred, and how often (losses.cpp).
 struct Lost {
   const char* key;   // in JSON
   const char* text;  // for people

@@ -76,32 +76,25 @@ void after_fork_in_child() {
   if (thread != nullptr) begin_thread(*thread, this_process.pid, 0);
 }
 
-// All signals are blocked around fork: a timer could restart the system call for ever, and the child
-// must not be interrupted before it has its own memory.
-struct ForkState {
-  uint64_t mask;
-  bool has_modules;
-};
-thread_local ForkState fork_state;
-
-void before_fork() {
-  fork_state.mask = change_kernel_mask(SIG_SETMASK, ~uint64_t{0});
-  fork_state.has_modules = active() && lock_modules();
-}
-
-void in_parent() {
-  if (fork_state.has_modules) unlock_modules();
-  change_kernel_mask(SIG_SETMASK, fork_state.mask);
-}
-
 void leave_fork_in_child(uint64_t mask) {
   after_fork_in_child();
   SignalState* state = active() ? current_signals() : nullptr;
   change_kernel_mask(SIG_SETMASK, state != nullptr ? hide_after_fork(*state, mask) : mask);
 }
 
+// Of the handlers that pthread_atfork calls, which have no argument.
+thread_local ForkState fork_state;
+
+void before_fork() {
+  fork_state = begin_fork();
+}
+
+void in_parent() {
+  end_fork_in_parent(fork_state);
+}
+
 void in_child() {
-  leave_fork_in_child(fork_state.mask);
+  end_fork_in_child(fork_state);
 }
 
 // In a child that was forked by a raw system call.
@@ -145,6 +138,22 @@ void before_exit(int status) {
 }
 
 }  // namespace
+
+// All signals are blocked around fork: a timer could restart the system call for ever, and the child
+// must not be interrupted before it has its own memory.
+ForkState begin_fork() {
+  const uint64_t mask = change_kernel_mask(SIG_SETMASK, ~uint64_t{0});
+  return {mask, active() && lock_modules()};
+}
+
+void end_fork_in_parent(const ForkState& state) {
+  if (state.has_modules) unlock_modules();
+  change_kernel_mask(SIG_SETMASK, state.mask);
+}
+
+void end_fork_in_child(const ForkState& state) {
+  leave_fork_in_child(state.mask);
+}
 
 bool start_fork() {
   this_process.pid = static_cast<int>(raw_syscall(SYS_getpid));

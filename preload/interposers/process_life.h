@@ -4,7 +4,21 @@
 // Freestanding: linked into the target.
 #pragma once
 
+#include <cstdint>
+
 namespace sampan::preload {
+
+// Around every call that makes a process with memory of its own (no CLONE_VM): what it began with is ended in both. It keeps
+// no lock of the C library, so the child may do no more than after the bare call.
+struct ForkState {
+  uint64_t mask;     // the kernel's, of the calling thread
+  bool has_modules;  // their lock is held
+};
+ForkState begin_fork();
+void end_fork_in_parent(const ForkState& state);
+void end_fork_in_child(const ForkState& state);
+// Whether syscall(number, a, b) is such a call, on the caller's stack and with its thread pointer (clone.cpp).
+bool is_fork_call(long number, long a, long b);
 
 // Registers what is done around fork(). False when that fails.
 bool start_fork();

@@ -1,5 +1,6 @@
-// prctl and syscall: they name threads, and forbid them what a sample may need (confinement.h). The
+// prctl and syscall: they name threads, fork, and forbid them what a sample may need (confinement.h). The
 // shim must know before, because a filter holds from its first instruction on.
+#include <errno.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
@@ -7,6 +8,7 @@
 #include "base/syscall.h"
 #include "preload/interposers/blocking_calls.h"
 #include "preload/interposers/confinement.h"
+#include "preload/interposers/process_life.h"
 #include "preload/interposers/raw_signals.h"
 #include "preload/process/process.h"
 #include "preload/support/interpose.h"
@@ -57,6 +59,24 @@ __attribute__((noinline)) long confine_by_number(long number, long a, long b, lo
              : install_filter({static_cast<uint64_t>(c), static_cast<unsigned>(b)}, install);
 }
 
+bool may_fork(long number) {
+#ifdef SYS_fork
+  if (number == SYS_fork) return true;
+#endif
+  return number == SYS_clone || number == SYS_clone3;
+}
+
+// As fork(), without the handlers that a program has registered for that.
+__attribute__((noinline)) long fork_by_number(long number, long a, long b, long c, long d, long e,
+                                              long f) {
+  const ForkState state = begin_fork();
+  const long pid = next<SystemCall, "syscall">()(number, a, b, c, d, e, f);
+  const int saved_errno = errno;
+  pid == 0 ? end_fork_in_child(state) : end_fork_in_parent(state);
+  errno = saved_errno;
+  return pid;
+}
+
 }  // namespace
 }  // namespace sampan::preload
 
@@ -91,6 +111,9 @@ long interposed_syscall(long number, long a, long b, long c, long d, long e, lon
   if (is_confining_call(number, a)) return confine_by_number(number, a, b, c, d, e, f);
   if (is_signal_call(number)) {
     if (const RawResult made = make_signal_call(number, a, b, c, d); made.done) return made.result;
+  }
+  if (may_fork(number) && acts() && is_fork_call(number, a, b)) {
+    return fork_by_number(number, a, b, c, d, e, f);
   }
   auto* const original = next<SystemCall, "syscall">();
   if (drum_clock::in_use() && is_blocking_call(number)) {

@@ -4,8 +4,6 @@
 
 #include <limits.h>
 #include <pthread.h>
-#include <sched.h>
-#include <stdarg.h>
 #include <string.h>
 #include <threads.h>
 
@@ -257,20 +255,4 @@ SAMPAN_EXPORT int thrd_create(thrd_t* thrd, thrd_start_t entry, void* argument) 
   const int result = original(thrd, run_thrd, thread);
   if (result != thrd_success) release_slot(*thread);
   return result;
-}
-
-// As programs call it that make threads of their own kind.
-SAMPAN_EXPORT int clone(int (*entry)(void*), void* stack, int flags, void* argument, ...) noexcept {
-  using namespace sampan::preload;
-  va_list list;
-  va_start(list, argument);
-  auto* const parent_tid = va_arg(list, pid_t*);
-  auto* const tls = va_arg(list, void*);
-  auto* const child_tid = va_arg(list, pid_t*);
-  va_end(list);
-  const int tid = SAMPAN_NEXT(clone)(entry, stack, flags, argument, parent_tid, tls, child_tid);
-  if (tid > 0 && (flags & CLONE_THREAD) != 0 && active()) {
-    if (ThreadState* thread = claim_slot()) begin_thread(*thread, tid, 0);
-  }
-  return tid;
 }

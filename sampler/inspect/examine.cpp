@@ -138,7 +138,7 @@ Finding loader_finding(pid_t pid) {
     const std::string_view path = range.path;
     const std::string_view name = path.substr(path.rfind('/') + 1);
     if (range.inode == 0 || !name.starts_with("ld-linux")) continue;
-    const std::string place = fmt::format("/proc/{}/root{}", pid, path);
+    const std::string place = fmt::format("{}/root{}", shared_entries(pid), path);
     const auto file = read_whole(place);
     if (!file) return unreadable(subject, place);
     const bool found = file->find("_dl_find_object") != std::string::npos;

@@ -53,13 +53,13 @@ std::string named(pid_t pid) {
 // Root owns the /proc files of a process that is not dumpable (proc(5)).
 bool is_dumpable(pid_t pid, uint64_t user) {
   struct stat file;
-  return stat(fmt::format("/proc/{}/environ", pid).c_str(), &file) != 0 || file.st_uid == user;
+  return stat((shared_entries(pid) + "/environ").c_str(), &file) != 0 || file.st_uid == user;
 }
 
 // e_ident[EI_CLASS] of the program's file; false if that may not be read.
 bool is_32_bit(pid_t pid) {
   char start[5];
-  const auto ident = read_start(fmt::format("/proc/{}/exe", pid).c_str(), start);
+  const auto ident = read_start((shared_entries(pid) + "/exe").c_str(), start);
   return ident && ident->size() == sizeof start && ident->starts_with("\177ELF") && start[4] == 1;
 }
 
@@ -218,15 +218,12 @@ std::string why_ptrace_refused(pid_t pid, int error) {
 }
 
 void demand_reading(pid_t pid) {
-  const FileDescriptor file(
-      open(fmt::format("/proc/{}/syscall", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  const FileDescriptor file(open((shared_entries(pid) + "/syscall").c_str(), O_RDONLY | O_CLOEXEC));
   char byte;
-  int error = EPERM;
-  if (file && !read_memory_map(pid).empty()) {
-    if (read(file.get(), &byte, 1) >= 0) return;
-    error = errno;
-  }
-  throw Refused(error, "{}", why_ptrace_refused(pid, error));
+  int error = file && read(file.get(), &byte, 1) >= 0 ? 0 : errno;
+  // Who may read that may read the maps, too, so the process is gone.
+  if (error == ENOENT || (error == 0 && read_memory_map(pid).empty())) error = ESRCH;
+  if (error != 0) throw Refused(error, "{}", why_ptrace_refused(pid, error));
 }
 
 pid_t find_process(const std::string& pid_or_name) {

@@ -1,10 +1,10 @@
 #include "sampler/process/memory_map.h"
 
-#include <fmt/format.h>
 #include <sys/sysmacros.h>
 
 #include <charconv>
 
+#include "sampler/process/proc_task.h"
 #include "sampler/process/proc_text.h"
 
 namespace sampan::sampler {
@@ -63,7 +63,7 @@ std::optional<MappedRange> parse_map_line(std::string_view line) {
 
 std::vector<MappedRange> read_memory_map(pid_t pid) {
   std::vector<MappedRange> ranges;
-  const std::string text = read_whole(fmt::format("/proc/{}/maps", pid)).value_or("");
+  const std::string text = read_whole(shared_entries(pid) + "/maps").value_or("");
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     if (auto range = parse_map_line(std::string_view(text).substr(begin, end - begin))) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sampler/process/proc_task.h"
 #include "sampler/process/remote_memory.h"
 
 namespace sampan::sampler {
@@ -83,7 +84,7 @@ ModuleBytes bytes_of_process(pid_t pid, std::vector<MappedPart> parts) {
 ModuleFile open_module(pid_t pid, const MappedRange& range, const std::vector<MappedRange>& map) {
   ModuleBytes memory = bytes_of_process(pid, parts_of(range, map));
   if (range.inode == 0) return {std::move(memory), nullptr};
-  const std::string process = fmt::format("/proc/{}/", pid);
+  const std::string process = shared_entries(pid) + "/";
   const std::string mapping =
       fmt::format("map_files/{:x}-{:x}", uint64_t{range.start}, uint64_t{range.end});
   if (const File file = open_file(process + mapping); *file) return whole(file);

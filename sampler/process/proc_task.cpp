@@ -74,6 +74,22 @@ std::vector<pid_t> thread_ids(pid_t pid) {
   return tids;
 }
 
+pid_t living_thread(pid_t pid) {
+  const auto lives = [pid](pid_t tid) {
+    const char state = thread_state(pid, tid).value_or('X');
+    return state != 'Z' && state != 'X';
+  };
+  if (lives(pid)) return pid;
+  const std::vector<pid_t> tids = thread_ids(pid);
+  const auto found = std::ranges::find_if(tids, lives);
+  return found != tids.end() ? *found : pid;
+}
+
+std::string shared_entries(pid_t pid) {
+  const pid_t tid = living_thread(pid);
+  return tid == pid ? fmt::format("/proc/{}", pid) : fmt::format("/proc/{}/task/{}", pid, tid);
+}
+
 std::vector<pid_t> child_processes(pid_t pid) {
   std::vector<pid_t> children;
   for (const pid_t tid : thread_ids(pid)) {
@@ -149,7 +165,7 @@ std::optional<ProcessStatus> process_status(pid_t pid) {
 }
 
 std::vector<std::string> command_line_of(pid_t pid) {
-  const std::string text = read_whole(process_path(pid, "cmdline")).value_or("");
+  const std::string text = read_whole(shared_entries(pid) + "/cmdline").value_or("");
   std::vector<std::string> words;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\0', begin), text.size());
@@ -163,7 +179,7 @@ std::vector<std::string> command_line_of(pid_t pid) {
 }
 
 std::string executable_of(pid_t pid) {
-  return read_link(process_path(pid, "exe")).value_or(fmt::format("pid {}", pid));
+  return read_link(shared_entries(pid) + "/exe").value_or(fmt::format("pid {}", pid));
 }
 
 std::string program_of(pid_t pid) {
@@ -174,8 +190,9 @@ std::string program_of(pid_t pid) {
       executable.substr(0, executable.rfind('/') + 1) + path.substr(path.rfind('/') + 1);
   struct stat program {
   }, linked{};
-  const bool is_link = stat(process_path(pid, "exe").c_str(), &program) == 0 &&
-                       stat((process_path(pid, "root") + link).c_str(), &linked) == 0 &&
+  const std::string entries = shared_entries(pid);
+  const bool is_link = stat((entries + "/exe").c_str(), &program) == 0 &&
+                       stat((entries + "/root" + link).c_str(), &linked) == 0 &&
                        program.st_dev == linked.st_dev && program.st_ino == linked.st_ino;
   return is_link ? link : executable;
 }

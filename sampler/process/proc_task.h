@@ -19,6 +19,12 @@ namespace sampan::sampler {
 // The threads of now; empty when the process is gone.
 std::vector<pid_t> thread_ids(pid_t pid);
 
+// The thread whose entries in /proc tell what all threads of the process share: its memory, program, root and files. The leader,
+// or another one when that has ended: a zombie's entries are empty.
+pid_t living_thread(pid_t pid);
+// "/proc/PID", or "/proc/PID/task/TID" of that thread.
+std::string shared_entries(pid_t pid);
+
 // The children of now, of all its threads; empty where the kernel does not tell (CONFIG_PROC_CHILDREN).
 std::vector<pid_t> child_processes(pid_t pid);
 

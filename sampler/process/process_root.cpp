@@ -1,12 +1,12 @@
 #include "sampler/process/process_root.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <utility>
 
 #include "base/other_root.h"
+#include "sampler/process/proc_task.h"
 
 namespace sampan::sampler {
 namespace {
@@ -26,7 +26,7 @@ std::optional<ProcessRoot::Id> id_of(const std::string& process) {
 
 ProcessRoot::Seen ProcessRoot::of(pid_t pid) {
   static const std::optional<Id> own = id_of("/proc/self");
-  const std::string process = fmt::format("/proc/{}", pid);
+  const std::string process = shared_entries(pid);
   const std::optional<Id> id = id_of(process);
   if (!id || !own) return std::nullopt;
   if (id == own) return std::shared_ptr<const ProcessRoot>();
@@ -39,7 +39,7 @@ ProcessRoot::Seen ProcessRoot::of(pid_t pid) {
 
 std::string root_in_other_mounts(pid_t pid) {
   const std::shared_ptr<const ProcessRoot> root = ProcessRoot::of(pid).value_or(nullptr);
-  return root != nullptr && root->place().empty() ? fmt::format("/proc/{}/root", pid) : "";
+  return root != nullptr && root->place().empty() ? shared_entries(pid) + "/root" : "";
 }
 
 FileDescriptor ProcessRoot::open(const std::string& path, int flags) const {

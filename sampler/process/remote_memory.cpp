@@ -1,10 +1,14 @@
 #include "sampler/process/remote_memory.h"
 
+#include <sys/syscall.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
+#include "sampler/process/proc_task.h"
 #include "unwind/registers.h"
 
 namespace sampan::sampler {
@@ -17,12 +21,27 @@ constexpr uint64_t kFarthest = uint64_t{8} << 20;
 // So much of a copy's end is compared, to see whether the stack is unchanged.
 constexpr size_t kCompared = 512;
 
+// A leader that has ended has no memory any more. The thread that was found for it is remembered: each read asks for one.
+pid_t thread_after_leader(pid_t pid) {
+  static thread_local pid_t known_pid = 0, known_tid = 0;
+  const bool lives =
+      known_pid == pid && (syscall(SYS_tgkill, pid, known_tid, 0) == 0 || errno != ESRCH);
+  if (!lives) {
+    known_pid = pid;
+    known_tid = living_thread(pid);
+  }
+  return known_tid;
+}
+
 }  // namespace
 
 size_t read_process(pid_t pid, Avma avma, void* buffer, size_t size) {
   const iovec local{buffer, size};
   const iovec remote{reinterpret_cast<void*>(uint64_t{avma}), size};
-  const ssize_t done = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+  ssize_t done = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+  if (done < 0 && errno == ESRCH) {
+    done = process_vm_readv(thread_after_leader(pid), &local, 1, &remote, 1, 0);
+  }
   return done < 0 ? 0 : static_cast<size_t>(done);
 }
 

@@ -9,6 +9,7 @@
 #include "sampler/process/kernel_limits.h"
 #include "sampler/process/memory_map.h"
 #include "sampler/process/module_file.h"
+#include "sampler/process/proc_task.h"
 #include "sampler/process/proc_text.h"
 #include "sampler/process/symbol_table.h"
 
@@ -22,7 +23,7 @@ constexpr uint64_t kStopNs = 20'000;
 // At its end, LeakSanitizer (AddressSanitizer includes it) makes a tracer of its own. Where there is
 // another one, it ends the process with an error. The runtime is a library, or linked into the program.
 bool looks_for_leaks(pid_t pid) {
-  const auto environment = read_whole(fmt::format("/proc/{}/environ", pid));
+  const auto environment = read_whole(shared_entries(pid) + "/environ");
   if (environment && environment->find("detect_leaks=0") != std::string::npos) return false;
   const std::vector<MappedRange> map = read_memory_map(pid);
   bool is_program = true, found = false;

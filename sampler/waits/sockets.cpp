@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "sampler/process/proc_task.h"
 #include "sampler/process/proc_text.h"
 
 namespace sampan::sampler {
@@ -84,7 +85,8 @@ void Sockets::read(MonotonicNs now_ns) {
 
 // The columns: number, local, remote, state, queues, timer, retransmits, user, timeout, inode.
 void Sockets::read_internet(const char* protocol) {
-  const std::string text = read_whole(fmt::format("/proc/{}/net/{}", pid_, protocol)).value_or("");
+  const std::string text =
+      read_whole(fmt::format("{}/net/{}", shared_entries(pid_), protocol)).value_or("");
   std::vector<Connection> connections;
   std::set<unsigned> listening;
   for_each_line(text, [&](std::string_view line) {
@@ -111,7 +113,7 @@ void Sockets::read_internet(const char* protocol) {
 
 // The columns: address, count, protocol, flags, type, state, inode, path.
 void Sockets::read_unix() {
-  const std::string text = read_whole(fmt::format("/proc/{}/net/unix", pid_)).value_or("");
+  const std::string text = read_whole(shared_entries(pid_) + "/net/unix").value_or("");
   for_each_line(text, [&](std::string_view line) {
     for (int i = 0; i < 6; ++i) take_word(line);
     const uint64_t inode = take_number(line);

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "sampler/process/old_calls.h"
+#include "sampler/process/proc_task.h"
 #include "sampler/process/proc_text.h"
 #include "sampler/process/remote_memory.h"
 #include "sampler/waits/syscall_names.h"
@@ -120,7 +121,7 @@ std::string WaitReasons::object_of(const BlockedCall& call) {
 }
 
 std::string WaitReasons::descriptor(uint64_t fd) {
-  const auto link = read_link(fmt::format("/proc/{}/fd/{}", pid_, static_cast<int>(fd)));
+  const auto link = read_link(fmt::format("{}/fd/{}", shared_entries(pid_), static_cast<int>(fd)));
   if (!link) return "";
   constexpr std::string_view kSocket = "socket:[";
   if (!link->starts_with(kSocket)) return without_anon_inode(*link);
@@ -168,7 +169,8 @@ const std::string& WaitReasons::in_epoll(uint64_t fd) {
   if (epoll.read_ns != 0 && now - epoll.read_ns < kEpollsForNs) return epoll.object;
   epoll.read_ns = now;
   const std::string text =
-      read_whole(fmt::format("/proc/{}/fdinfo/{}", pid_, static_cast<int>(fd))).value_or("");
+      read_whole(fmt::format("{}/fdinfo/{}", shared_entries(pid_), static_cast<int>(fd)))
+          .value_or("");
   constexpr std::string_view kKey = "tfd:";
   const size_t first = text.find(kKey);
   std::string_view rest = std::string_view(text).substr(std::min(first, text.size()));

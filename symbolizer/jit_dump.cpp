@@ -121,6 +121,12 @@ class Reader {
 
 }  // namespace
 
+// A process with this pid that began earlier is the same process.
+UnixNs begun_unix_ns(const profile::Profile& profile, const profile::Process& process) {
+  const UnixNs recorded = profile.session.unix_time(process.start_ns);
+  return std::min(recorded, sampan::begun_unix_ns(process.pid).value_or(recorded));
+}
+
 std::string read_jit_dump(FILE* file, uint32_t pid,
                           const std::function<void(const JitCode&)>& take) {
   return Reader(file, take).read(pid);

@@ -1,51 +1,25 @@
-// Files in which runtimes describe the code that they generate. They are in directories that
-// everyone can write to, and stay when their process has ended.
+// The files in which runtimes describe the code that they generate (base/jit_file.h), for the processes of a profile.
 #pragma once
 
 #include <cstdint>
 #include <cstdio>
 #include <functional>
-#include <memory>
 #include <string>
-#include <string_view>
 
+#include "base/jit_file.h"
 #include "base/time.h"
 #include "profile/profile.h"
 
 namespace sampan::symbolizer {
 
-struct CloseFile {
-  void operator()(FILE* file) const { fclose(file); }
-};
-using JitFile = std::unique_ptr<FILE, CloseFile>;
-
-// Opens a regular file, not a link, of the same user, written to since the process began; else
-// null.
-JitFile open_jit_file(const std::string& path, UnixNs begun_unix_ns);
-
 // When a process of a profile that was recorded on this machine began. It may have run long before
 // it was recorded.
 UnixNs begun_unix_ns(const profile::Profile& profile, const profile::Process& process);
-
-// A piece of generated code. Later code replaces what was at its addresses before.
-struct JitCode {
-  uint64_t begin = 0, end = 0;  // AVMA
-  MonotonicNs time_ns = 0;      // 0: unknown
-  std::string_view name;        // valid until the next one is read
-};
 
 // jit-PID.dump, which runtimes write for perf on request: the code that was made, with times
 // (Linux, tools/perf/Documentation/jitdump-specification.txt). Reports code that process `pid` made
 // or moved, in the order of the file. Returns what could not be read, as a sentence; "" if nothing.
 std::string read_jit_dump(FILE* file, uint32_t pid,
                           const std::function<void(const JitCode&)>& take);
-
-// /tmp/perf-PID.map, which runtimes write for perf: a line "BEGIN SIZE NAME" for each piece of
-// code, both numbers hexadecimal, without times (Linux,
-// tools/perf/Documentation/jit-interface.txt). Reports and returns the same.
-std::string read_perf_map(FILE* file, const std::function<void(const JitCode&)>& take);
-
-// Bytes that are read of each; the code itself, most of a dump, is skipped.
-inline constexpr uint64_t kMaxJitFile = uint64_t{256} << 20;
 
 }  // namespace sampan::symbolizer

@@ -21,8 +21,9 @@ struct MappedRange {
   uint64_t device;  // as stat(2) has it
   uint64_t inode;   // 0: no file
   bool executable;
-  bool deleted;      // the path no longer names this file
-  std::string path;  // "" or "[heap]" for no file
+  bool deleted;             // the path no longer names this file
+  bool moved_code = false;  // the file's code is not mapped, but copied to memory behind this range
+  std::string path;         // "" or "[heap]" for no file
 };
 
 // Nothing for a line that makes no sense.

@@ -154,13 +154,13 @@ std::optional<ElfLayout> read_elf_layout(const ModuleBytes& bytes) {
   return layout;
 }
 
-const ElfLayout::Segment* ElfLayout::mapped_from(uint64_t offset) const {
+const ElfLayout::Segment* ElfLayout::mapped_from(uint64_t offset, bool executable) const {
   // Segments overlap in whole pages: the one that really has the offset comes first.
   for (const uint64_t mask : {uint64_t{0}, kPageMask}) {
     for (const Segment& segment : segments) {
       const uint64_t first = segment.offset & ~kPageMask;
       const uint64_t last = (segment.offset + segment.file_size + mask) & ~mask;
-      if (segment.executable && offset >= first && offset < last) return &segment;
+      if (segment.executable == executable && offset >= first && offset < last) return &segment;
     }
   }
   return nullptr;

@@ -32,8 +32,8 @@ struct ElfLayout {
   Segment eh_frame{};
   std::vector<uint8_t> build_id;  // may be empty
 
-  // The segment that is mapped from `offset` of the file on; null when there is none.
-  const Segment* mapped_from(uint64_t offset) const;
+  // The segment that is mapped from `offset` of the file on, of those that are executable or are not; null when there is none.
+  const Segment* mapped_from(uint64_t offset, bool executable = true) const;
   // The range of all segments, in whole pages.
   Svma begin() const;
   Svma end() const;

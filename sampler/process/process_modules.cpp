@@ -32,17 +32,33 @@ struct Code {
   LoadedModule* module;
 };
 
+bool is_anonymous(const MappedRange& range) {
+  return range.inode == 0 && (range.path.empty() || range.path.starts_with("[anon"));
+}
+
 bool is_module(const MappedRange& range) {
-  return range.executable && (range.inode != 0 || range.path == "[vdso]");
+  return range.moved_code || (range.executable && (range.inode != 0 || range.path == "[vdso]"));
 }
 
 bool same_file(const MappedRange& a, const MappedRange& b) {
   return a.device == b.device && a.inode == b.inode && a.path == b.path;
 }
 
+// A program may have moved a copy of its code over the code that was mapped, to have it on large pages. Then the file's mapping
+// before it tells where the file is: executable memory between two mappings of one file is the file's.
+void note_moved_code(std::vector<MappedRange>& map) {
+  for (size_t i = 1; i + 1 < map.size(); ++i) {
+    if (!map[i].executable || !is_anonymous(map[i])) continue;
+    size_t before = i - 1, after = i + 1;
+    while (before > 0 && is_anonymous(map[before])) --before;
+    while (after + 1 < map.size() && is_anonymous(map[after])) ++after;
+    if (map[before].inode != 0 && same_file(map[before], map[after])) map[before].moved_code = true;
+  }
+}
+
 // What must be added to SVMAs, if `range` is of a segment of the file; nothing otherwise.
 std::optional<uint64_t> bias_of(const ElfLayout& layout, const MappedRange& range) {
-  const ElfLayout::Segment* const segment = layout.mapped_from(range.offset);
+  const ElfLayout::Segment* const segment = layout.mapped_from(range.offset, range.executable);
   if (segment == nullptr) return std::nullopt;
   return uint64_t{range.start} - range.offset - (segment->svma - segment->offset);
 }
@@ -119,8 +135,10 @@ void ProcessModules::State::add(const MappedRange& range, const std::vector<Mapp
   module->bytes = std::move(file.bytes);
   module->seen = true;
   changes.loaded.push_back(module->record);
-  if (file.file != nullptr && !is_at_path(file.file, range.path)) {
-    changes.hidden.push_back({range.path, module->layout.build_id, std::move(file.file)});
+  if (file.file != nullptr) {
+    changes.files.push_back({range.path, module->layout.build_id, std::move(file.file)});
+    const HiddenFile& opened = changes.files.back();
+    if (!is_at_path(opened.file, opened.path)) changes.hidden.push_back(opened);
   }
   modules.push_back(std::move(module));
 }
@@ -163,7 +181,8 @@ ProcessModules::ProcessModules(ProcessModules&&) noexcept = default;
 
 ProcessModules::Changes ProcessModules::refresh(MonotonicNs time_ns) {
   Changes changes;
-  const std::vector<MappedRange> map = read_memory_map(state_->pid);
+  std::vector<MappedRange> map = read_memory_map(state_->pid);
+  note_moved_code(map);
   if (map.empty()) return changes;  // the process is gone; what is known stays true
   for (const auto& module : state_->modules) module->seen = false;
   for (const MappedRange& range : map) {

@@ -30,7 +30,8 @@ class ProcessModules {
   struct Changes {
     std::vector<ModuleLoadRecord> loaded;
     std::vector<ModuleUnloadRecord> unloaded;
-    std::vector<HiddenFile> hidden;     // those of `loaded` that their paths do not name
+    std::vector<HiddenFile> files;      // of `loaded`, as far as they could be opened
+    std::vector<HiddenFile> hidden;     // those that their paths do not name
     std::vector<std::string> problems;  // "/lib/x.so: cannot be read: …", each module once
     bool empty() const { return loaded.empty() && unloaded.empty(); }
   };

@@ -34,6 +34,7 @@ AttachedProcess::AttachedProcess(RecordingSession& session, pid_t pid, bool awai
       period_ns_(kNsPerSecond / session.rate_hz()),
       modules_(pid),
       walker_(modules_),
+      kept_(session.kept()),
       paused_(session.paused()),
       reads_python_(session.python()),
       python_(pid),
@@ -238,6 +239,9 @@ void AttachedProcess::refresh_modules(MonotonicNs time_ns) {
     python_names_.use(python_.interpreter());
   }
   hidden_.insert(hidden_.end(), changes.hidden.begin(), changes.hidden.end());
+  for (const HiddenFile& file : changes.files) {
+    if (kept_.wants(file.path, file.build_id)) kept_.keep(file);
+  }
 }
 
 std::vector<const SampledThread*> AttachedProcess::live_threads() const {

@@ -95,6 +95,7 @@ class AttachedProcess : public RecordedProcess {
   ProcessModules modules_;
   std::vector<HiddenFile> hidden_;
   RemoteWalker walker_;
+  KeptFiles& kept_;
   std::unordered_map<pid_t, Thread> threads_;
   MonotonicNs next_clock_ns_ = 0;  // when the process's CPU clock is to be read again
   bool paused_;

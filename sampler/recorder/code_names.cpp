@@ -1,6 +1,7 @@
 #include "sampler/recorder/code_names.h"
 
 #include <algorithm>
+#include <string>
 #include <unordered_set>
 
 namespace sampan::sampler {
@@ -13,7 +14,7 @@ constexpr size_t kMostCodes = 1 << 17;
 }  // namespace
 
 CodeNames::CodeNames(recording::Writer& writer, SessionClock clock, pid_t pid, uint32_t process)
-    : writer_(writer), clock_(clock), process_(process), jit_(pid) {}
+    : writer_(writer), clock_(clock), process_(process), jit_(pid), map_(pid) {}
 
 void CodeNames::add(const std::vector<StackRecorder::Unknown>& frames) {
   if (generation_ != writer_.generation()) frames_.clear();
@@ -28,6 +29,7 @@ void CodeNames::add(const std::vector<StackRecorder::Unknown>& frames) {
 
 void CodeNames::look(MonotonicNs now_ns) {
   if (lacks_names_ && now_ns >= next_search_ns_) {
+    map_.look();
     jit_.find_descriptors();
     lacks_names_ = false;
     next_search_ns_ = now_ns + search_pause_ns_;
@@ -93,7 +95,20 @@ bool CodeNames::name(Avma avma, Frame& frame) {
   return before != nullptr && before->gone_ns == kStillThere;
 }
 
-void CodeNames::write(const Frame& frame, MonotonicNs from_ns, std::string_view name) {
+void CodeNames::look_at_map() {
+  if (!map_.is_elsewhere() || frames_.empty()) return;
+  std::map<Avma, std::string> names;  // the last one counts
+  map_.read([&](const JitCode& code) {
+    auto next = frames_.lower_bound(Avma::at(code.begin));
+    for (; next != frames_.end() && next->first < code.end; ++next) {
+      if (!next->second.has_name) names[next->first] = code.name;
+    }
+  });
+  for (const auto& [avma, name] : names) write(frames_.at(avma), 0, name);
+}
+
+void CodeNames::write(Frame& frame, MonotonicNs from_ns, std::string_view name) {
+  frame.has_name |= name != recording::kUnnamedCode;
   writer_.add({process_, frame.row, clock_.at(from_ns), 0}, name);
 }
 

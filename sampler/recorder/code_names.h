@@ -18,6 +18,7 @@
 #include "base/units.h"
 #include "recording/writer.h"
 #include "sampler/process/gdb_jit.h"
+#include "sampler/recorder/perf_map.h"
 #include "sampler/recorder/stack_recorder.h"
 
 namespace sampan::sampler {
@@ -31,6 +32,8 @@ class CodeNames {
   void add(const std::vector<StackRecorder::Unknown>& frames);
   // Reads what is registered, if that may have changed or is needed, and names the frames.
   void look(MonotonicNs now_ns);
+  // At the end of the image, or of the file: names frames that have no names, by the runtime's map.
+  void look_at_map();
 
  private:
   static constexpr MonotonicNs kStillThere = UINT64_MAX;
@@ -48,17 +51,19 @@ class CodeNames {
   struct Frame {
     uint32_t row = recording::kNone;
     MonotonicNs named_ns = 0;  // what was seen until then is written
+    bool has_name = false;
   };
 
   void apply(const GdbJit::Look& look);
   void name_frames_of(const RegisteredCode& code);
   bool name(Avma avma, Frame& frame);
-  void write(const Frame& frame, MonotonicNs from_ns, std::string_view name);
+  void write(Frame& frame, MonotonicNs from_ns, std::string_view name);
 
   recording::Writer& writer_;
   SessionClock clock_;
   uint32_t process_;
   GdbJit jit_;
+  PerfMap map_;
   std::vector<Code> codes_;       // the earliest first
   std::map<Avma, Frame> frames_;  // of the file
   uint64_t generation_ = 0;       // of the recording's files

@@ -81,7 +81,7 @@ void RecordedProcess::end_thread(const SampledThread& thread, MonotonicNs time_n
 
 void RecordedProcess::end_image(MonotonicNs time_ns, const ExitState& exit, bool replaced,
                                 bool lives_on) {
-  name_last_code();
+  name_rest_of_code();
   write_losses();
   // When nobody can read the process's clock any more, the clocks of its threads may be later.
   read_clock();
@@ -100,7 +100,7 @@ void RecordedProcess::end_image(MonotonicNs time_ns, const ExitState& exit, bool
 }
 
 void RecordedProcess::account_segment(MonotonicNs time_ns) {
-  name_last_code();
+  name_rest_of_code();
   uint64_t threads_ns = ended_clocks_ns_, left_out_ns = left_out_ns_, not_sampled_ns = 0;
   for (const SampledThread* thread : live_threads()) {
     writer_.account(recording::ThreadEnd{thread->row, session_time(time_ns),
@@ -127,6 +127,11 @@ void RecordedProcess::name_code() {
 
 void RecordedProcess::name_last_code() {
   code_names_->add(stacks_.take_unknown());
+}
+
+void RecordedProcess::name_rest_of_code() {
+  name_last_code();
+  code_names_->look_at_map();
 }
 
 void RecordedProcess::write_losses() {

@@ -179,6 +179,8 @@ class RecordedProcess {
   void end_thread(const SampledThread& thread, MonotonicNs time_ns, std::optional<CpuNs> clock_ns);
   // The same as name_code(), by what has been read before.
   void name_last_code();
+  // At the end of sampling, or of the segment: that, and what the runtime has written of its code.
+  void name_rest_of_code();
   // Writes what the threads and the process have used so far.
   void account_segment(MonotonicNs time_ns);
 

@@ -367,6 +367,7 @@ void RecordingSession::fail(const std::exception& error) {
 std::vector<HiddenFile> RecordingSession::hidden() const {
   std::vector<HiddenFile> files = hidden_;
   add_new(roots_.hidden(), &files);
+  add_new(kept_.hidden(), &files);
   for (const auto& [pid, entry] : processes_) add_new(entry.process->hidden(), &files);
   return files;
 }

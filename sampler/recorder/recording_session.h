@@ -24,6 +24,7 @@
 #include "base/time.h"
 #include "recording/writer.h"
 #include "sampler/control/control_socket.h"
+#include "sampler/recorder/kept_files.h"
 #include "sampler/recorder/other_roots.h"
 #include "sampler/recorder/rate_control.h"
 #include "sampler/recorder/recorded_process.h"
@@ -103,6 +104,7 @@ class RecordingSession {
   bool python() const { return python_; }
   pid_t root() const { return root_; }
   OtherRoots& roots() { return roots_; }
+  KeptFiles& kept() { return kept_; }
   // Null: it is not recorded.
   RecordedProcess* find(pid_t pid);
   // A process is attached to just before it executes another program: its rows begin with that. 0: none is.
@@ -152,6 +154,7 @@ class RecordingSession {
   FileDescriptor last_;
   Segments* segments_;
   OtherRoots roots_;
+  KeptFiles kept_;
   std::map<pid_t, Entry> processes_;
   std::unique_ptr<Observer> observer_;  // refers to processes
   std::unique_ptr<Source> source_;

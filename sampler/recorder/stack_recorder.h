@@ -34,6 +34,9 @@ class StackRecorder {
   explicit StackRecorder(recording::Writer& writer);
 
   void load(const ModuleLoadRecord& record);
+  bool has_module(Avma avma, MonotonicNs time_ns) const {
+    return modules_.lookup(avma, time_ns).module != recording::kNone;
+  }
   void unload(const ModuleUnloadRecord& record);
   void add(PythonCodeRecord record);
 

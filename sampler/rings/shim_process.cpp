@@ -36,6 +36,7 @@ ShimProcess::ShimProcess(recording::Writer& writer, const Origin& origin, Shared
       from_its_start_(origin.start_clock_ns == 0),
       has_python_(origin.python),
       roots_(origin.roots),
+      kept_(origin.kept),
       first_root_(origin.root),
       root_(origin.root) {
   const wire::ControlBlock& control = *wire::control_block(memory_->base());
@@ -53,15 +54,15 @@ ShimProcess::Outside& ShimProcess::outside() {
   return *outside_;
 }
 
+// What the shim does not see: parts of files that the program has mapped itself, and what dlmopen has loaded.
 void ShimProcess::refresh_modules(MonotonicNs time_ns) {
   const ProcessModules::Changes changes = modules().refresh(time_ns);
-  for (const ModuleUnloadRecord& part : changes.unloaded) {
-    if (parts_.erase(part.start_avma) != 0) stacks().unload(part);
+  for (const ModuleUnloadRecord& record : changes.unloaded) {
+    if (unannounced_.erase(record.start_avma) != 0) stacks().unload(record);
   }
   for (const ModuleLoadRecord& record : changes.loaded) {
-    if (!record.part) continue;
-    stacks().load(record);
-    parts_.insert(record.part->start);
+    if (!record.part && stacks().has_module(record.start_avma, time_ns)) continue;
+    if (unannounced_.insert(record.first_avma()).second) stacks().load(record);
   }
   if (has_python_ && !changes.empty()) outside().python.look();
 }
@@ -69,9 +70,9 @@ void ShimProcess::refresh_modules(MonotonicNs time_ns) {
 bool ShimProcess::find_code(MonotonicNs time_ns) {
   const MonotonicNs now_ns = monotonic_ns();
   if (now_ns < next_search_ns_) return false;
-  const std::set<uint64_t> before = parts_;
+  const std::set<uint64_t> before = unannounced_;
   refresh_modules(time_ns);
-  const bool found = parts_ != before;
+  const bool found = unannounced_ != before;
   search_pause_ns_ =
       found ? kShortestSearchPause : std::min(2 * search_pause_ns_, kLongestSearchPause);
   next_search_ns_ = now_ns + search_pause_ns_;
@@ -179,6 +180,7 @@ bool ShimProcess::read_process_record(uint8_t type, Payload payload) {
 
 void ShimProcess::load(ModuleLoadRecord record) {
   if (roots_ != nullptr) place(&record);
+  if (kept_ != nullptr && root_ == nullptr) kept_->keep_loaded(pid(), record);
   stacks().load(record);
 }
 
@@ -408,7 +410,7 @@ void ShimProcess::leave(MonotonicNs time_ns) {
   close_steps();
   locks_.end_segment();
   markers_.finish(live_slots(), time_ns);
-  name_last_code();
+  name_rest_of_code();
   write_losses();
 }
 

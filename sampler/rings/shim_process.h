@@ -19,6 +19,7 @@
 #include "base/time.h"
 #include "base/units.h"
 #include "sampler/recorder/interrupt_cost.h"
+#include "sampler/recorder/kept_files.h"
 #include "sampler/recorder/other_roots.h"
 #include "sampler/recorder/recorded_process.h"
 #include "sampler/rings/handshake.h"
@@ -44,6 +45,7 @@ class ShimProcess : public RecordedProcess {
     OpenIntervals::Switches switches = {};
     bool python = true;                            // stacks have Python's frames, too
     OtherRoots* roots = nullptr;                   // outlives the process
+    KeptFiles* kept = nullptr;                     // the same
     std::shared_ptr<const ProcessRoot> root = {};  // when it joined; null: ours
   };
   ShimProcess(recording::Writer& writer, const Origin& origin, SharedMemory memory);
@@ -160,12 +162,13 @@ class ShimProcess : public RecordedProcess {
   LockRecorder locks_;
   MonotonicNs next_search_ns_ = 0;  // for code that is in no module
   uint64_t search_pause_ns_ = kShortestSearchPause;
-  std::set<uint64_t> parts_;             // AVMAs where the program has mapped parts of files itself
+  std::set<uint64_t> unannounced_;       // AVMAs of modules that the shim does not see
   std::vector<ThreadNameRecord> names_;  // whose threads may not be known yet
   std::optional<ExitRecord> exit_;
   const bool from_its_start_;  // of the process: not after an exec
   const bool has_python_;
   OtherRoots* const roots_;
+  KeptFiles* const kept_;
   const std::shared_ptr<const ProcessRoot> first_root_;  // null: it is ours
   std::shared_ptr<const ProcessRoot> root_;              // the latest
   bool root_is_fresh_ = false;                           // looked at since the rings were read last

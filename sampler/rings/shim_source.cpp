@@ -96,6 +96,7 @@ void ShimSource::take_in(Peer peer, const wire::Hello& hello) {
   origin.clock = session_.clock();
   origin.python = options_.python;
   origin.roots = &session_.roots();
+  origin.kept = &session_.kept();
   // It waits for our answer, so it is alive.
   origin.root = ProcessRoot::of(peer.pid).value_or(nullptr);
   origin.start_ns = monotonic_ns();

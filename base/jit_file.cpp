@@ -1,9 +1,8 @@
-#include "symbolizer/jit_file.h"
+#include "base/jit_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,9 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/units.h"
 
-namespace sampan::symbolizer {
+namespace sampan {
 namespace {
 
 constexpr size_t kChunk = 1 << 20;
@@ -52,12 +52,10 @@ JitFile open_jit_file(const std::string& path, UnixNs begun_unix_ns) {
   return JitFile(fdopen(fd, "r"));
 }
 
-// A process with this pid that began earlier is the same process.
-UnixNs begun_unix_ns(const profile::Profile& profile, const profile::Process& process) {
-  const UnixNs recorded = profile.session.unix_time(process.start_ns);
-  const JitFile stat(fopen(fmt::format("/proc/{}/stat", process.pid).c_str(), "re"));
+std::optional<UnixNs> begun_unix_ns(int pid) {
+  const JitFile stat(fopen(fmt::format("/proc/{}/stat", pid).c_str(), "re"));
   char text[1024] = {};
-  if (stat == nullptr || fread(text, 1, sizeof text - 1, stat.get()) == 0) return recorded;
+  if (stat == nullptr || fread(text, 1, sizeof text - 1, stat.get()) == 0) return std::nullopt;
   const std::string_view all = text;
   std::string_view rest = all.substr(std::min(all.rfind(')') + 1, all.size()));
   // Field 22; the text here begins before field 3 (proc_pid_stat(5)).
@@ -65,13 +63,9 @@ UnixNs begun_unix_ns(const profile::Profile& profile, const profile::Process& pr
     rest.remove_prefix(std::min(rest.find(' ', 1), rest.size()));
   }
   const uint64_t ticks = strtoull(std::string(rest).c_str(), nullptr, 10);
-  timespec now{}, since_boot{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  clock_gettime(CLOCK_BOOTTIME, &since_boot);
-  const auto boot_s = static_cast<uint64_t>(now.tv_sec - since_boot.tv_sec);
+  const uint64_t boot_s = (unix_now_ns() - read_clock_ns(CLOCK_BOOTTIME)) / kNsPerSecond;
   const auto ticks_per_second = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
-  const uint64_t begun_ns = (boot_s - 1) * kNsPerSecond + ticks * kNsPerSecond / ticks_per_second;
-  return std::min(recorded, UnixNs::at(begun_ns));
+  return UnixNs::at((boot_s - 1) * kNsPerSecond + ticks * kNsPerSecond / ticks_per_second);
 }
 
 std::string read_perf_map(FILE* file, const std::function<void(const JitCode&)>& take) {
@@ -112,4 +106,4 @@ std::string read_perf_map(FILE* file, const std::function<void(const JitCode&)>&
   return problem;
 }
 
-}  // namespace sampan::symbolizer
+}  // namespace sampan

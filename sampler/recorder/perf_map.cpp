@@ -1,0 +1,39 @@
+#include "sampler/recorder/perf_map.h"
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "sampler/process/proc_task.h"
+#include "sampler/process/proc_text.h"
+
+namespace sampan::sampler {
+namespace {
+
+// The process's number in the innermost PID namespace that it is in.
+pid_t innermost_pid(pid_t pid) {
+  const auto status = read_whole(fmt::format("/proc/{}/status", pid));
+  std::string_view line = line_after(status ? *status : std::string_view(), "NSpid:");
+  pid_t innermost = pid;
+  while (const uint64_t number = take_number(line)) innermost = static_cast<pid_t>(number);
+  return innermost;
+}
+
+}  // namespace
+
+PerfMap::PerfMap(pid_t pid) : begun_ns_(begun_unix_ns(pid).value_or(unix_now_ns())) {
+  const pid_t inner = innermost_pid(pid);
+  if (inner != pid) path_ = fmt::format("{}/root/tmp/perf-{}.map", shared_entries(pid), inner);
+}
+
+void PerfMap::look() {
+  if (is_elsewhere() && file_ == nullptr) file_ = open_jit_file(path_, begun_ns_);
+}
+
+void PerfMap::read(const std::function<void(const JitCode&)>& take) {
+  look();
+  if (file_ == nullptr) return;
+  rewind(file_.get());
+  read_perf_map(file_.get(), take);
+}
+
+}  // namespace sampan::sampler

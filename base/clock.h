@@ -14,7 +14,7 @@
 namespace sampan {
 
 // Set in a program that forbids its threads to read the CPU's clock (PR_SET_TSC): what the vDSO does
-// would be fatal there, a system call is not.
+// would be fatal there, a system call is not. Set outside, too: there the function of the C library may be another's, faketime's.
 inline constinit std::atomic<bool> clocks_by_system_call = false;
 
 inline uint64_t read_clock_ns(clockid_t clock) {
@@ -27,9 +27,18 @@ inline uint64_t read_clock_ns(clockid_t clock) {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// The session's time line: shared by all processes of a machine (vDSO, no system call).
+// How far CLOCK_MONOTONIC is ahead of the machine's in this process: the offset of its time namespace (time_namespace.h).
+inline constinit std::atomic<int64_t> monotonic_ahead_ns = 0;
+
+// What this process reads of CLOCK_MONOTONIC, by the clock of the machine.
+inline MonotonicNs of_machine(uint64_t own_ns) {
+  return MonotonicNs::at(own_ns -
+                         static_cast<uint64_t>(monotonic_ahead_ns.load(std::memory_order_relaxed)));
+}
+
+// The session's time line: shared by all processes of a machine (in them by vDSO, without a system call).
 inline MonotonicNs monotonic_ns() {
-  return MonotonicNs::at(read_clock_ns(CLOCK_MONOTONIC));
+  return of_machine(read_clock_ns(CLOCK_MONOTONIC));
 }
 
 inline UnixNs unix_now_ns() {

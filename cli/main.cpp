@@ -12,6 +12,7 @@
 
 #include "base/nearest.h"
 #include "base/say.h"
+#include "base/time_namespace.h"
 #include "cli/command.h"
 #include "cli/manual.h"
 #include "cli/standard_streams.h"
@@ -232,6 +233,8 @@ void add_version(CLI::App& app, Commands& commands) {
 
 int main(int argc, char** argv) {
   using sampan::say;
+  sampan::clocks_by_system_call.store(true);
+  sampan::follow_time_namespace();
   sampan::cli::keep_closed_streams_free();
   try {
     return sampan::cli::run(argc, argv);

@@ -7,6 +7,7 @@
 
 #include "base/guest.h"
 #include "base/syscall.h"
+#include "base/time_namespace.h"
 #include "preload/clocks/clock.h"
 #include "preload/handler.h"
 #include "preload/interposers/blocking_calls.h"
@@ -70,6 +71,7 @@ void start_shim() {
   const Inherited inherited = inherited_filter();
   if (inherited == Inherited::kForbidsJoining) return;
   start_confinement();
+  if (inherited != Inherited::kForbidsSamples) follow_time_namespace();
   if (!join()) return;
   start_process_ring();
   start_markers(markers_allowed() && this_process.shape.markers);

@@ -11,6 +11,7 @@
 #include "base/byte_writer.h"
 #include "base/clock.h"
 #include "base/syscall.h"
+#include "base/time_namespace.h"
 #include "preload/interposers/confinement.h"
 #include "preload/modules/modules.h"
 #include "preload/process/environment.h"
@@ -40,6 +41,7 @@ void leave() {
 bool join_in_child() {
   if (!this_process.follow) return false;
   if (!this_process.seccomp_filtered.load()) {
+    follow_time_namespace();
     const Session session = join_session(session_name(), {this_process.shape, mapped_shape(),
                                                           this_process.shared, sampling_paused()});
     this_process.waits_at_end = session.waits_at_end;

@@ -78,8 +78,8 @@ void event(const char* name, const char* text, uint64_t time_ns) {
   MarkerState* const thread = marker_thread();
   if (thread == nullptr) return;
   const MarkerText name_text(name);
-  MarkerRecord record =
-      marker_record(*thread, MarkerType::kEvent, time_ns != 0 ? time_ns : uint64_t{monotonic_ns()});
+  MarkerRecord record = marker_record(*thread, MarkerType::kEvent,
+                                      time_ns != 0 ? of_machine(time_ns) : monotonic_ns());
   record.name = index_of_name(name_text.view(), NameUse::kOrdinary);
   thread->lane.write(record,
                      record.name == wire::kInlineName ? name_text.view() : std::string_view{},

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/syscall.h"
+#include "base/time_namespace.h"
 #include "preload/signals/signal_action.h"
 #include "preload/support/spin_lock.h"
 
@@ -66,6 +67,7 @@ void try_sampling() {
   read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
   raw_syscall(SYS_rt_sigtimedwait, &none, nullptr, &now, kKernelSetSize);
   raw_syscall(SYS_sched_yield);
+  follow_time_namespace();
   const long tasks =
       raw_syscall(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   raw_syscall(SYS_getdents64, tasks, nullptr, 0);

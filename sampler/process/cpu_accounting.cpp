@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "base/clock.h"
+#include "base/syscall.h"
 #include "base/units.h"
 #include "sampler/process/proc_task.h"
 #include "sampler/process/proc_text.h"
@@ -54,7 +55,7 @@ bool has_tickless_cpus() {
 
 std::optional<CpuNs> process_cpu_ns(pid_t pid) {
   timespec now{};
-  if (clock_gettime(process_cpu_clock(pid), &now) != 0) return std::nullopt;
+  if (raw_syscall(SYS_clock_gettime, process_cpu_clock(pid), &now) != 0) return std::nullopt;
   return CpuNs::at(static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 +
                    static_cast<uint64_t>(now.tv_nsec));
 }

@@ -14,6 +14,7 @@
 #include <filesystem>
 
 #include "base/clock.h"
+#include "base/syscall.h"
 #include "base/units.h"
 #include "wire/control_block.h"
 
@@ -36,8 +37,11 @@ std::string pid_namespace(const std::string& process) {
   return std::filesystem::read_symlink("/proc/" + process + "/ns/pid", error);
 }
 
-timespec time_of(MonotonicNs ns) {
-  return {static_cast<time_t>(ns / kNsPerSecond), static_cast<long>(ns % kNsPerSecond)};
+// By the system call: what the C library has may be another's, as our clocks are read.
+void wait_until(MonotonicNs machine_ns) {
+  const uint64_t ns = machine_ns + static_cast<uint64_t>(monotonic_ahead_ns.load());
+  const timespec time{static_cast<time_t>(ns / kNsPerSecond), static_cast<long>(ns % kNsPerSecond)};
+  raw_syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nullptr);
 }
 
 }  // namespace
@@ -104,8 +108,7 @@ void Drummer::run() {
   prctl(PR_SET_TIMERSLACK, 1UL);
   MonotonicNs next_ns = monotonic_ns();
   while (wait_for_work()) {
-    const timespec next = time_of(next_ns);
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, nullptr);
+    wait_until(next_ns);
     const std::lock_guard lock(mutex_);
     const MonotonicNs now_ns = monotonic_ns();
     bool any = false;

@@ -21,6 +21,11 @@ constexpr uint64_t kShortestLookPeriod = kNsPerMs;
 constexpr uint64_t kExitTimeout = kNsPerSecond / 4;
 // For what the source still has to read of a process that has ended.
 constexpr uint64_t kLastRecords = kNsPerSecond / 200;
+// So much of a recording is not written yet, at most, if it is to be whole when we are killed: a part of it, because each
+// writing costs a block in the file.
+constexpr uint64_t kPartUnsaved = 16;
+constexpr uint64_t kShortestUnsaved = kNsPerSecond / 20;
+constexpr uint64_t kLongestUnsaved = kNsPerSecond;
 
 bool is_readable(int fd) {
   pollfd wait{fd, POLLIN, 0};
@@ -37,7 +42,7 @@ RecordingSession::RecordingSession(EventLoop& loop, Options options,
       rates_(writer_, clock_, std::move(options.rate)),
       paused_(options.paused),
       python_(options.python),
-      saves_at_once_(options.saves_at_once),
+      saves_often_(options.saves_often),
       segments_(options.segments),
       observer_(std::move(observer)),
       engine_(std::move(options.description.engine)) {}
@@ -88,7 +93,12 @@ void RecordingSession::read(MonotonicNs now_ns) {
     source_->read(now_ns);
     tick_processes(now_ns);
     if (rates_.is_due(now_ns)) observe_cost();
-    saves_at_once_ ? writer_.flush() : writer_.tick(now_ns);
+    if (saves_often_ && now_ns >= next_save_ns_) {
+      writer_.flush();
+      next_save_ns_ = now_ns + std::clamp(now_ns.since(clock_.start_ns) / kPartUnsaved,
+                                          kShortestUnsaved, kLongestUnsaved);
+    }
+    writer_.tick(now_ns);
   });
 }
 

@@ -42,7 +42,7 @@ class RecordingSession {
     bool paused = false;           // no samples until `ctl`, or the program, asks
     bool python = true;            // stacks that are read from outside have Python's frames, too
     Segments* segments = nullptr;  // outlives the session; null: one file
-    bool saves_at_once = false;    // what is read, because we may be killed at any moment
+    bool saves_often = false;      // what is read, because we may be killed at any moment
   };
   // `observer` may be null.
   RecordingSession(EventLoop& loop, Options options, std::unique_ptr<Observer> observer = nullptr);
@@ -150,7 +150,7 @@ class RecordingSession {
   RateControl rates_;
   bool paused_;
   const bool python_;
-  const bool saves_at_once_;
+  const bool saves_often_;
   FileDescriptor last_;
   Segments* segments_;
   OtherRoots roots_;
@@ -166,7 +166,7 @@ class RecordingSession {
   MonotonicNs last_end_ns_ = 0;
   uint64_t left_out_ns_ = 0;
   uint64_t ended_cpu_ns_ = 0;
-  MonotonicNs next_look_ns_ = 0, next_refresh_ns_ = 0;
+  MonotonicNs next_look_ns_ = 0, next_refresh_ns_ = 0, next_save_ns_ = 0;
   std::vector<HiddenFile> hidden_;  // of processes that have ended
   std::string note_;                // of the source that was
   uint32_t sampling_clocks_ = 0;    // of it, too

@@ -1,6 +1,7 @@
 """Programs in other roots and namespaces: after chroot, in a container. Their functions have the names of the files that
 ran, and never those of other files with the same paths; what ends together with its PID namespace is recorded."""
 import datetime
+import math
 import os
 import pathlib
 import shutil
@@ -20,7 +21,8 @@ FUNCTIONS = {"ten_percent": 0.1, "twenty_percent": 0.2, "thirty_percent": 0.3, "
 SECONDS = 2
 SHIM = pathlib.Path(sampan.PROGRAM).parent / "libsampan_preload.so"
 PERF_EVENT_OPEN, PTRACE = 298, 101
-SAVED_S = 0.05  # at least so often, what was read is written where sampan may be killed at any moment
+# Where sampan may be killed at any moment, this part of the recording is not written yet, and this long at least and at most.
+UNSAVED_PART, UNSAVED_S = 1 / 16, (0.05, 1)
 
 
 def libraries_of(program):
@@ -273,6 +275,8 @@ class Container(InRoots):
 class EndsWithItsNamespace(InRoots):
     """The recorder is in the PID namespace, as in a container that is profiled by LD_PRELOAD, and killed with it."""
 
+    blocks = 0
+
     def record(self, script, status=0, kill=False):
         """The report of what the script does as the first process of its namespace; with `kill` also when it was killed."""
         self.need_permission("unshare", "--pid", "--fork", "--mount-proc")
@@ -292,6 +296,7 @@ class EndsWithItsNamespace(InRoots):
         while not recordings and time.monotonic() < deadline:
             recordings = list(output.glob("*/recording.sampan"))
         self.assertEqual(len(recordings), 1)
+        self.blocks = recordings[0].read_bytes().count(b"SBLK")  # each writing appends one or a few
         report = sampan.report(recordings[0])
         return (report, killed_s) if kill else report
 
@@ -326,6 +331,16 @@ class EndsWithItsNamespace(InRoots):
         self.assertGreater(used_s, 0.1 * SECONDS)
         self.assertGreater(sampled_s, used_s - unsampled_s(5))
 
+    def test_what_is_saved_often_costs_little(self):
+        """Blocks grow with the logarithm of the time, until there is one for each second."""
+        target = sampan.TARGETS / "target_shares"
+        duration_s = self.record(f"exec PROFILED {target} {3 * SECONDS}")["duration_s"]
+        shortest_s, longest_s = UNSAVED_S
+        first_s = min(shortest_s / UNSAVED_PART, duration_s)
+        writings = first_s / shortest_s + math.log(duration_s / first_s) / UNSAVED_PART + duration_s / longest_s
+        self.assertLess(writings, duration_s / shortest_s)
+        self.assertLess(self.blocks, 1.2 * writings + 10)
+
     def test_it_is_killed(self):
         """What was sampled since the last writing is lost, and no more."""
         target = sampan.TARGETS / "target_shares"
@@ -333,7 +348,8 @@ class EndsWithItsNamespace(InRoots):
         self.assertIn("ends early", " ".join(report["notes"]))
         begun_s = datetime.datetime.fromisoformat(report["start_time"]).timestamp()
         missing_s = killed_s - begun_s - report["duration_s"]
-        self.assertLess(missing_s, 2 * SAVED_S)  # of reading, and of writing
+        unsaved_s = min(max(UNSAVED_PART * report["duration_s"], UNSAVED_S[0]), UNSAVED_S[1])
+        self.assertLess(missing_s, unsaved_s + UNSAVED_S[0])  # the last was not read yet
 
 
 if __name__ == "__main__":

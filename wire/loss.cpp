@@ -14,7 +14,7 @@ const char* loss_text(Loss loss) {
     case Loss::kNameRecord: return "thread names not recorded";
     case Loss::kPerfRefused: return "threads at the kernel tick, perf_event refused";
     case Loss::kHandlerBusy: return "signals merged into the next sample";
-    case Loss::kProcessStatic: return "processes not sampled, static or not of glibc";
+    case Loss::kProcessStatic: return "processes not sampled, static, of 32 bits or not of glibc";
     case Loss::kProcessSetuid: return "processes not sampled, setuid";
     case Loss::kEngineRingFull: return "samples dropped by the kernel, sampan was late";
     case Loss::kThreadNotAttached: return "threads unsampled, the kernel refused";

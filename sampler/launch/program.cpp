@@ -92,7 +92,7 @@ std::optional<Elf64_Ehdr> read_header(int file) {
 }
 
 bool is_other_machine(const Elf64_Ehdr& header) {
-  return header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != kElfMachine;
+  return header.e_machine != kElfMachine;
 }
 
 bool is_musl(const std::string& loader) {
@@ -109,6 +109,10 @@ bool shows_only(const std::vector<std::string>& command) {
 Preloadability of_elf(int file, const std::string& path, const std::vector<std::string>& command) {
   const std::optional<Elf64_Ehdr> header = read_header(file);
   if (!header) return {};  // not an ELF file: the kernel or the shell knows what to do
+  if (header->e_ident[EI_CLASS] != ELFCLASS64) {
+    return {Preload::kOtherMachine,
+            fmt::format("{} is a 32-bit program, and sampan walks 64-bit stacks only", path)};
+  }
   if (is_other_machine(*header)) {
     return {Preload::kOtherMachine,
             fmt::format("{} is a program for another processor than {}", path, kProcessor)};

@@ -126,6 +126,11 @@ TEST_F(LaunchTest, KnowsWhatCannotBePreloaded) {
   EXPECT_EQ(preloadability(file("sh-script", "#!/bin/sh\n")).kind, Preload::kYes);
   EXPECT_EQ(preloadability(file("text", "nothing")).kind, Preload::kYes);
   EXPECT_FALSE(preloadability("/bin/true").refuses());
+  std::string of_32_bits(64, '\0');
+  of_32_bits.replace(0, 5, "\177ELF\1");
+  const Preloadability narrow = preloadability(file("narrow", of_32_bits));
+  EXPECT_NE(narrow.reason.find("32-bit"), std::string::npos);
+  EXPECT_TRUE(narrow.refuses());
   EXPECT_FALSE(preloadability("/no/such").refuses());
   const std::string source = file("main.c", "int main(void) { return 0; }\n");
   const auto build = [&](const std::string& compiler, const std::string& name) {

@@ -186,7 +186,7 @@ class Limits(Bare):
         report = self.check_locked(12)
         self.assertEqual(report["lost"], {})
         self.assertEqual(len(report["processes"]), 2)
-        self.assertGreaterEqual(sum(thread["samples"] > 0 for thread in report["threads"]), 12 + 1)
+        self.assertEqual(sum(thread["samples"] > 0 for thread in report["threads"]), 12 + 1)
 
     def test_more_threads_than_have_room_then(self):
         report = self.check_locked(30)

@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 #include "work.h"
 
@@ -37,11 +38,11 @@ int main(int, char** arguments) {
   pthread_attr_init(&small);
   pthread_attr_setstacksize(&small, 64 * 1024);
   pthread_barrier_init(&all_there, nullptr, count);
-  static pthread_t threads[64];
-  for (unsigned i = 0; i < count; ++i) {
-    if (pthread_create(&threads[i], &small, compute, nullptr) != 0) return 1;
+  std::vector<pthread_t> threads(count);
+  for (pthread_t& thread : threads) {
+    if (pthread_create(&thread, &small, compute, nullptr) != 0) return 1;
   }
-  for (unsigned i = 0; i < count; ++i) pthread_join(threads[i], nullptr);
+  for (const pthread_t thread : threads) pthread_join(thread, nullptr);
   if (fork() == 0) {
     work::burn(0.1);
     _exit(0);

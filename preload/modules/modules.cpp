@@ -28,7 +28,7 @@ namespace {
 
 constexpr size_t kMaxModules = 8192;
 constexpr size_t kMaxBuildId = 64;
-constexpr size_t kRecordsSize = size_t{1} << 20;  // some 130 bytes each
+constexpr size_t kRecordsSize = size_t{4} << 20;
 constexpr unsigned kLockYields = 10'000;
 
 struct Module {

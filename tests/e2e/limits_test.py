@@ -166,40 +166,6 @@ class Limits(Bare):
         # A tick may miss one.
         self.assertLess(len([row for row in threads if row["samples"] == 0]), 25)
 
-    def check_locked(self, threads, user=(), **keywords):
-        """A program that locks all of its memory, alone and sampled: the run."""
-        words = [*user, sampan.TARGETS / "target_locked_memory", threads]
-        alone = subprocess.run(list(map(str, words)), stdout=subprocess.PIPE, text=True, check=False, **keywords)
-        output = pathlib.Path(tempfile.mkdtemp(dir=self.path))
-        output.chmod(0o777)
-        sampled = subprocess.run([*map(str, [*user, sampan.PROGRAM, "run", "--quiet", "--format", "none", "--output", output,
-                                             "--", *words[len(user):]])],
-                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, **keywords)
-        self.assertEqual((sampled.returncode, sampled.stderr), (7, ""))
-        self.assertEqual((alone.returncode, alone.stdout.splitlines()[0]), (7, sampled.stdout.splitlines()[0]))
-        locked = [int(done.stdout.splitlines()[1].split()[1]) for done in (alone, sampled)]
-        self.assertLess(locked[1], locked[0] + 6 * 1024, "kB")
-        [recording] = output.glob("*/recording.sampan")
-        return sampan.report(recording)
-
-    def test_a_program_that_locks_its_memory(self):
-        report = self.check_locked(12)
-        self.assertEqual(report["lost"], {})
-        self.assertEqual(len(report["processes"]), 2)
-        self.assertEqual(sum(thread["samples"] > 0 for thread in report["threads"]), 12 + 1)
-
-    def test_more_threads_than_have_room_then(self):
-        report = self.check_locked(30)
-        self.assertGreater(report["lost"].pop("thread_no_slot"), 30 - 16 - 1)
-        self.assertEqual(report["lost"], {})
-
-    def test_a_program_that_may_lock_little(self):
-        if os.geteuid() != 0:
-            self.skipTest("NOT TESTED: only root can become another user")
-        self.path.chmod(0o777)
-        report = self.check_locked(1, sampan.ORDINARY_USER, preexec_fn=limited(MEMLOCK=(8 * MIB, 8 * MIB)))
-        self.assertGreater(report["samples"], 0)
-
     def test_locked_memory_of_sampan(self):
         """The rings of `attach` would be larger at this rate."""
         target = subprocess.Popen([*self.ordinary, "/usr/bin/python3", "-c", "while True: pass"])

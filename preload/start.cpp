@@ -46,12 +46,10 @@ bool join() {
   const wire::MemoryShape shape = permitted_shape();
   if (shape.slots == 0) return false;
   if (session_name() == nullptr && !start_collector()) return false;
-  const Session session = join_session(session_name(), {shape, {}, nullptr, false});
+  const Session session = join_session(session_name(), {shape, nullptr, false});
   if (session.shared == nullptr) return false;
   this_process.shared = session.shared;
   this_process.shape = session.shape;
-  this_process.mapped_slots = session.shape.slots;
-  this_process.markers_mapped = true;
   this_process.follow = session.follow;
   this_process.sections_only = session.sections_only;
   this_process.python = session.python;

@@ -89,7 +89,7 @@ uint32_t take_missed(const ClockState& clock) {
 }
 
 void taken(uint32_t slot) {
-  if (slot < this_process.mapped_slots.load(std::memory_order_relaxed))
+  if (slot < this_process.shape.slots)
     wire::thread_slot(this_process.shared, slot)->drum.due.store(0);
 }
 

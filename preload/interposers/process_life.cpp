@@ -33,7 +33,7 @@ namespace {
 void leave() {
   this_process.started.store(false);
   if (!this_process.seccomp_filtered.load()) {
-    unmap_shared(this_process.shared, this_process.shape, mapped_shape(), {});
+    raw_syscall(SYS_munmap, this_process.shared, this_process.shape.mapped_size());
   }
 }
 
@@ -42,13 +42,12 @@ bool join_in_child() {
   if (!this_process.follow) return false;
   if (!this_process.seccomp_filtered.load()) {
     follow_time_namespace();
-    const Session session = join_session(session_name(), {this_process.shape, mapped_shape(),
-                                                          this_process.shared, sampling_paused()});
+    const Session session =
+        join_session(session_name(), {this_process.shape, this_process.shared, sampling_paused()});
     this_process.waits_at_end = session.waits_at_end;
     if (session.shared != nullptr) return true;
     // Asked by the memory of the parent.
-    if (!can_join_from_here() && ask_for_engine(wire::Outside::kChildren, this_process.pid))
-      return false;
+    if (!can_join_from_here() && ask_for_engine(wire::Outside::kChildren, this_process.pid)) return false;
   }
   count_loss(wire::Loss::kProcessNotJoined);  // among the parent's
   return false;

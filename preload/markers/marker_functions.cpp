@@ -7,7 +7,6 @@
 // Only the declaration of the table: the shim sets no markers.
 #define SAMPAN_NO_MARKERS
 #include <sampan/markers.h>
-#include <atomic>
 
 namespace sampan::preload {
 namespace {
@@ -37,7 +36,7 @@ constexpr sampan_marker_functions kFunctions = {
     .trace_section_start = trace_section_start,
 };
 
-std::atomic<bool> connecting, connected;
+bool connecting;
 
 // Whether the module can hold a writable pointer there.
 bool is_writable(const dl_phdr_info& module, uint64_t address) {
@@ -61,7 +60,6 @@ void connect(const dl_phdr_info& module, const ElfNote& note) {
   memcpy(&distance, note.descriptor.data(), sizeof distance);
   const uint64_t pointer = reinterpret_cast<uint64_t>(note.descriptor.data()) + distance;
   if (!is_writable(module, pointer)) return;
-  connected.store(true);
   __atomic_store_n(reinterpret_cast<const sampan_marker_functions**>(pointer), &kFunctions,
                    __ATOMIC_RELEASE);
 }
@@ -70,11 +68,6 @@ void connect(const dl_phdr_info& module, const ElfNote& note) {
 
 void start_markers(bool allowed) {
   connecting = allowed;
-}
-
-bool stop_markers() {
-  connecting.store(false);
-  return !connected.load();
 }
 
 void connect_markers(const dl_phdr_info& module) {
@@ -92,7 +85,5 @@ void connect_markers(const dl_phdr_info& module) {
 // For languages that cannot include the header.
 SAMPAN_EXPORT const sampan_marker_functions* sampan_find_markers(uint32_t version) {
   using namespace sampan::preload;
-  if (version == 0 || version > kVersion) return nullptr;
-  connected.store(true);
-  return connecting ? &kFunctions : nullptr;
+  return connecting && version != 0 && version <= kVersion ? &kFunctions : nullptr;
 }

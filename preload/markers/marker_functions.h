@@ -47,8 +47,6 @@ void reset_counter(uint32_t name);
 
 // Ordinary context, before any module is connected. `allowed`: SAMPAN_MARKERS is not 0.
 void start_markers(bool allowed);
-// Nobody can mark from now on. False when a module is connected, or has asked: then it may go on.
-bool stop_markers();
 // Gives the table to a module that was built with sampan/markers.h, and leaves other modules alone.
 // May be called more than once.
 void connect_markers(const dl_phdr_info& module);

@@ -20,12 +20,9 @@ struct Process {
   std::atomic<bool> unseen_filter;     // one of its seccomp filters went in past the interposers
   bool born_filtered;                  // it had one before main
   int pid;
-  int session_pid;          // of the process whose image joined, before any fork
-  void* shared;             // wire/control_block.h
-  wire::MemoryShape shape;  // of it
-  // What of it is mapped: less than all once the program has locked its memory.
-  std::atomic<uint32_t> mapped_slots;
-  bool markers_mapped;
+  int session_pid;              // of the process whose image joined, before any fork
+  void* shared;                 // wire/control_block.h
+  wire::MemoryShape shape;      // of it
   std::atomic<bool> executing;  // an exec is under way: no clock may change its kind
   bool loader_may_be_locked;    // for ever, by a thread that does not exist after a fork
   bool follow;                  // children are to be profiled too
@@ -37,10 +34,6 @@ struct Process {
   void (*join_in_child)();  // in a forked child: joins the session (interposers/process_life.cpp)
 };
 extern Process this_process;
-
-inline wire::MemoryShape mapped_shape() {
-  return {this_process.mapped_slots.load(std::memory_order_relaxed), this_process.markers_mapped};
-}
 
 // Whether the shim is at work here. False before start-up, when sampling is off, and in a vfork
 // child, which runs in its parent's memory. In a child that was forked by a raw system call, past

@@ -104,10 +104,9 @@ int receive_welcome(int fd, wire::Welcome& welcome) {
   return -1;
 }
 
-void* map(void* at, size_t size, int flags, int fd, size_t offset) {
-  const long mapped =
-      raw_syscall(SYS_mmap, at, size, PROT_READ | PROT_WRITE,
-                  flags | MAP_NORESERVE | (at != nullptr ? MAP_FIXED : 0), fd, offset);
+void* map(void* at, size_t size, int flags, int fd) {
+  const long mapped = raw_syscall(SYS_mmap, at, size, PROT_READ | PROT_WRITE,
+                                  flags | MAP_NORESERVE | (at != nullptr ? MAP_FIXED : 0), fd, 0);
   return mapped < 0 && mapped > -4096 ? nullptr : reinterpret_cast<void*>(mapped);
 }
 
@@ -118,33 +117,16 @@ wire::MemoryShape shape_of(int memfd, uint32_t slots_asked) {
   return wire::shape_within(static_cast<uint64_t>(status.st_size), slots_asked);
 }
 
-void* map_shared(int memfd, const wire::MemoryShape& shape) {
-  void* at = nullptr;
-  if (!shape.markers) {
-    at = map(nullptr, shape.mapped_size(), MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+// `at`: a mapping of the same size, or null.
+void* map_shared(int memfd, const wire::MemoryShape& shape, void* at) {
+  if (at == nullptr && !shape.markers) {
+    at = map(nullptr, shape.mapped_size(), MAP_PRIVATE | MAP_ANONYMOUS, -1);
     if (at == nullptr) return nullptr;
   }
-  void* shared = map(at, shape.size(), MAP_SHARED, memfd, 0);
+  void* shared = map(at, shape.size(), MAP_SHARED, memfd);
   if (shared == nullptr) return nullptr;
   raw_syscall(SYS_madvise, shared, shape.mapped_size(), MADV_DONTDUMP);
   return shared;
-}
-
-// Maps over `at` the parts that are mapped there.
-void* map_over(void* at, int memfd, const wire::MemoryShape& shape,
-               const wire::MemoryShape& mapped) {
-  const auto map_part = [&](size_t begin, size_t end) {
-    uint8_t* part = static_cast<uint8_t*>(at) + begin;
-    if (begin == end) return true;
-    if (map(part, end - begin, MAP_SHARED, memfd, begin) == nullptr) return false;
-    raw_syscall(SYS_madvise, part, end - begin, MADV_DONTDUMP);
-    return true;
-  };
-  const size_t markers = shape.markers_offset();
-  return map_part(0, mapped.markers_offset()) &&
-                 map_part(markers, shape.markers && mapped.markers ? shape.size() : markers)
-             ? at
-             : nullptr;
 }
 
 // Until a collector listens at `name`, for two seconds at most.
@@ -251,9 +233,7 @@ Session join_session(const char* name, const JoiningProcess& process) {
   if (memfd < 0) return session;
   session.shape = shape_of(memfd, process.shape.slots);
   if (process.at != nullptr ? session.shape == process.shape : session.shape.slots != 0) {
-    session.shared = process.at == nullptr
-                         ? map_shared(memfd, session.shape)
-                         : map_over(process.at, memfd, session.shape, process.mapped);
+    session.shared = map_shared(memfd, session.shape, process.at);
   }
   session.follow = welcome.follow != 0;
   session.sections_only = welcome.sections_only != 0;
@@ -262,15 +242,6 @@ Session join_session(const char* name, const JoiningProcess& process) {
   session.waits_at_end = welcome.waits_at_end != 0;
   close_fd(memfd);
   return session;
-}
-
-void unmap_shared(void* shared, const wire::MemoryShape& shape, const wire::MemoryShape& mapped,
-                  const wire::MemoryShape& kept) {
-  const auto unmap = [&](size_t begin, size_t end) {
-    if (begin < end) raw_syscall(SYS_munmap, static_cast<uint8_t*>(shared) + begin, end - begin);
-  };
-  unmap(kept.slots != 0 ? kept.markers_offset() : 0, mapped.markers_offset());
-  if (mapped.markers && !kept.markers) unmap(shape.markers_offset(), shape.mapped_size());
 }
 
 bool reaches_collector(const char* name) {

@@ -18,18 +18,13 @@ struct Session {
 };
 
 struct JoiningProcess {
-  wire::MemoryShape shape;   // that it asks for; a new image may get less
-  wire::MemoryShape mapped;  // of its parent's: see `at`
+  wire::MemoryShape shape;  // that it asks for; a new image may get less
   void* at;     // a child of fork: its memory is mapped over this, its parent's; null: a new image
   bool paused;  // a child of fork: sampling was off in its parent
 };
 
-// Joins the session with the socket `name`. In a child of fork, what its parent had not mapped stays so.
+// Joins the session with the socket `name`.
 Session join_session(const char* name, const JoiningProcess& process);
-
-// Takes a part of the process's memory away: what `mapped` has and `kept` has not; markers go if `kept` has none.
-void unmap_shared(void* shared, const wire::MemoryShape& shape, const wire::MemoryShape& mapped,
-                  const wire::MemoryShape& kept);
 
 // Whether the collector can be reached.
 bool reaches_collector(const char* name);

@@ -167,7 +167,7 @@ uint32_t slots_used() {
 }
 
 ThreadState* claim_slot() {
-  for (uint32_t slot = 0; slot < this_process.mapped_slots.load(); ++slot) {
+  for (uint32_t slot = 0; slot < this_process.shape.slots; ++slot) {
     int32_t expected = kFree;
     if (tids[slot].load(std::memory_order_relaxed) == kFree &&
         tids[slot].compare_exchange_strong(expected, kClaimed, std::memory_order_acquire)) {
@@ -182,18 +182,6 @@ ThreadState* claim_slot() {
   }
   count_loss(wire::Loss::kThreadNoSlot);
   return nullptr;
-}
-
-uint32_t keep_few_slots() {
-  constexpr uint32_t kMore = 16;
-  const uint32_t before = this_process.mapped_slots.load();
-  const uint32_t kept = slots_used() + kMore < before ? slots_used() + kMore : before;
-  this_process.mapped_slots.store(kept);
-  const auto end_of = [](uint32_t slots) {
-    return (reinterpret_cast<uintptr_t>(states + slots) + wire::kPage - 1) & ~(wire::kPage - 1);
-  };
-  raw_syscall(SYS_munmap, end_of(kept), end_of(before) - end_of(kept));
-  return kept;
 }
 
 void release_slot(ThreadState& thread) {

@@ -82,10 +82,6 @@ void disarm_all_threads();
 // Async-signal-safe.
 bool keeps_sampling_signal();
 
-// Keeps the slots in use and some more; their memory beyond that is unmapped. Returns how many there are now. A thread that finds
-// none is not sampled (counted).
-uint32_t keep_few_slots();
-
 // A slot for a thread that is about to begin, not yet visible to the functions above; null when
 // all are in use (counted).
 ThreadState* claim_slot();

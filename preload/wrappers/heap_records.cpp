@@ -73,8 +73,7 @@ SampleState* samples_of(const ThreadRing& ring) {
 // Without its time and stack, for there is no room for them.
 void free_late(uint64_t id) {
   const wire::MemoryShape& shape = this_process.shape;
-  if (!shape.markers || !this_process.markers_mapped ||
-      !wire::late_frees(this_process.shared, shape.slots)->put(id)) {
+  if (!shape.markers || !wire::late_frees(this_process.shared, shape.slots)->put(id)) {
     count_loss(wire::Loss::kFreeLost);
   }
 }

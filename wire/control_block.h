@@ -10,6 +10,7 @@
 // on file sizes (ulimit -f) leaves less room, the memory ends after some of the slots: no markers are
 // recorded, and no frees that come late.
 //
+// The shim maps the slots that it uses, and the rest once there are markers (preload/process/shared_memory.h).
 // A slot belongs to one thread at a time and is used again once that thread has ended: the ring
 // tells where one thread ends and the next begins. Unused slots cost no memory.
 //

@@ -18,6 +18,7 @@
 #include "preload/process/outside.h"
 #include "preload/process/process.h"
 #include "preload/process/session.h"
+#include "preload/process/shared_memory.h"
 #include "preload/python/code_table.h"
 #include "preload/samples/sampling_switch.h"
 #include "preload/signals/sampling_signal.h"
@@ -33,7 +34,7 @@ namespace {
 void leave() {
   this_process.started.store(false);
   if (!this_process.seccomp_filtered.load()) {
-    raw_syscall(SYS_munmap, this_process.shared, this_process.shape.mapped_size());
+    unmap_shared(this_process.shared, this_process.shape);
   }
 }
 

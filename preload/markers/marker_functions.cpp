@@ -1,6 +1,7 @@
 #include "preload/markers/marker_functions.h"
 
 #include "preload/markers/marker_thread.h"
+#include "preload/process/shared_memory.h"
 #include "preload/support/elf_notes.h"
 #include "preload/support/interpose.h"
 
@@ -59,7 +60,7 @@ void connect(const dl_phdr_info& module, const ElfNote& note) {
   }
   memcpy(&distance, note.descriptor.data(), sizeof distance);
   const uint64_t pointer = reinterpret_cast<uint64_t>(note.descriptor.data()) + distance;
-  if (!is_writable(module, pointer)) return;
+  if (!is_writable(module, pointer) || !map_markers()) return;
   __atomic_store_n(reinterpret_cast<const sampan_marker_functions**>(pointer), &kFunctions,
                    __ATOMIC_RELEASE);
 }
@@ -85,5 +86,5 @@ void connect_markers(const dl_phdr_info& module) {
 // For languages that cannot include the header.
 SAMPAN_EXPORT const sampan_marker_functions* sampan_find_markers(uint32_t version) {
   using namespace sampan::preload;
-  return connecting && version != 0 && version <= kVersion ? &kFunctions : nullptr;
+  return connecting && version != 0 && version <= kVersion && map_markers() ? &kFunctions : nullptr;
 }

@@ -18,6 +18,7 @@
 #include "preload/python/interpreter.h"
 #include "preload/samples/sample.h"
 #include "preload/support/elf_notes.h"
+#include "preload/support/growing_memory.h"
 #include "preload/support/interpose.h"
 #include "preload/support/spin_lock.h"
 #include "preload/tracing/otel_place.h"
@@ -28,7 +29,9 @@ namespace {
 
 constexpr size_t kMaxModules = 8192;
 constexpr size_t kMaxBuildId = 64;
-constexpr size_t kRecordsSize = size_t{4} << 20;
+constexpr size_t kMostRecords = size_t{4} << 20;
+constexpr size_t kFirstRecords = size_t{32} << 10;
+constexpr size_t kMostInRecord = 2 * wire::kMaxPath;
 constexpr unsigned kLockYields = 10'000;
 
 struct Module {
@@ -45,6 +48,7 @@ size_t module_count;
 // The records of all modules, in the same order. A forked child writes them again without asking the
 // loader, whose lock may be held for ever by a thread that does not exist there.
 uint8_t* records;
+constinit GrowingMemory records_memory;
 size_t records_size;
 uint64_t generation;
 // The loader's counts of added and removed modules when the list was last renewed, and how many it had then. It puts new ones at
@@ -114,7 +118,11 @@ std::span<const char> path_of(const dl_phdr_info& info, const Extent& extent,
 
 // Appends to `records`. Returns the size, 0 when there is no room.
 size_t make_record(const dl_phdr_info& info, const Extent& extent) {
-  ByteWriter record({records + records_size, kRecordsSize - records_size});
+  if (!records_memory.reach(records_size + kMostInRecord,
+                            !this_process.seccomp_filtered.load(std::memory_order_relaxed))) {
+    return 0;
+  }
+  ByteWriter record({records + records_size, kMostInRecord});
   record.fixed(uint64_t{info.dlpi_addr});
   record.fixed(extent.start);
   record.fixed(extent.end);
@@ -242,7 +250,7 @@ void* map(size_t size) {
 
 bool start_modules() {
   modules = static_cast<Module*>(map(kMaxModules * sizeof(Module)));
-  records = static_cast<uint8_t*>(map(kRecordsSize));
+  records = static_cast<uint8_t*>(records_memory.start(kFirstRecords, kMostRecords));
   if (modules == nullptr || records == nullptr) return false;
   renew_modules();
   return true;
@@ -262,6 +270,7 @@ void unlock_modules() {
 }
 
 void modules_after_fork() {
+  records_memory.after_fork();
   const uint8_t* record = records;
   for (const Module& module : std::span(modules, module_count)) {
     write_load({record, module.record_size});

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -19,6 +18,7 @@
 
 #include "base/syscall.h"
 #include "preload/process/environment.h"
+#include "preload/process/shared_memory.h"
 #include "preload/support/decimal.h"
 #include "preload/support/signal_set.h"
 #include "preload/support/spin_lock.h"
@@ -104,29 +104,11 @@ int receive_welcome(int fd, wire::Welcome& welcome) {
   return -1;
 }
 
-void* map(void* at, size_t size, int flags, int fd) {
-  const long mapped = raw_syscall(SYS_mmap, at, size, PROT_READ | PROT_WRITE,
-                                  flags | MAP_NORESERVE | (at != nullptr ? MAP_FIXED : 0), fd, 0);
-  return mapped < 0 && mapped > -4096 ? nullptr : reinterpret_cast<void*>(mapped);
-}
-
 // Without slots: it is not such a memory.
 wire::MemoryShape shape_of(int memfd, uint32_t slots_asked) {
   struct stat status {};
   if (raw_syscall(SYS_fstat, memfd, &status) != 0 || status.st_size < 0) return {};
   return wire::shape_within(static_cast<uint64_t>(status.st_size), slots_asked);
-}
-
-// `at`: a mapping of the same size, or null.
-void* map_shared(int memfd, const wire::MemoryShape& shape, void* at) {
-  if (at == nullptr && !shape.markers) {
-    at = map(nullptr, shape.mapped_size(), MAP_PRIVATE | MAP_ANONYMOUS, -1);
-    if (at == nullptr) return nullptr;
-  }
-  void* shared = map(at, shape.size(), MAP_SHARED, memfd);
-  if (shared == nullptr) return nullptr;
-  raw_syscall(SYS_madvise, shared, shape.mapped_size(), MADV_DONTDUMP);
-  return shared;
 }
 
 // Until a collector listens at `name`, for two seconds at most.
@@ -232,8 +214,10 @@ Session join_session(const char* name, const JoiningProcess& process) {
   close_fd(fd);
   if (memfd < 0) return session;
   session.shape = shape_of(memfd, process.shape.slots);
-  if (process.at != nullptr ? session.shape == process.shape : session.shape.slots != 0) {
-    session.shared = map_shared(memfd, session.shape, process.at);
+  if (process.at == nullptr) {
+    session.shared = session.shape.slots != 0 ? map_shared(memfd, session.shape) : nullptr;
+  } else if (session.shape == process.shape && map_shared_again(memfd, session.shape, process.at)) {
+    session.shared = process.at;
   }
   session.follow = welcome.follow != 0;
   session.sections_only = welcome.sections_only != 0;

@@ -8,7 +8,9 @@
 #include "base/clock.h"
 #include "base/syscall.h"
 #include "preload/process/process.h"
+#include "preload/process/shared_memory.h"
 #include "preload/signals/alternate_stack.h"
+#include "preload/support/growing_memory.h"
 #include "preload/support/machine.h"
 #include "wire/control_block.h"
 #include "wire/record.h"
@@ -39,6 +41,7 @@ static_assert(wire::kMostSlots <= UINT16_MAX + 1);
 // By slot. Zeroes: the pages of unused states are never touched. Not among the shim's own data: LeakSanitizer looks there for
 // pointers, and the program's memory that a state knows (an alternate stack, a thread's argument) would never be lost.
 constinit ThreadState* states;
+constinit GrowingMemory states_memory;
 std::atomic<uint64_t> ended_cpu_ns;
 
 bool map_private_memory(ThreadState& thread) {
@@ -46,6 +49,8 @@ bool map_private_memory(ThreadState& thread) {
                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped < 0 && mapped > -4096) return false;
   raw_syscall(SYS_mprotect, mapped, kGuardSize, PROT_NONE);
+  // The program may have locked what it will have (mlockall). This is not to count for its limit.
+  raw_syscall(SYS_munlock, mapped, kPrivateSize);
   auto* memory = reinterpret_cast<uint8_t*>(mapped) + kGuardSize;
   auto* frames = reinterpret_cast<uint64_t*>(memory + kAlternateStackSize);
   thread.alternate_stack = {memory, kAlternateStackSize};
@@ -57,6 +62,11 @@ bool map_private_memory(ThreadState& thread) {
   thread.samples.python.pages = pages;
   thread.samples.last_walk = reinterpret_cast<unwind::LastWalk*>(pages + 1);
   return true;
+}
+
+bool map_state(uint32_t slot) {
+  return states_memory.reach((slot + 1) * sizeof(ThreadState),
+                             !this_process.seccomp_filtered.load(std::memory_order_relaxed));
 }
 
 bool prepare(ThreadState& thread, uint32_t slot) {
@@ -149,12 +159,9 @@ ThreadState* current_thread() {
 }
 
 bool start_threads() {
-  const long mapped =
-      raw_syscall(SYS_mmap, nullptr, this_process.shape.slots * sizeof(ThreadState),
-                  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapped < 0 && mapped > -4096) return false;
-  states = reinterpret_cast<ThreadState*>(mapped);
-  return true;
+  states = static_cast<ThreadState*>(
+      states_memory.start(sizeof(ThreadState), this_process.shape.slots * sizeof(ThreadState)));
+  return states != nullptr;
 }
 
 ThreadState* thread_in_slot(uint32_t slot) {
@@ -171,7 +178,7 @@ ThreadState* claim_slot() {
     int32_t expected = kFree;
     if (tids[slot].load(std::memory_order_relaxed) == kFree &&
         tids[slot].compare_exchange_strong(expected, kClaimed, std::memory_order_acquire)) {
-      if (!prepare(states[slot], slot)) {
+      if (!map_slot(slot) || !map_state(slot) || !prepare(states[slot], slot)) {
         tids[slot].store(kFree, std::memory_order_release);
         break;
       }
@@ -278,6 +285,7 @@ uint64_t explained_cpu_ns() {
 }
 
 bool keep_only(ThreadState* survivor) {
+  states_memory.after_fork();
   bool others = false;
   for (uint32_t slot = 0; slot < slots_used(); ++slot) {
     ThreadState& thread = states[slot];

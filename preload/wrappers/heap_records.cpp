@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/syscall.h"
 #include "preload/process/process.h"
+#include "preload/process/shared_memory.h"
 #include "preload/samples/sample.h"
 #include "preload/wrappers/heap_sampler.h"
 #include "preload/wrappers/sampled_mappings.h"
@@ -72,13 +73,17 @@ SampleState* samples_of(const ThreadRing& ring) {
 
 // Without its time and stack, for there is no room for them.
 void free_late(uint64_t id) {
-  const wire::MemoryShape& shape = this_process.shape;
-  if (!shape.markers || !wire::late_frees(this_process.shared, shape.slots)->put(id)) {
+  if (!map_markers() || !wire::late_frees(this_process.shared, this_process.shape.slots)->put(id)) {
     count_loss(wire::Loss::kFreeLost);
   }
 }
 
+bool may_call() {
+  return !this_process.seccomp_filtered.load(std::memory_order_relaxed);
+}
+
 void begin_again_in_child() {
+  sampled_blocks.after_fork();
   allocation_count = {};
   sampled_mappings.forget();
 }
@@ -105,7 +110,7 @@ bool start_heap_records() {
   const ThreadRing ring;
   SampleState* const samples = samples_of(ring);
   const SampledBlocks::Place place =
-      samples != nullptr ? sampled_blocks.claim(block) : SampledBlocks::Place();
+      samples != nullptr ? sampled_blocks.claim(block, may_call()) : SampledBlocks::Place();
   if (place.address == nullptr) return count_loss(wire::Loss::kAllocationLost);
   // Its free was not seen: it was by a function that passes no wrapper (RTLD_DEEPBIND, an allocator's own).
   if (const uint64_t stale = sampled_blocks.remove(block);
@@ -139,7 +144,7 @@ uint64_t take_sampled(const void* block) {
 }
 
 void keep_sampled(const void* block, uint64_t id) {
-  const SampledBlocks::Place place = sampled_blocks.claim(block);
+  const SampledBlocks::Place place = sampled_blocks.claim(block, may_call());
   if (place.address == nullptr) return count_loss(wire::Loss::kFreeLost);
   sampled_blocks.publish(place, block, id);
 }

@@ -1,20 +1,15 @@
 #include "preload/wrappers/sampled_blocks.h"
 
-#include <sys/mman.h>
-
-#include "base/syscall.h"
-
 namespace sampan::preload {
 
 bool SampledBlocks::start(uint64_t most_bytes) {
   size_t levels = kMostLevels;
   while (levels > 0 && buckets_below(levels) * sizeof(Bucket) > most_bytes) --levels;
   if (levels == 0) return false;
-  const long mapped =
-      raw_syscall(SYS_mmap, nullptr, buckets_below(levels) * sizeof(Bucket), PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapped < 0 && mapped > -4096) return false;
-  buckets_ = reinterpret_cast<Bucket*>(mapped);
+  void* const mapped =
+      memory_.start(buckets_below(1) * sizeof(Bucket), buckets_below(levels) * sizeof(Bucket));
+  if (mapped == nullptr) return false;
+  buckets_ = static_cast<Bucket*>(mapped);
   levels_ = levels;
   return true;
 }
@@ -26,8 +21,9 @@ SampledBlocks::Bucket& SampledBlocks::bucket(size_t level, const void* block) co
   return buckets_[buckets_below(level) + (hash >> 32) % size];
 }
 
-SampledBlocks::Place SampledBlocks::claim(const void* block) {
+SampledBlocks::Place SampledBlocks::claim(const void* block, bool may_call) {
   for (size_t level = 0; level < levels_; ++level) {
+    if (!memory_.reach(buckets_below(level + 1) * sizeof(Bucket), may_call)) return {};
     // Before a block can be there.
     size_t used = levels_used_.load(std::memory_order_relaxed);
     while (used <= level && !levels_used_.compare_exchange_weak(used, level + 1)) {

@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/support/growing_memory.h"
+
 namespace sampan::preload {
 
 class SampledBlocks {
@@ -29,9 +31,11 @@ class SampledBlocks {
   bool may_have(const void* block) const {
     return filter_[filter_index(block)].load(std::memory_order_relaxed) != 0;
   }
-  // Claims a place; the block is not found yet. The caller publishes it or gives the place back.
-  Place claim(const void* block);
+  // Claims a place; the block is not found yet. The caller publishes it or gives the place back. `may_call`: more memory may be
+  // mapped for it.
+  Place claim(const void* block, bool may_call);
   void publish(const Place& place, const void* block, uint64_t id);
+  void after_fork() { memory_.after_fork(); }
   void give_back(const Place& place) { place.address->store(kEmpty, std::memory_order_release); }
   // Removes the block; its id, or 0 if it is not there. One caller gets the id, whoever else tries.
   uint64_t remove(const void* block);
@@ -65,6 +69,7 @@ class SampledBlocks {
   Bucket* buckets_ =
       nullptr;  // of all levels. Not among the shim's data: LeakSanitizer looks for pointers there
   size_t levels_ = 0;
+  GrowingMemory memory_;
   std::atomic<size_t> levels_used_{};
 };
 

@@ -166,6 +166,19 @@ class Limits(Bare):
         # A tick may miss one.
         self.assertLess(len([row for row in threads if row["samples"] == 0]), 25)
 
+    def test_a_program_that_locks_its_memory(self):
+        """All of the process counts for the limit: what is mapped for it is not to be more than it uses."""
+        command = [*self.ordinary, sampan.TARGETS / "target_locked"]
+        memlock = limited(MEMLOCK=(8 * MIB, 8 * MIB))
+        alone = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, text=True, check=False, preexec_fn=memlock)
+        self.assertEqual(alone.stdout, "mlockall: done\nthreads: done\nmmap: done\n")
+        for options in ([], ["--heap", "--locks"]):
+            run = sampan.run(command, options, preexec_fn=memlock, text=True)
+            self.assertEqual((run.returncode, run.stdout), (alone.returncode, alone.stdout), options)
+            self.assertEqual({loss for loss in run.report["lost"] if loss.startswith("thread")}, set())
+            threads = [row for row in run.report["threads"] if row["name"] == "target_locked"]
+            self.assertGreater(sum(row["sampled_cpu_s"] for row in threads), 0.5)
+
     def test_locked_memory_of_sampan(self):
         """The rings of `attach` would be larger at this rate."""
         target = subprocess.Popen([*self.ordinary, "/usr/bin/python3", "-c", "while True: pass"])

@@ -85,7 +85,7 @@ SHIM = """
 
     preload::current_thread preload::current_signals preload::thread_by_tid preload::thread_by_pthread
     preload::thread_in_slot preload::find preload::slots_used preload::for_each_thread preload::explained_cpu_ns
-    preload::claim_slot preload::prepare preload::map_private_memory preload::raise_to preload::release_slot
+    preload::claim_slot preload::map_slot preload::GrowingMemory::* preload::prepare preload::map_private_memory preload::raise_to preload::release_slot
     preload::begin_thread preload::end_thread preload::write_start preload::write_end
     preload::scan_when_due preload::scan_threads preload::adopt_unknown preload::adopt_when_seen_twice
     preload::seen_before preload::parse_tid preload::read_name preload::end_gone preload::under_filter

@@ -18,7 +18,7 @@ const void* block_at(uint64_t address) {
 }
 
 bool add(SampledBlocks& blocks, uint64_t address, uint64_t id) {
-  const SampledBlocks::Place place = blocks.claim(block_at(address));
+  const SampledBlocks::Place place = blocks.claim(block_at(address), true);
   if (place.address == nullptr) return false;
   blocks.publish(place, block_at(address), id);
   return true;
@@ -42,16 +42,16 @@ TEST_F(SampledBlocksTest, FindsWhatWasAddedOnce) {
 
 TEST_F(SampledBlocksTest, NothingIsAtTheAddressesThatMarkPlaces) {
   ASSERT_TRUE(add(*blocks_, 0x1000, 7));
-  EXPECT_NE(blocks_->claim(block_at(0x2000)).address, nullptr);
+  EXPECT_NE(blocks_->claim(block_at(0x2000), true).address, nullptr);
   EXPECT_EQ(blocks_->remove(nullptr), 0u);
   EXPECT_EQ(blocks_->remove(block_at(1)), 0u);
 }
 
 TEST_F(SampledBlocksTest, AClaimedBlockIsNotThereYet) {
-  const SampledBlocks::Place place = blocks_->claim(block_at(0x1000));
+  const SampledBlocks::Place place = blocks_->claim(block_at(0x1000), true);
   EXPECT_EQ(blocks_->remove(block_at(0x1000)), 0u);
   blocks_->give_back(place);
-  EXPECT_EQ(blocks_->claim(block_at(0x1000)).address, place.address);
+  EXPECT_EQ(blocks_->claim(block_at(0x1000), true).address, place.address);
 }
 
 // Blocks of one byte of the filter: it forgets none, and counts no further than it can.

@@ -6,8 +6,8 @@
 
 The catalogue is tests/world/*.toml; catalogue.py says what an entry has. A program whose bare runs differ from each
 other by its own doing is compared by its status alone, and called unsteady. Any other difference is run three times
-more, bare too; it is one unless a bare run shows it as well. FILE has a line of JSON for each program and setting; what
-stands there is not run again.
+more, bare too; it is none if a bare run shows it as well. FILE has a line of JSON for each program and setting; what
+stands there is not run again, unless it is named.
 """
 import argparse
 import json
@@ -168,7 +168,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--setting", action="append", choices=SETTINGS)
+    parser.add_argument("--setting", action="append", choices=SETTINGS, help="one of them; all if none is named")
     parser.add_argument("--quick", action="store_true", help="the programs of CI")
     parser.add_argument("--installed", action="store_true", help="install nothing")
     parser.add_argument("--results", type=pathlib.Path)
@@ -184,6 +184,10 @@ def main():
                 (not chosen.quick or program.quick)]
     if unknown := set(chosen.names) - {program.name for program in programs}:
         sys.exit(f"world: no program is called {' '.join(sorted(unknown))}")
+    if chosen.names:  # again
+        rows = [row for row in rows if row["program"] not in chosen.names]
+        if chosen.results:
+            chosen.results.write_text("".join(json.dumps(row) + "\n" for row in rows))
     done = {(row["program"], row["setting"]) for row in rows}
     if not chosen.installed:
         catalogue.install(programs)

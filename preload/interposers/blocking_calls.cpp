@@ -113,6 +113,12 @@ wire::Drum& drum_of(const ThreadState& thread) {
   return wire::thread_slot(this_process.shared, thread.slot)->drum;
 }
 
+// A child that was forked past our functions lacks the memory that is shared with the drummer: Firefox's sandbox begins one by
+// clone() and a jump.
+bool has_drum() {
+  return this_process.started.load(std::memory_order_relaxed) && *this_process.fork_marker != 0;
+}
+
 int no_such_call() {
   errno = ENOSYS;
   return -1;
@@ -126,10 +132,7 @@ void look_up_blocking_calls() {
 
 // In a vfork child this is its parent's thread, which sleeps.
 void Blocking::enter() {
-  if (!this_process.started.load(std::memory_order_relaxed) || *this_process.fork_marker == 0 ||
-      this_process.seccomp_filtered.load(std::memory_order_relaxed)) {
-    return;
-  }
+  if (!has_drum() || this_process.seccomp_filtered.load(std::memory_order_relaxed)) return;
   thread_ = begun_thread();
   if (thread_ != nullptr) before_ = wire::enter_call(drum_of(*thread_));
 }
@@ -139,7 +142,7 @@ void Blocking::leave() {
 }
 
 void leave_blocking_calls() {
-  if (!drum_clock::in_use()) return;
+  if (!drum_clock::in_use() || !has_drum()) return;
   if (const ThreadState* thread = begun_thread()) drum_of(*thread).in_call.store(0);
 }
 

@@ -64,11 +64,16 @@ class UnseenSignals(sampan.Case):
         ticks_of_run = count(run)
         self.check_ticks("monitor", rate, clock, plain, run, {plain: ticks, run: ticks_of_run}.get)
 
+    def check_children_that_are_not_followed(self, rate, clock):
+        words = ("raw_signals",)
+        run = profiled(*words, rate=rate, options=["--sampling-clock", clock, "--no-follow"])
+        self.assertEqual((run.status, run.out), (0, alone(*words).out), run.err)
+
     def check_handler_masks(self, rate, clock):
         self.check(("handler_masks",), rate, clock)
 
 
-CHECKS = ["handler_masks", "profil", "monitored"] + (["inline_stacks"] if platform.machine() == "x86_64" else [])
+CHECKS = ["handler_masks", "profil", "monitored"] + (["inline_stacks", "children_that_are_not_followed"] if platform.machine() == "x86_64" else [])
 for check in CHECKS:
     for name, (rate, clock) in RATES.items():
         setattr(UnseenSignals, f"test_{check}_{name}",

@@ -16,12 +16,15 @@ constexpr uint64_t kUsualPart = 50;
 // With so much CPU, and so many periods of sampling, a process has samples.
 constexpr uint64_t kSurelySampled = 100 * kNsPerMs;
 constexpr uint64_t kManyPeriods = 16;
+constexpr uint64_t kHardlySampled = 100;
 
-// Threads that were not sampled, and samples that were dropped.
+// Threads and images that were not sampled, and samples that were dropped.
 constexpr wire::Loss kExplaining[] = {
-    wire::Loss::kRingFull,       wire::Loss::kRingCorrupt,    wire::Loss::kThreadNoSlot,
-    wire::Loss::kThreadNoTimer,  wire::Loss::kThreadSeccomp,  wire::Loss::kThreadSignal,
-    wire::Loss::kThreadDispatch, wire::Loss::kEngineRingFull, wire::Loss::kThreadNotAttached};
+    wire::Loss::kRingFull,        wire::Loss::kRingCorrupt,    wire::Loss::kThreadNoSlot,
+    wire::Loss::kThreadNoTimer,   wire::Loss::kThreadSeccomp,  wire::Loss::kThreadSignal,
+    wire::Loss::kThreadDispatch,  wire::Loss::kEngineRingFull, wire::Loss::kThreadNotAttached,
+    wire::Loss::kProcessStatic,   wire::Loss::kProcessSetuid,  wire::Loss::kProcessNoShim,
+    wire::Loss::kProcessNotJoined};
 
 bool is_explained(const Profile& profile) {
   return std::ranges::any_of(kExplaining, [&](wire::Loss loss) {
@@ -32,17 +35,16 @@ bool is_explained(const Profile& profile) {
 
 uint64_t processes_without_samples(const Profile& profile) {
   if (profile.session.rate_hz == 0 || is_explained(profile)) return 0;
-  std::vector<uint64_t> samples(profile.processes.size());
+  std::vector<uint64_t> sampled_ns(profile.processes.size());
   for (const Thread& thread : profile.threads) {
-    if (thread.process < samples.size()) {
-      samples[thread.process] += thread.samples - thread.waiting_samples;
-    }
+    if (thread.process < sampled_ns.size()) sampled_ns[thread.process] += thread.sampled_cpu_ns;
   }
   const uint64_t least_ns =
       std::max(kSurelySampled, kManyPeriods * kNsPerSecond / profile.session.rate_hz);
   uint64_t count = 0;
-  for (size_t i = 0; i < samples.size(); ++i) {
-    count += samples[i] == 0 && profile.processes[i].cpu_ns.value_or(0) > least_ns;
+  for (size_t i = 0; i < sampled_ns.size(); ++i) {
+    const uint64_t used_ns = profile.processes[i].cpu_ns.value_or(0);
+    count += used_ns > least_ns && sampled_ns[i] < used_ns / kHardlySampled;
   }
   return count;
 }
@@ -71,7 +73,7 @@ std::vector<Lost> losses(const Profile& profile) {
   }
   if (profile.session.is_imported() || profile.shown != Shown::kSamples) return result;
   if (const uint64_t count = processes_without_samples(profile)) {
-    result.push_back({"process_unsampled", "processes with CPU and without a sample", count});
+    result.push_back({"process_unsampled", "processes with CPU and hardly a sample", count});
   }
   if (const uint64_t ns = unseen_cpu_ns(profile)) {
     result.push_back({"unseen_cpu_ms", "ms of CPU of processes that were not seen", ns / kNsPerMs});

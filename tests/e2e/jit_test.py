@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import subprocess
+import tempfile
 import unittest
 
 import sampan
@@ -173,9 +174,8 @@ class Jit(sampan.Case):
 
 
 class Replaced(sampan.Case):
-    def replaced(self, *linker):
-        folder = self.path / ("with" if not linker else "without")
-        folder.mkdir()
+    def replaced(self, *linker, options=("--no-symbolize",)):
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.path))
         for name, source in (("work", OLD), ("new", NEW)):
             (folder / f"{name}.c").write_text(source)
             subprocess.run(["gcc", "-O1", "-g", "-shared", "-fPIC", *linker, f"-o{folder}/lib{name}.so",
@@ -184,7 +184,7 @@ class Replaced(sampan.Case):
         subprocess.run(["gcc", "-O1", f"-o{folder}/main", folder / "main.c", f"-L{folder}", "-lwork",
                         f"-Wl,-rpath,{folder}"], check=True)
         run = sampan.run([folder / "main", folder / "libnew.so", folder / "libwork.so"],
-                         env={"XDG_CACHE_HOME": str(folder)})
+                         options, env={"XDG_CACHE_HOME": str(folder)})
         self.assertEqual(run.returncode, 0)
         page = subprocess.run([sampan.PROGRAM, "report", run.recording], check=True, text=True,
                               env={**os.environ, "XDG_CACHE_HOME": str(folder)},
@@ -196,6 +196,13 @@ class Replaced(sampan.Case):
         self.assertTrue(of_library)
         for name in of_library:
             self.assertTrue(name.startswith("[libwork.so+"), of_library)
+
+    def test_names_are_those_of_the_file_that_ran(self):
+        """It is kept open until its functions have names."""
+        for linker in ((), ("-Wl,--build-id=none",)):
+            functions, _ = self.replaced(*linker, options=())
+            of_library = {row["name"] for row in functions if pathlib.Path(row["module"] or "").name == "libwork.so"}
+            self.assertEqual(of_library, {"work"})
 
     def test_by_a_file_with_another_build_id(self):
         functions, said = self.replaced()

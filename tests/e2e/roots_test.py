@@ -132,8 +132,6 @@ class Roots(InRoots):
 
     def test_without_any_engine(self):
         run = self.run_in("chroot", self.root, preexec_fn=lambda: seccomp.refuse(PERF_EVENT_OPEN, PTRACE))
-        unseen_s = run.report["lost"].pop("unseen_cpu_ms") / 1000
-        self.assertGreater(unseen_s, 0.9 * SECONDS)
         self.assertEqual(run.report["lost"], {"process_no_shim": 1})
 
     def test_without_perf(self):

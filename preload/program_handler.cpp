@@ -55,21 +55,29 @@ SAMPAN_HANDLER void act(SignalState* state, int kept_for, int signo, siginfo_t* 
   }
 }
 
-template <int number>
-SAMPAN_HANDLER void program_handler(int signo, siginfo_t* info, void* ucontext) {
-  act(current_signals(), number, signo, info, ucontext);
-}
+// clang-format off
+#define SAMPAN_SIGNALS(EACH) \
+  EACH(1) EACH(2) EACH(3) EACH(4) EACH(5) EACH(6) EACH(7) EACH(8) EACH(9) EACH(10) \
+  EACH(11) EACH(12) EACH(13) EACH(14) EACH(15) EACH(16) EACH(17) EACH(18) EACH(19) EACH(20) \
+  EACH(21) EACH(22) EACH(23) EACH(24) EACH(25) EACH(26) EACH(27) EACH(28) EACH(29) EACH(30) \
+  EACH(31) EACH(32) EACH(33) EACH(34) EACH(35) EACH(36) EACH(37) EACH(38) EACH(39) EACH(40) \
+  EACH(41) EACH(42) EACH(43) EACH(44) EACH(45) EACH(46) EACH(47) EACH(48) EACH(49) EACH(50) \
+  EACH(51) EACH(52) EACH(53) EACH(54) EACH(55) EACH(56) EACH(57) EACH(58) EACH(59) EACH(60) \
+  EACH(61) EACH(62) EACH(63) EACH(64)
+// clang-format on
+
+// No template: gcc puts its functions into no section.
+#define SAMPAN_DEFINE(number)                                                                \
+  SAMPAN_HANDLER void program_handler_##number(int signo, siginfo_t* info, void* ucontext) { \
+    act(current_signals(), number, signo, info, ucontext);                                   \
+  }
+SAMPAN_SIGNALS(SAMPAN_DEFINE)
 
 }  // namespace
 
-#define SAMPAN_EIGHT(first)                                                               \
-  program_handler<first>, program_handler<first + 1>, program_handler<first + 2>,         \
-      program_handler<first + 3>, program_handler<first + 4>, program_handler<first + 5>, \
-      program_handler<first + 6>, program_handler<first + 7>
-constinit const SignalHandler program_handlers[kSignalCount + 1] = {
-    nullptr,          SAMPAN_EIGHT(1),  SAMPAN_EIGHT(9),  SAMPAN_EIGHT(17), SAMPAN_EIGHT(25),
-    SAMPAN_EIGHT(33), SAMPAN_EIGHT(41), SAMPAN_EIGHT(49), SAMPAN_EIGHT(57)};
-#undef SAMPAN_EIGHT
+#define SAMPAN_NAME(number) program_handler_##number,
+constinit const SignalHandler program_handlers[kSignalCount + 1] = {nullptr,
+                                                                    SAMPAN_SIGNALS(SAMPAN_NAME)};
 
 SAMPAN_HANDLER void act_for_program(int signo, siginfo_t* info, void* ucontext) {
   SignalState* state = current_signals();

@@ -4,15 +4,19 @@
 
 #include "preload/signals/alternate_stack.h"
 
-// The linker's names for the ends of the section.
+// The linker's names for the ends of the section, which follows the rest of the shim's code, and for the shim's begin.
 extern "C" __attribute__((visibility("hidden"))) const char __start_sampan_handlers[],
-    __stop_sampan_handlers[];
+    __stop_sampan_handlers[], __ehdr_start[];
 
 namespace sampan::preload {
 namespace {
 
 // In the second word of a saved set; the third has the signals.
 constexpr uint64_t kKept = 0x6e61706d6173216b;
+
+bool is_between(uint64_t pc, const char* begin, const char* end) {
+  return pc - reinterpret_cast<uint64_t>(begin) < static_cast<uint64_t>(end - begin);
+}
 
 uint64_t hidden_of(const SignalState& state) {
   return state.hidden.load(std::memory_order_relaxed);
@@ -44,15 +48,18 @@ SAMPAN_HANDLER void call_handler(const ProgramAction& action, SignalState& state
 }
 
 bool is_in_handler(uint64_t pc) {
-  const auto begin = reinterpret_cast<uint64_t>(__start_sampan_handlers);
-  const auto end = reinterpret_cast<uint64_t>(__stop_sampan_handlers);
-  return pc - begin < end - begin;
+  return is_between(pc, __start_sampan_handlers, __stop_sampan_handlers);
 }
 
 uint32_t without_handlers(uint64_t* frames, uint32_t depth) {
   uint32_t left = 0;
   for (uint32_t i = 0; i < depth; ++i) {
-    if (!is_in_handler(frames[i])) frames[left++] = frames[i];
+    if (!is_in_handler(frames[i])) {
+      frames[left++] = frames[i];
+      continue;
+    }
+    // And what it has called for itself.
+    while (left > 0 && is_between(frames[left - 1], __ehdr_start, __stop_sampan_handlers)) --left;
   }
   return left;
 }

@@ -69,11 +69,17 @@ class UnseenSignals(sampan.Case):
         run = profiled(*words, rate=rate, options=["--sampling-clock", clock, "--no-follow"])
         self.assertEqual((run.status, run.out), (0, alone(*words).out), run.err)
 
+    def check_stacks_of_handlers(self, rate, clock):
+        run = self.check(("interrupted", 1), rate, clock)
+        # What the shim does at the end of a program may be there.
+        self.assertEqual([f["name"] for f in run.report["functions"] if "sampan" in f["name"] and "_handler" in f["name"]], [])
+        self.assertGreater(run.seconds_in("burn"), 0.5)
+
     def check_handler_masks(self, rate, clock):
         self.check(("handler_masks",), rate, clock)
 
 
-CHECKS = ["handler_masks", "profil", "monitored"] + (["inline_stacks", "children_that_are_not_followed"] if platform.machine() == "x86_64" else [])
+CHECKS = ["handler_masks", "stacks_of_handlers", "profil", "monitored"] + (["inline_stacks", "children_that_are_not_followed"] if platform.machine() == "x86_64" else [])
 for check in CHECKS:
     for name, (rate, clock) in RATES.items():
         setattr(UnseenSignals, f"test_{check}_{name}",

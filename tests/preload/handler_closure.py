@@ -90,13 +90,13 @@ SHIM = """
     preload::scan_when_due preload::scan_threads preload::adopt_unknown preload::adopt_when_seen_twice
     preload::seen_before preload::parse_tid preload::read_name preload::end_gone preload::under_filter
 
-    preload::sampling_handler preload::program_handler preload::act preload::interrupted_by preload::is_in_handler preload::without_handlers preload::lacks_room preload::has_lost_siginfo preload::sample preload::signalled_thread
+    preload::sampling_handler preload::program_handler_* preload::act preload::interrupted_by preload::is_in_handler preload::is_between preload::without_handlers preload::lacks_room preload::has_lost_siginfo preload::sample preload::signalled_thread
     preload::take_sample preload::add preload::add_cost preload::act_for_program preload::hold
     preload::another_thread_takes
 """.split()
 # What calls through a pointer: the handler that the program has set, the table of clocks, whose functions count, the
 # clock of the vDSO, and `_dl_find_object`.
-CALLS_POINTERS = {"own_clock_gettime", "clock_gettime", "preload::act", "preload::act_for_program", "preload::program_handler", "preload::call_handler", "preload::change_to", "preload::set_clock",
+CALLS_POINTERS = {"own_clock_gettime", "clock_gettime", "preload::act", "preload::act_for_program", "preload::call_handler", "preload::change_to", "preload::set_clock",
                   "preload::clock_for_rate", "preload::interpreter_thread", "preload::arm_clock", "preload::disarm_clock",
                   "preload::follow_clock", "preload::stop_clock", "unwind::ModuleFinder::find"}
 

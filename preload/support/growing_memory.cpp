@@ -5,12 +5,12 @@
 #include <algorithm>
 
 #include "base/syscall.h"
+#include "preload/support/machine.h"
 
 namespace sampan::preload {
 namespace {
 
-constexpr uint64_t kFirstPlace = uint64_t{0x20} << 40;
-constexpr uint64_t kBetweenPlaces = uint64_t{1} << 36;
+constexpr uint64_t kBetweenPlaces = uint64_t{1} << 34;
 constexpr unsigned kPlaces = 16;
 constexpr int kAnonymous = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 constexpr unsigned kLockYields = 10'000;
@@ -32,8 +32,8 @@ uint64_t random_distance() {
 }  // namespace
 
 uint64_t find_far_place(size_t most) {
-  for (unsigned i = 0; i < kPlaces; ++i) {
-    const uint64_t place = kFirstPlace + i * kBetweenPlaces + random_distance();
+  for (unsigned i = 0; kFarPlaces != 0 && i < kPlaces; ++i) {
+    const uint64_t place = kFarPlaces + i * kBetweenPlaces + random_distance();
     const long mapped =
         raw_syscall(SYS_mmap, place, most, PROT_NONE, kAnonymous | MAP_FIXED_NOREPLACE, -1, 0);
     if (is_error(mapped)) continue;

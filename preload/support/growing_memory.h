@@ -1,7 +1,7 @@
 // Memory that grows where it is: only what is used counts for the program's address space, and for what mlockall locks.
 //
-// It lies in the middle of the address space, where nothing grows towards it: the kernel places mappings from the top down.
-// Nothing is reserved, because a reservation would count too.
+// It lies where nothing grows towards it: the kernel places mappings from the top of the address space down, and heaps above
+// programs (kFarPlaces). Nothing is reserved, because a reservation would count too.
 //
 // Freestanding: linked into the target.
 #pragma once

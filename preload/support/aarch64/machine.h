@@ -87,6 +87,9 @@ inline bool runs_in_valgrind() {
   return answer != 0;
 }
 
+// No place is known that is always free, and that sanitizers leave to the program.
+inline constexpr uint64_t kFarPlaces = 0;
+
 inline constexpr uint32_t kAuditArchitecture = AUDIT_ARCH_AARCH64;
 inline constexpr const char* kVdsoClockName = "__kernel_clock_gettime";
 // The version of pthread_cond_wait and its like, as headers declare them.

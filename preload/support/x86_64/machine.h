@@ -71,6 +71,10 @@ inline bool runs_in_valgrind() {
   return answer != 0;
 }
 
+// From here on 300 GB are below all programs that may lie anywhere (ELF_ET_DYN_BASE of the kernel), whose heaps grow upwards.
+// The runtimes of sanitizers take it for the program's: elsewhere they have their shadows.
+inline constexpr uint64_t kFarPlaces = uint64_t{0x5500} << 32;
+
 inline constexpr uint32_t kAuditArchitecture = AUDIT_ARCH_X86_64;
 inline constexpr const char* kVdsoClockName = "__vdso_clock_gettime";
 // The version of pthread_cond_wait and its like, as headers declare them.

@@ -96,7 +96,7 @@ void RecordedRun::finish(recording::SessionEnd row, const sampler::ProgramEnd& e
   row.exit_signal = end.exit.signal;
   // CPU that was used while sampling was off was not asked for; which of it the kernel used is not
   // known.
-  const uint64_t left_out_ns = session_->engine().empty() ? session_->left_out_ns() : 0;
+  const uint64_t left_out_ns = session_->left_out_ns();
   const uint64_t of_user_ns = std::min(left_out_ns, end.user_cpu_ns);
   row.user_cpu_ns = end.user_cpu_ns - of_user_ns;
   row.system_cpu_ns = end.system_cpu_ns - std::min(left_out_ns - of_user_ns, end.system_cpu_ns);

@@ -34,10 +34,18 @@ void hold(SignalState& state, int signo, siginfo_t* info, void* ucontext) {
   }
 }
 
+// A handler that the program has set unseen may call ours, as the one that it has replaced. If one that was set later calls
+// that handler in its turn, it would come round again: so the one before is called.
+uint8_t level_of(const SignalState* state, int signo, uint64_t return_address) {
+  const bool goes_on = state != nullptr && return_address != handler_return_address() &&
+                       (state->running & signal_bit(signo)) != 0 && has_replaced_handlers(signo);
+  return goes_on ? static_cast<uint8_t>(state->level + 1) : uint8_t{0};
+}
+
 // `kept_for`: the signal whose action is meant.
-SAMPAN_HANDLER void act(SignalState* state, int kept_for, int signo, siginfo_t* info,
+SAMPAN_HANDLER void act(SignalState* state, int kept_for, uint8_t level, int signo, siginfo_t* info,
                         void* ucontext) {
-  const ProgramAction action = take_action(kept_for);
+  const ProgramAction action = take_action(kept_for, level);
   if (action.is(SIG_IGN)) return;
   if (action.is(SIG_DFL)) {
     if (is_ignored_by_default(signo)) return;
@@ -51,7 +59,7 @@ SAMPAN_HANDLER void act(SignalState* state, int kept_for, int signo, siginfo_t* 
   if (state == nullptr) {
     action.handler(signo, info, ucontext);
   } else {
-    call_handler(action, *state, signo, info, ucontext);
+    call_handler(action, level, *state, signo, info, ucontext);
   }
 }
 
@@ -69,7 +77,9 @@ SAMPAN_HANDLER void act(SignalState* state, int kept_for, int signo, siginfo_t* 
 // No template: gcc puts its functions into no section.
 #define SAMPAN_DEFINE(number)                                                                \
   SAMPAN_HANDLER void program_handler_##number(int signo, siginfo_t* info, void* ucontext) { \
-    act(current_signals(), number, signo, info, ucontext);                                   \
+    SignalState* state = current_signals();                                                  \
+    const auto caller = reinterpret_cast<uint64_t>(__builtin_return_address(0));             \
+    act(state, number, level_of(state, number, caller), signo, info, ucontext);              \
   }
 SAMPAN_SIGNALS(SAMPAN_DEFINE)
 
@@ -86,7 +96,7 @@ SAMPAN_HANDLER void act_for_program(int signo, siginfo_t* info, void* ucontext) 
     hold(*state, signo, info, ucontext);
     return;
   }
-  act(state, signo, signo, info, ucontext);
+  act(state, signo, 0, signo, info, ucontext);
 }
 
 }  // namespace sampan::preload

@@ -35,6 +35,7 @@ int set_action(int signo, const struct sigaction* wanted, struct sigaction* befo
   if (wanted != nullptr) {
     const struct sigaction action = *wanted;
     const uint64_t bit = signal_bit(signo);
+    note_unseen_handler(signo, kernel);
     if (action.sa_handler != SIG_DFL && (hidden_signals() & bit) != 0) give_to_program(bit);
     if (install_action(signo, action) != 0) return -1;
   }

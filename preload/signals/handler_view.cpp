@@ -24,8 +24,12 @@ uint64_t hidden_of(const SignalState& state) {
 
 }  // namespace
 
-SAMPAN_HANDLER void call_handler(const ProgramAction& action, SignalState& state, int signo,
-                                 siginfo_t* info, void* ucontext) {
+SAMPAN_HANDLER void call_handler(const ProgramAction& action, uint8_t level, SignalState& state,
+                                 int signo, siginfo_t* info, void* ucontext) {
+  const uint8_t outer_level = state.level;
+  const uint64_t running = state.running;
+  state.level = level;
+  state.running = running | signal_bit(signo);
   sigset_t& mask = static_cast<ucontext_t*>(ucontext)->uc_sigmask;
   const uint64_t hidden = hidden_of(state), added = state.added;
   const uint64_t added_here = signal_bits(mask) & added, in_kernel = signal_bits(mask) & ~added;
@@ -44,6 +48,8 @@ SAMPAN_HANDLER void call_handler(const ProgramAction& action, SignalState& state
   if (temporary) state.outer_hidden = left & taken_out;
   state.has_temporary_mask = temporary;
   state.added = added;
+  state.level = outer_level;
+  state.running = running;
   deliver_held(&state);
 }
 
@@ -84,6 +90,8 @@ void keep_view(const SignalState& state, sigset_t& saved) {
 void restore_view(SignalState& state, const sigset_t* saved) {
   state.has_temporary_mask = false;
   state.added = 0;
+  state.level = 0;
+  state.running = 0;
   if (saved == nullptr) return;
   uint64_t words[3];
   memcpy(words, saved, sizeof words);

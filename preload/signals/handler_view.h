@@ -21,9 +21,10 @@
 
 namespace sampan::preload {
 
-// Calls the handler of `action` with the frame that the kernel has made. For the calling thread's state.
-void call_handler(const ProgramAction& action, SignalState& state, int signo, siginfo_t* info,
-                  void* ucontext);
+// Calls the handler of `action` with the frame that the kernel has made. For the calling thread's state. `level`: of
+// take_action.
+void call_handler(const ProgramAction& action, uint8_t level, SignalState& state, int signo,
+                  siginfo_t* info, void* ucontext);
 // Whether the pc is one of our handlers'.
 bool is_in_handler(uint64_t pc);
 // Takes the frames of our handlers out of a stack; returns how many are left.

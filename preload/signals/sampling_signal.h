@@ -38,6 +38,8 @@ struct SignalState {
       added;  // blocked in the kernel while a handler of the program's runs, but not in the program's view
   uint64_t outer_hidden;    // `hidden` of the mask from before a call that waits under another one
   bool has_temporary_mask;  // such a call is under way
+  uint8_t level;            // of the handlers that run, how many call those that they have replaced
+  uint64_t running;         // signals whose handlers run
 
   void set_hidden(uint64_t signals) {
     if (signals != 0) any_hidden.store(true, std::memory_order_relaxed);

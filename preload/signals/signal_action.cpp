@@ -10,16 +10,21 @@ namespace {
 
 constexpr int kShimFlags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
 
+constexpr size_t kMostReplaced = 3;
+
 // What the program has asked for. `shared`: by a signal that sampling uses or has used.
 struct Kept {
   std::atomic<bool> shared;
   std::atomic<uintptr_t> handler;
   std::atomic<int> flags;
   std::atomic<uint64_t> mask;
+  std::atomic<uintptr_t>
+      replaced[kMostReplaced];  // handlers that were set before, the latest first
 };
 Kept kept_actions[kSignalCount + 1];
 
 KernelHandlers ours;
+std::atomic<uint64_t> return_address;
 
 bool is_disposition(const struct sigaction& action) {
   return action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN;
@@ -157,10 +162,40 @@ void install_shared_handler(int signo) {
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
   install_action(signo, action);
+  KernelAction now{};
+  raw_syscall(SYS_rt_sigaction, signo, nullptr, &now, kKernelSetSize);
+  return_address.store(now.restorer != 0 ? now.restorer : vdso_signal_return);
 }
 
-ProgramAction take_action(int signo) {
+bool has_replaced_handlers(int signo) {
+  return kept_actions[signo].replaced[0].load(std::memory_order_relaxed) != 0;
+}
+
+void note_unseen_handler(int signo, const struct sigaction& kernel) {
   Kept& kept = kept_actions[signo];
+  const uintptr_t handler = kept.handler.load(std::memory_order_relaxed);
+  if (is_disposition(kernel) || signal_of(kernel.sa_sigaction, signo) != 0 ||
+      is_kept(signo, kernel.sa_handler) || handler <= reinterpret_cast<uintptr_t>(SIG_IGN)) {
+    return;
+  }
+  for (size_t i = kMostReplaced - 1; i > 0; --i) {
+    kept.replaced[i].store(kept.replaced[i - 1].load(std::memory_order_relaxed));
+  }
+  kept.replaced[0].store(handler);
+  any_hidden.store(true, std::memory_order_relaxed);  // jumps end handlers
+}
+
+uint64_t handler_return_address() {
+  return return_address.load(std::memory_order_relaxed);
+}
+
+ProgramAction take_action(int signo, unsigned level) {
+  Kept& kept = kept_actions[signo];
+  if (level > 0) {
+    const uintptr_t handler = level <= kMostReplaced ? kept.replaced[level - 1].load() : 0;
+    const auto ignored = reinterpret_cast<uintptr_t>(SIG_IGN);
+    return {reinterpret_cast<SignalHandler>(handler != 0 ? handler : ignored), 0, 0};
+  }
   const int flags = kept.flags.load(std::memory_order_relaxed);
   const bool resets = (flags & SA_RESETHAND) != 0 && kept.shared.load(std::memory_order_relaxed);
   const uintptr_t handler = resets ? kept.handler.exchange(reinterpret_cast<uintptr_t>(SIG_DFL),

@@ -40,8 +40,13 @@ struct ProgramAction {
     return reinterpret_cast<uintptr_t>(handler) == reinterpret_cast<uintptr_t>(disposition);
   }
 };
-// Async-signal-safe.
-ProgramAction take_action(int signo);
+// Async-signal-safe. `level`: how many were set later.
+ProgramAction take_action(int signo, unsigned level);
+// The kernel has a handler that the program has put over ours unseen. It may call what was there before. SignalLock held.
+void note_unseen_handler(int signo, const struct sigaction& kernel);
+bool has_replaced_handlers(int signo);
+// Where a handler returns to that the kernel has called.
+uint64_t handler_return_address();
 
 // The kernel's own default action, from now on. Async-signal-safe.
 void set_default_action(int signo);

@@ -75,11 +75,14 @@ class UnseenSignals(sampan.Case):
         self.assertEqual([f["name"] for f in run.report["functions"] if "sampan" in f["name"] and "_handler" in f["name"]], [])
         self.assertGreater(run.seconds_in("burn"), 0.5)
 
+    def check_chained(self, rate, clock):
+        self.check(("chained",), rate, clock)
+
     def check_handler_masks(self, rate, clock):
         self.check(("handler_masks",), rate, clock)
 
 
-CHECKS = ["handler_masks", "stacks_of_handlers", "profil", "monitored"] + (["inline_stacks", "children_that_are_not_followed"] if platform.machine() == "x86_64" else [])
+CHECKS = ["handler_masks", "stacks_of_handlers", "profil", "monitored"] + (["chained", "inline_stacks", "children_that_are_not_followed"] if platform.machine() == "x86_64" else [])
 for check in CHECKS:
     for name, (rate, clock) in RATES.items():
         setattr(UnseenSignals, f"test_{check}_{name}",

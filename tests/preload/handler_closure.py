@@ -74,7 +74,7 @@ SHIM = """
     preload::zigzag_size preload::prepare_samples preload::sampling_on preload::sampling_paused preload::paused
     preload::leave_out
 
-    preload::take_action preload::ProgramAction::is preload::call_handler preload::deliver_held preload::has_held_signal preload::take_held_signal
+    preload::take_action preload::level_of preload::has_replaced_handlers preload::handler_return_address preload::ProgramAction::is preload::call_handler preload::deliver_held preload::has_held_signal preload::take_held_signal
     preload::added_by preload::goes_by_us preload::is_kept preload::program_has_small_alternate_stacks preload::hidden_signals preload::hidden_of preload::SignalState::set_hidden preload::set_default_action preload::send_again preload::process_id
     preload::hold_signal preload::follow_alternate_stack preload::note_program_stack preload::keep_samples_off_alternate_stacks
     preload::SignalLock::* preload::is_ours preload::set_our_stack preload::is_set

@@ -80,7 +80,7 @@ class RecordingSession {
   // Nothing more will be recorded.
   bool over() const { return processes_.empty() || !failure_.empty(); }
   const std::string& failure() const { return failure_; }
-  const std::string& engine() const { return engine_; }  // its name; "" with the shim
+  const std::string& engine() const { return engine_; }  // its name; "preload" with the shim
   // The root has ended, and all of it is recorded.
   bool root_ended() const { return root_ended_; }
   // The root is sampled from outside at the moment: what it did last may still come when it has ended.

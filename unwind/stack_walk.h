@@ -29,6 +29,7 @@
 #include "base/address.h"
 #include "unwind/apply_row.h"
 #include "unwind/cfi.h"
+#include "unwind/entry_jump.h"
 #include "unwind/frame.h"
 #include "unwind/frame_from_start.h"
 #include "unwind/last_walk.h"
@@ -80,7 +81,7 @@ class StackWalk {
   // Code that is in no module is made at run time and changes. Nothing of it is remembered
   // beyond this walk: there the frame pointer comes first, unless the function's end is near.
   static constexpr uint16_t kMostOfFunction = 1 << 12, kNearReturn = 16, kMostOfUnknownCode = 512;
-  static constexpr uint16_t kMostFromStart = 1 << 13;
+  static constexpr uint16_t kMostFromStart = 6'000;
 
   uint32_t walk(std::span<uint64_t> frames, uint64_t* cfas, Step& step);
   PackedRow known_row(LastWalk::Pass& pass, uint32_t index, uint64_t pc, uint64_t sp);
@@ -94,6 +95,7 @@ class StackWalk {
   [[gnu::noinline]] Step follow_instructions(uint16_t most, uint64_t pc, Returns returns,
                                              bool remember);
   [[gnu::noinline]] Step step_from_start(uint64_t pc, bool guess, bool remember);
+  [[gnu::noinline]] Step step_by_entry(uint64_t pc, bool remember);
   Step recover(Step failure, const CfiRow* row, uint64_t pc);
   bool step_by_made_row(Frame& frame, PackedRow row);
 
@@ -356,9 +358,12 @@ Step StackWalk<Memory, Modules>::step_without_cfi(Frame& frame, uint64_t pc,
   const bool is_outermost =
       in_module && step == Step::kRoot && !interrupted_ && file_.knows(kFp) && frame.fp == 0;
   const bool lacks_register = in_module && step == Step::kLostRegister && dropped_;
-  if (step != Step::kCaller && in_module && !lacks_register && known != PackedRow::kNoReturn &&
-      step_from_start(pc, !is_outermost, known == PackedRow::kUncovered) == Step::kCaller) {
-    step = Step::kCaller;
+  if (step != Step::kCaller && in_module && !lacks_register && known != PackedRow::kNoReturn) {
+    const bool remember = known == PackedRow::kUncovered;
+    if (step_from_start(pc, !is_outermost, remember) == Step::kCaller ||
+        step_by_entry(pc, remember) == Step::kCaller) {
+      step = Step::kCaller;
+    }
   }
   if (step != Step::kCaller && !is_outermost && !lacks_register) step = Step::kNoRule;
   if (step == Step::kNoRule) {
@@ -432,6 +437,38 @@ Step StackWalk<Memory, Modules>::step_from_start(uint64_t pc, bool guess, bool r
                        row.is_row() ? row : PackedRow(PackedRow::kUncovered, 0, 0, 0));
   }
   return step;
+}
+
+template <typename Memory, typename Modules>
+Step StackWalk<Memory, Modules>::step_by_entry(uint64_t pc, bool remember) {
+  if (!memory_.may_read_code()) return Step::kNoRule;
+  const uint64_t first_sp = file_.registers.value[kSp];
+  EntryJump<Memory> entry(memory_, first_sp);
+  const auto is_code = [&](uint64_t word) {
+    return module_.contains_code(word) || find_module(word);
+  };
+  Step step = Step::kNoRule;
+  while (step != Step::kCaller && entry.next(is_code, work_left_)) {
+    CfiRow row;
+    uint64_t sp = 0;
+    if (!is_code(entry.jump()) || find_row_of(entry.jump(), row) != CfiResult::kFound ||
+        !entry.fits(row, sp)) {
+      continue;
+    }
+    RegisterFile caller = file_;
+    caller.set(kSp, sp);
+    step = RowApplication<Memory>::apply(row, module_.image, memory_, caller);
+    if (caller.registers.value[kPc] != entry.return_address() ||
+        caller.registers.value[kSp] != entry.cfa()) {
+      step = Step::kNoRule;
+    }
+    if (step == Step::kCaller) file_ = caller;
+  }
+  if (step == Step::kCaller && remember && entry.row().is_row()) {
+    cache_.rows.insert(pc, generation_, entry.row());
+  }
+  is_code(pc);  // `module_` is that of the frame again
+  return step == Step::kCaller ? step : Step::kNoRule;
 }
 
 }  // namespace sampan::unwind

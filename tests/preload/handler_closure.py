@@ -34,7 +34,7 @@ SHIM = """
     unwind::pack unwind::follow unwind::frame_of unwind::put_frame unwind::complete_caller unwind::cfa_by_frame_record
     unwind::return_at_once unwind::leave_signal_frame unwind::follow_to_segment unwind::is_planted_end
     unwind::follow_frame_pointer unwind::is_return_address unwind::ReturnPath::* unwind::PathState::* unwind::decode unwind::registers_of
-    unwind::FrameFromStart::*
+    unwind::FrameFromStart::* unwind::EntryJump::*
 
     unwind::is_mapped unwind::PythonChain::* unwind::PythonFrameObjects::* unwind::CframeRuns::*
     unwind::EvalLoop::* unwind::EvalLoopRuns::* unwind::PythonMerge::* unwind::CodeObject::* unwind::read_code

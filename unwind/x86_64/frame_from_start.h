@@ -43,7 +43,7 @@ class FrameFromStart {
   PackedRow row() const { return row_; }
 
  private:
-  static constexpr uint64_t kLargestFunction = 1 << 16, kFarthestGuess = 1 << 13;
+  static constexpr uint64_t kLargestFunction = 1 << 14, kFarthestGuess = 1 << 13;
   static constexpr unsigned kMostSlots = 1024;  // of the stack
   static constexpr unsigned kTargets = 24, kKept = 6;
   static constexpr uint8_t kKeptRegisters[kKept] = {kRbp, kRbx, 12, 13, 14, 15};

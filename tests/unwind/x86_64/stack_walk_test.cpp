@@ -29,6 +29,8 @@ class StackWalkTest : public testing::Test {
     frame.fde(cie, 0x1800, 0x100, {kDefCfaOffset, 16});  // after code without
     frame.fde(cie, 0x1900, 0x100,
               {kDefCfaExpression, 2, breg(kRsp), 0x10});  // no packed row says that
+    frame.fde(cie, 0x1a00, 0x4, {kDefCfaOffset, 8});
+    frame.fde(cie, 0x1a04, 0x100, {kDefCfaOffset, 80});  // has lowered its stack pointer, and jumps
     modules.module.eh_frame_hdr = frame.header();
     modules.module.image = frame.image();
     modules.module.code_start = 0x1000;
@@ -137,6 +139,38 @@ TEST_F(StackWalkTest, AFiberBeginsWhereItsFunctionReturnsTo) {
   EXPECT_EQ(frames, (Frames{0x1010, 0x171f}));
   memory.put_call_before(0x1720);
   EXPECT_NE(walk().stop, wire::StopReason::kRoot);
+}
+
+// As Haskell's code, which a function of the runtime enters by a jump, and which uses the frame of that.
+TEST_F(StackWalkTest, CodeThatWasJumpedToHasTheFrameOfTheOneThatJumped) {
+  constexpr uint64_t kEntered = 0x1710, kRun = 0x1a00, kReturn = 0x1150, kStack = 0x10000000;
+  registers.value[kRsp] = kStack;
+  registers.value[kRip] = kEntered;
+  registers.value[kRbp] = 0x7000;                     // a stack of its own
+  memory.put_code(kEntered, "\xff\x65\x08");          // jmp *8(%rbp)
+  memory.put_code(kRun, "\x48\x83\xec\x48\xff\xe7");  // sub $72,%rsp; jmp *%rdi
+  memory.words[kReturn - 8] = (kRun - kReturn) << 32 | uint64_t{0xe8} << 24;
+  for (uint64_t at = 0; at < 80; at += 8) memory.words[kStack + at] = kReturn;
+  memory.words[kStack + 8] = 0x2008;  // data, near the code
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(walk().stop, wire::StopReason::kRoot);
+    EXPECT_EQ(frames, (Frames{kEntered, kReturn - 1}));
+  }
+  EXPECT_EQ(cache.rows.find(kEntered, cache.rows.generation()).cfa_offset(), 80u);
+}
+
+// Where the return address is not as far away as the runtime's frame is large, it is another one's.
+TEST_F(StackWalkTest, RemainsOfCallsAreNoFrameOfCodeThatWasJumpedTo) {
+  constexpr uint64_t kEntered = 0x1710, kRun = 0x1a00, kReturn = 0x1150, kStack = 0x10000000;
+  registers.value[kRsp] = kStack;
+  registers.value[kRip] = kEntered;
+  registers.value[kRbp] = 0x7000;
+  memory.put_code(kEntered, "\xff\x65\x08");
+  memory.put_code(kRun, "\x48\x83\xec\x48\xff\xe7");
+  memory.words[kReturn - 8] = (kRun - kReturn) << 32 | uint64_t{0xe8} << 24;
+  for (uint64_t at = 0; at < 72; at += 8) memory.words[kStack + at] = kReturn;
+  EXPECT_EQ(walk().stop, wire::StopReason::kNoRule);
+  EXPECT_EQ(frames, (Frames{kEntered}));
 }
 
 // As LuaJIT's is: for a function that is called inside of another one, the other one's frame.

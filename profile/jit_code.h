@@ -7,11 +7,14 @@
 #include <vector>
 
 #include "profile/profile.h"
+#include "wire/deep_stack.h"
 
 namespace sampan::profile {
 
+using wire::kFramesLeftOut;
+
 inline bool is_jit(const Location& location) {
-  return location.module == kNone && location.wait == kNone && location.address != kShortThread;
+  return location.module == kNone && location.wait == kNone && !wire::is_no_code(location.address);
 }
 
 // The location that stands for the frame of a recording.

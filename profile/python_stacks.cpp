@@ -6,6 +6,7 @@
 #include "base/interner.h"
 #include "profile/frames.h"
 #include "profile/jit_code.h"
+#include "wire/deep_stack.h"
 
 namespace sampan::profile {
 namespace {
@@ -31,13 +32,21 @@ class StackTable {
     return is_python(profile_->locations[row.frame]);
   }
 
+  // It stands for functions of Python, too.
+  bool is_cut(const recording::Stack& row) const {
+    const Location& place = profile_->locations[row.frame];
+    return place.module == kNone && place.address == wire::kFramesLeftOut;
+  }
+
   // `in_python`: a frame towards the root is a Python function.
   uint32_t handle_of(const recording::Stack& row, bool in_python) {
     const uint32_t callers = row.prefix == kNone ? kNone : handles_[row.prefix];
     switch (wanted_) {
       case PythonFrames::kNative: return is_python_row(row) ? callers : intern(callers, row);
       case PythonFrames::kPython:
-        if (!is_python_row(row)) return in_python ? callers : intern(callers, row);
+        if (!is_python_row(row)) {
+          return in_python && !is_cut(row) ? callers : intern(callers, row);
+        }
         return intern(in_python ? callers : kNone, row);
       case PythonFrames::kMixed: break;
     }
@@ -48,7 +57,7 @@ class StackTable {
   // It says nothing beyond them and is left out, with the code that leads to it under `-X perf`.
   uint32_t without_eval_loop(uint32_t row) const {
     if (row == kNone) return kNone;
-    if (is_python_row(from_.stacks[row])) return handles_[row];
+    if (is_python_row(from_.stacks[row]) || is_cut(from_.stacks[row])) return handles_[row];
     const uint32_t caller = without_trampoline(row);
     return caller == kNone ? kNone : handles_[caller];
   }

@@ -36,7 +36,7 @@ class Sums {
       const uint32_t index = profile_.stacks[stack].location;
       const Location& location = profile_.locations[index];
       if (location.wait != kNone) continue;
-      if (location.module == kNone && location.address == kShortThread) continue;
+      if (location.module == kNone && wire::is_no_code(location.address)) continue;
       const bool is_leaf = stack == sample.stack;
       if (known_[index] == Known::kNothing) {
         if (unnamed.insert(location.module).second) {

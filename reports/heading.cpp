@@ -11,6 +11,7 @@
 #include "profile/rates.h"
 #include "profile/sections.h"
 #include "reports/sections.h"
+#include "wire/deep_stack.h"
 #include "wire/loss.h"
 
 namespace sampan::reports {
@@ -189,10 +190,29 @@ std::string samples(const Context& context) {
   return item(context, "samples", text, *coverage < kLowShare ? Tone::kWarning : Tone::kPlain);
 }
 
+// Stacks that were deeper than what is recorded of one.
+uint64_t stacks_with_frames_left_out(const profile::View& view) {
+  const profile::Profile& profile = *view.profile;
+  std::vector<bool> has_mark(profile.stacks.size());
+  for (size_t i = 0; i < has_mark.size(); ++i) {
+    const profile::Stack& stack = profile.stacks[i];
+    const profile::Location& location = profile.locations[stack.location];
+    has_mark[i] = (stack.prefix != profile::kNone && has_mark[stack.prefix]) ||
+                  (location.module == profile::kNone && location.address == wire::kFramesLeftOut);
+  }
+  return static_cast<uint64_t>(std::ranges::count_if(view.samples, [&](uint32_t sample) {
+    const uint32_t stack = profile.samples[sample].stack;
+    return stack != profile::kNone && has_mark[stack];
+  }));
+}
+
 std::string stacks(const Context& context) {
   const auto complete = context.summary.complete_share();
   if (!complete) return "";
   std::string text = fmt::format("{} % complete", percent(*complete, 1));
+  if (const uint64_t left_out = stacks_with_frames_left_out(context.view)) {
+    text += fmt::format(", {} so deep that the frames in the middle are left out", count(left_out));
+  }
   if (context.summary.whole()) {  // the reasons are counted over the whole profile
     std::string reasons;
     for (size_t i = 1; i < context.profile().stops.size(); ++i) {

@@ -20,6 +20,7 @@
 
 #include "base/interner.h"
 #include "profile/frames.h"
+#include "profile/jit_code.h"
 #include "profile/locks.h"
 #include "symbolizer/jit_names.h"
 #include "symbolizer/module_place.h"
@@ -144,8 +145,8 @@ class ProfileNames {
 
   // `lines`: at least one, each with a function. Returns whether all have names from a source.
   bool enter(profile::Location& location, const SourceLines& lines);
-  // For a location without a module: generated code, "[jit]" unless it has a name, or "[short
-  // thread]" (profile::kShortThread). Returns whether it has a name.
+  // For a location without a module: generated code, "[jit]" unless it has a name, or what is no code
+  // (profile::is_jit). Returns whether it has a name.
   bool enter_unknown(profile::Location& location);
 
  private:
@@ -212,8 +213,9 @@ bool ProfileNames::enter_unknown(profile::Location& location) {
     }
     source.name = profile::wait_name(wait);
   } else {
-    source.name =
-        location.address == profile::kShortThread ? "[short thread]" : profile::kUnnamedCode;
+    source.name = location.address == profile::kShortThread     ? "[short thread]"
+                  : location.address == profile::kFramesLeftOut ? "[frames left out]"
+                                                                : profile::kUnnamedCode;
   }
   source.is_place = true;
   return enter(location, {{&source, nullptr, 0}});

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "wire/deep_stack.h"
+
 namespace sampan::unwind {
 
 struct PythonFrame {
@@ -16,7 +18,7 @@ inline constexpr unsigned kBytesOfUnit = 2;
 // The tag of a reference that is borrowed, in frames of 3.14. No object is at an odd address.
 inline constexpr uint64_t kPointerTag = 7;
 
-// Beyond the deepest stack that is recorded, so that the group of a deep recursion is still found.
-inline constexpr unsigned kMaxPythonFrames = 16'384;
+// A chain that is longer is not believed.
+inline constexpr unsigned kMaxPythonFrames = wire::kDeepestStack;
 
 }  // namespace sampan::unwind

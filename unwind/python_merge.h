@@ -10,10 +10,12 @@
 // Freestanding: linked into the target; async-signal-safe.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "unwind/joined_stack.h"
 #include "unwind/python_chain.h"
 #include "unwind/python_frame_objects.h"
 #include "wire/record.h"
@@ -27,7 +29,8 @@ struct EvalLoop {
   bool contains(uint64_t avma) const { return avma - start < end - start; }
 };
 
-// The native stack, leaf first. Frame i lies between cfas[i - 1] and cfas[i].
+// The native stack, leaf first. Frame i lies between cfas[i - 1] and cfas[i]. One of them may be
+// wire::kFramesLeftOut: then the functions that these frames ran are left out with them.
 struct NativeStack {
   std::span<const uint64_t> frames;
   const uint64_t* cfas;
@@ -77,25 +80,18 @@ class PythonMerge {
         eval_loop_(eval_loop),
         native_(native),
         codes_(codes),
-        frames_(frames) {}
+        frames_(frames),
+        joined_(frames.size()) {}
 
   // `threads`: the thread's PyThreadStates, innermost first: several while it runs subinterpreters. False: an
   // interpreter's chain of frames is torn, or does not fit the native stack. May be called again.
   bool run(std::span<const uint64_t> threads) {
-    begin_again();
-    size_t native = 0;
-    for (const uint64_t& thread : threads) {
-      if (merge_state(thread, native, &thread == &threads.back())) continue;
-      if (threads.size() > 1) return false;
-      begin_again();
-      return merge_around_beginning(thread);
-    }
-    return true;
+    const bool is_whole = merge_states(threads);
+    depth_ = joined_.join(count_, frames_);
+    return is_whole;
   }
 
   uint32_t depth() const { return depth_; }
-  // There was no room for more.
-  bool is_full() const { return is_full_; }
   bool run(uint64_t thread) { return run(std::span(&thread, 1)); }
 
   // The native frame that ran the outermost functions.
@@ -108,21 +104,27 @@ class PythonMerge {
   // How far the eval loop may be into its code while its cframe is linked and not written yet.
   static constexpr uint64_t kBeginning = 256;  // bytes
 
+  bool merge_states(std::span<const uint64_t> threads) {
+    begin_again();
+    size_t native = 0;
+    for (const uint64_t& thread : threads) {
+      if (merge_state(thread, native, &thread == &threads.back())) continue;
+      if (threads.size() > 1) return false;
+      begin_again();
+      return merge_around_beginning(thread);
+    }
+    return true;
+  }
+
   void begin_again() {
-    depth_ = 0;
-    is_full_ = false;
+    count_ = 0;
     last_run_ = 0;
     has_run_of_others_ = false;
     codes_.clear();
   }
 
-  void add(uint64_t frame) {
-    if (depth_ < frames_.size()) {
-      frames_[depth_++] = frame;
-    } else {
-      is_full_ = true;
-    }
-  }
+  // Both parts of a stack are recorded where there are more than there is room for.
+  void add(uint64_t frame) { frames_[joined_.place(count_++)] = frame; }
 
   // The frames of the run whose native frame ends at `cfa`. False: the chain is torn.
   template <typename Chain>
@@ -130,7 +132,6 @@ class PythonMerge {
     PythonFrame frame{};
     uint64_t first = 0, last = 0;
     while (chain.next(frame)) {
-      if (is_full_) continue;
       uint32_t number = 0;
       const CodeKind kind = codes_.find(frame, number);
       if (kind == CodeKind::kUnreadable) return false;
@@ -143,6 +144,17 @@ class PythonMerge {
     return !chain.torn();
   }
 
+  // The groups of native frames that were left out, up to `cfa`. False: the chain is torn.
+  template <typename Chain>
+  static bool skip_groups(Chain& chain, uint64_t cfa) {
+    while (chain.has_group() && chain.mark() < cfa) {
+      PythonFrame frame{};
+      while (chain.next(frame)) {
+      }
+    }
+    return !chain.torn();
+  }
+
   // Native frames from `i` on: those of the last chain, to the end; else up to where the chain ends.
   template <typename Chain>
   bool merge_chain(Chain&& chain, size_t& i, bool is_last) {
@@ -151,6 +163,11 @@ class PythonMerge {
     }
     for (; i < native_.frames.size(); ++i) {
       if (!is_last && !chain.has_group()) return true;
+      if (native_.frames[i] == wire::kFramesLeftOut) {
+        if (!skip_groups(chain, native_.cfas[i])) return false;
+        add(wire::kFramesLeftOut);
+        continue;
+      }
       // A mark is in the frame of the eval loop that made it. Below the leaf's stack pointer is the
       // leaf's, too. A signal handler's frames may be on another stack, which has no marks.
       const bool has_marks = memory_.on_stack(native_.cfas[i] - 1);
@@ -176,6 +193,7 @@ class PythonMerge {
     // Runs can be counted only where the whole stack is known, and only those of one state.
     const EvalLoopRuns runs(native_, eval_loop_);
     return native_.has_root &&
+           std::ranges::find(native_.frames, wire::kFramesLeftOut) == native_.frames.end() &&
            merge_chain(PythonFrameObjects(memory_, layout_, thread, runs, false), native, is_last);
   }
 
@@ -218,8 +236,9 @@ class PythonMerge {
   const NativeStack& native_;
   Codes& codes_;
   std::span<uint64_t> frames_;
-  uint32_t depth_ = 0;
-  bool is_full_ = false;
+  const JoinedStack joined_;
+  uint32_t count_ = 0;  // of the frames that were added
+  uint32_t depth_ = 0;  // of those that are there
   size_t last_run_ = 0;
   bool has_run_of_others_ = false;
 };

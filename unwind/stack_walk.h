@@ -14,8 +14,8 @@
 // registers of a packed row alone. Any other takes the slow path: the module, its FDE, the row. When a row needs a register
 // that the fast path has not followed (r12, say), the walk begins again and follows all of them.
 //
-// The work is bounded: by the room for frames, and by kMostWork for searches of a module's table
-// and for what is done where no table covers a pc. What is found there is remembered, for code
+// The work is bounded: by wire::kDeepestStack frames (see joined_stack.h for those that there is no room for), and
+// by kMostWork for searches of a module's table and for what is done where no table covers a pc. What is found there is remembered, for code
 // without tables may recurse as deep as any other.
 //
 // Freestanding: linked into the target; async-signal-safe. It lives on the walking thread's stack.
@@ -32,6 +32,7 @@
 #include "unwind/entry_jump.h"
 #include "unwind/frame.h"
 #include "unwind/frame_from_start.h"
+#include "unwind/joined_stack.h"
 #include "unwind/last_walk.h"
 #include "unwind/packed_row.h"
 #include "unwind/return_path.h"
@@ -153,7 +154,7 @@ class StackWalk {
   RegisterFile file_{};
 };
 
-// Writes frames until there is no caller or no room (kCaller); returns how many.
+// Writes frames until there is no caller or they are too many (kCaller); returns how many are there.
 template <typename Memory, typename Modules>
 uint32_t StackWalk<Memory, Modules>::walk(std::span<uint64_t> frames, uint64_t* cfas, Step& step) {
   Frame frame = frame_of(file_);
@@ -162,20 +163,24 @@ uint32_t StackWalk<Memory, Modules>::walk(std::span<uint64_t> frames, uint64_t* 
   leaf_ = true;
   chained_ = false;
   LastWalk::Pass pass(last_, generation_);
-  uint32_t depth = 0;
+  const JoinedStack joined(frames.size());
+  // With less room, more frames are not wanted.
+  const size_t most = frames.size() < wire::kMaxFrames ? frames.size() : wire::kDeepestStack;
+  uint32_t count = 0;
   uint64_t pc = frame.pc;  // a lookup AVMA
-  while (depth < frames.size()) {
-    frames[depth++] = pc;
-    const PackedRow row = known_row(pass, depth - 1, pc, frame.sp);
+  while (count < most) {
+    const uint32_t place = joined.place(count);
+    frames[place] = pc;
+    const PackedRow row = known_row(pass, count++, pc, frame.sp);
     if (row.is_row() && !follow_all_) [[likely]] {
       step = follow(row, frame);
     } else {
       step = slow_step(frame, pc, row.kind());
-      if (exact_) ++frames[depth - 1];
+      if (exact_) ++frames[place];
       exact_ = false;
     }
-    if (cfas != nullptr) cfas[depth - 1] = frame.sp;
-    if (step == Step::kRoot && interrupted_) frames[depth - 1] = frame.pc;  // it was planted
+    if (cfas != nullptr) cfas[place] = frame.sp;
+    if (step == Step::kRoot && interrupted_) frames[place] = frame.pc;  // it was planted
     if (step != Step::kCaller) break;
     if (frame.pc == 0) {
       step = Step::kRoot;
@@ -185,8 +190,8 @@ uint32_t StackWalk<Memory, Modules>::walk(std::span<uint64_t> frames, uint64_t* 
                       : CodeAddress::return_address(frame.pc).lookup_avma();
     leaf_ = false;
   }
-  pass.end(depth);
-  return depth;
+  pass.end(count);
+  return joined.join(count, frames, cfas);
 }
 
 // What was found out about a frame's pc before: kNone if nothing.

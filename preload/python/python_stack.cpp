@@ -103,7 +103,7 @@ unwind::WalkResult merge_python(PythonState& state, const unwind::WalkResult& re
   if (merge_states(merge, memory, layout, native, thread, first_thread, state.outer)) {
     codes.loop_frames.take_running_task(thread);
     find_step(memory, layout, codes.loop_frames, ring, state.step);
-    return {merge.depth(), merge.is_full() ? wire::StopReason::kDepthLimit : result.stop};
+    return {merge.depth(), result.stop};
   }
   std::memcpy(frames.data(), native.frames.data(), native.frames.size_bytes());
   return {result.depth, native.has_root ? wire::StopReason::kPythonTorn : result.stop};

@@ -21,6 +21,7 @@
 #include "sampler/ptrace/stopped_thread.h"
 #include "sampler/recorder/python_reader.h"
 #include "sampler/recorder/python_thread_names.h"
+#include "wire/deep_stack.h"
 #include "wire/record.h"
 
 namespace sampan::sampler {
@@ -121,7 +122,8 @@ void SnapshotTaker::name_code(Snapshot& snapshot) {
   unwind::Module module;
   for (const ThreadSnapshot& thread : snapshot.threads) {
     for (const uint64_t frame : thread.frames) {
-      if (!wire::is_python_frame(frame) && !modules_.find(frame, module)) unknown.insert(frame);
+      if (wire::is_python_frame(frame) || wire::is_no_code(frame)) continue;
+      if (!modules_.find(frame, module)) unknown.insert(frame);
     }
   }
   if (unknown.empty()) return;

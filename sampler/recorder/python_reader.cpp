@@ -99,7 +99,7 @@ unwind::WalkResult PythonReader::merge(const NativeWalk& native, CapturedPython&
                               its_stack, codes, frames);
     if (merge.run(captured.states) &&
         !(captured.has_subinterpreters && merge.has_run_of_others())) {
-      return {merge.depth(), merge.is_full() ? wire::StopReason::kDepthLimit : walked.stop};
+      return {merge.depth(), walked.stop};
     }
   }
   std::ranges::copy(stack, frames.begin());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/interner.h"
+#include "wire/deep_stack.h"
 #include "wire/record.h"
 
 namespace sampan::sampler {
@@ -92,7 +93,7 @@ uint32_t StackRecorder::frame_row(Avma avma, MonotonicNs time_ns) {
   const auto look_up = [&] {
     const recording::Frame frame = modules_.lookup(avma, time_ns);
     const uint32_t row = writer_.frame(frame);
-    if (frame.module == recording::kNone && avma != wire::kShortThread) {
+    if (frame.module == recording::kNone && !wire::is_no_code(avma)) {
       met_unknown_code_ = true;
       unknown_.push_back({avma, row});
     }

@@ -19,6 +19,7 @@
 #include "unwind/python_chain.h"
 #include "unwind/python_layout.h"
 #include "wire/control_block.h"
+#include "wire/deep_stack.h"
 #include "wire/record.h"
 
 using namespace sampan;
@@ -198,8 +199,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         state, {kNatives, wire::StopReason::kRoot}, stack, kThread, ring, frames);
     if (result.depth > frames.size()) __builtin_trap();
     const std::span<const uint64_t> merged = std::span(frames).first(result.depth);
-    const std::vector<uint64_t> seen = natives_of(merged);
-    const bool is_full = result.stop == wire::StopReason::kDepthLimit;
+    const auto left_out = std::ranges::find(merged, wire::kFramesLeftOut);
+    const bool is_full = left_out != merged.end();
+    const std::vector<uint64_t> seen = natives_of({merged.begin(), left_out});
     if (!std::equal(seen.begin(), seen.end(), native.begin(),
                     native.begin() + std::min(seen.size(), native.size())) ||
         (!is_full && seen.size() != native.size())) {

@@ -2,6 +2,7 @@
 
 #include "profile/frames.h"
 #include "profile/load.h"
+#include "wire/deep_stack.h"
 
 namespace sampan::profile {
 namespace {
@@ -91,6 +92,18 @@ TEST(PythonStacks, MixedHaveNoTrampolines) {
   EXPECT_EQ(mixed("mvteOteI"), "mOI");
   EXPECT_EQ(mixed("teO"), "O");
   EXPECT_EQ(mixed("mvteOcvt"), "mOcvt") << "the eval loop has not begun";
+}
+
+// What stands for frames that are left out (v) is no eval loop, and no C function.
+TEST(PythonStacks, FramesThatAreLeftOutAreSaidInEach) {
+  recording::Recording from = python_example();
+  from.frames.push_back({kNone, 0x7000});
+  from.frames.push_back({kNone, wire::kFramesLeftOut});
+  from.stacks = {{kNone, 0}, {0, 1}, {1, 3}, {2, 7}, {3, 4}};
+  from.samples = {{0, 4, 10, 1, StopReason::kRoot}};
+  EXPECT_EQ(letters_of(load(from), 0), "mOvI");
+  EXPECT_EQ(letters_of(load(from, PythonFrames::kPython), 0), "OvI");
+  EXPECT_EQ(letters_of(load(from, PythonFrames::kNative), 0), "mev");
 }
 
 TEST(PythonStacks, OfPythonAloneAreNothingWhereNativeOnesAreWanted) {

@@ -96,6 +96,34 @@ TEST_F(TwoInterpreters, WithoutTheOuterOneItsRunsAreOfOthers) {
   EXPECT_EQ(last_run, 3u);
 }
 
+TEST_F(TwoInterpreters, WhatFramesRanThatAreLeftOutIsLeftOut) {
+  native = {native[0], native[1], wire::kFramesLeftOut, native[6], native[7], native[8]};
+  cfas = {cfas[0], cfas[1], cfas[5], cfas[6], cfas[7], cfas[8]};
+  frame(mark(3), 0x990, 0x5300);  // one interpreter
+  ASSERT_TRUE(merge({kThread}));
+  EXPECT_EQ(merged(), (std::vector<uint64_t>{0, 0x100, 0, 0, 0, 0x400, 0, 0}));
+  EXPECT_EQ(room[3], wire::kFramesLeftOut);
+}
+
+// Functions that one run of the eval loop has called.
+TEST_F(TwoInterpreters, AChainThatIsTooLongHasItsInnermostAndOutermostFunctions) {
+  constexpr uint64_t kFirst = 0x100000, kCount = 1000;
+  for (uint64_t i = 0; i < kCount; ++i) {
+    frame(kFirst + 0x80 * i, 0x1000 + 8 * i, i + 1 < kCount ? kFirst + 0x80 * (i + 1) : mark(3));
+  }
+  memory.put(kThread + layout.thread_frame, kFirst);
+  frame(mark(3), 0x990, 0);
+  ASSERT_TRUE(merge({kThread}));
+  const std::vector<uint64_t> codes = merged();
+  ASSERT_EQ(codes.size(), room.size());
+  EXPECT_EQ(room[room.size() / 2], wire::kFramesLeftOut);
+  EXPECT_EQ(codes[3], 0x1000u);  // behind three native frames
+  EXPECT_EQ(codes[room.size() / 2 - 1], 0x1000 + 8 * (room.size() / 2 - 4));
+  // The eval loop's own frame, and five around it.
+  EXPECT_EQ(codes[room.size() - 7], 0x1000 + 8 * (kCount - 1));
+  EXPECT_EQ(codes[room.size() / 2 + 1], 0x1000 + 8 * (kCount - (room.size() / 2 - 7)));
+}
+
 TEST_F(TwoInterpreters, TheLeafMayBeARunThatBegins) {
   native = {native[1], native[2]};
   cfas = {cfas[1], cfas[2]};

@@ -248,6 +248,29 @@ TEST_F(StackWalkTest, NoRoomIsADepthLimit) {
   EXPECT_EQ(frames.size(), 64u);
 }
 
+// Where there is room for all that is recorded of a stack.
+TEST_F(StackWalkTest, ADeeperStackHasItsInnermostAndOutermostFrames) {
+  constexpr uint64_t kDepth = 5000;
+  registers.value[kRip] = 0x1010;
+  for (uint64_t i = 0; i < kDepth; ++i) memory.words[kStackTop + 8 + 16 * i] = 0x1020 + i % 7;
+  memory.words[kStackTop + 8 + 16 * kDepth] = 0x1150;
+  EXPECT_EQ(walk(true, wire::kMaxFrames).stop, wire::StopReason::kRoot);
+  ASSERT_EQ(frames.size(), wire::kMaxFrames);
+  const size_t inner = wire::kMaxFrames / 2;
+  for (uint64_t i = 1; i < inner; ++i) EXPECT_EQ(frames[i], 0x1020 + (i - 1) % 7 - 1);
+  EXPECT_EQ(frames[inner], wire::kFramesLeftOut);
+  EXPECT_EQ(frames.back(), 0x114fu);
+  for (uint64_t back = 1; back < inner - 1; ++back) {
+    EXPECT_EQ(frames[frames.size() - 1 - back], 0x1020 + (kDepth - back) % 7 - 1);
+  }
+}
+
+TEST_F(StackWalkTest, AStackThatHasNoEndIsADepthLimit) {
+  registers.value[kRip] = 0x1010;
+  for (uint64_t i = 0; i <= wire::kDeepestStack; ++i) memory.words[kStackTop + 8 + 16 * i] = 0x1010;
+  EXPECT_EQ(walk(true, wire::kMaxFrames).stop, wire::StopReason::kDepthLimit);
+}
+
 // A walk may search 512 tables.
 TEST_F(StackWalkTest, TheWorkOfAWalkIsBounded) {
   registers.value[kRip] = 0x1910;

@@ -56,7 +56,7 @@ enum class StopReason : uint8_t {
   kRoot = 0,        // complete: the thread's first frame was reached
   kNoRule = 1,      // no unwind information for a pc, and no usable frame pointer
   kBadAddress = 2,  // a stack slot outside the thread's stack, or not readable
-  kDepthLimit = 3,  // deeper than kMaxFrames, or more work than one walk may do
+  kDepthLimit = 3,  // deeper than kDeepestStack, or more work than one walk may do
   kBadCfi = 4,      // unwind information that is damaged or unknown to the walker
   kUnloading = 5,   // a module was being unloaded: only cached rules could be used
   kNoProgress = 6,  // the next frame would not be above this one: a loop

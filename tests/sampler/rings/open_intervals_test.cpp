@@ -25,19 +25,19 @@ class OpenIntervalsTest : public testing::Test {
   void begin_and_end(OpenIntervals::Kind begin, OpenIntervals::Kind end, uint64_t more) {
     for (uint64_t i = 0; i < OpenIntervals::kMostOpen + more; ++i) {
       intervals_->add({.kind = begin,
-                       .time_ns = SessionNs{i},
+                       .time_ns = SessionNs::at(i),
                        .thread = 0,
                        .id = i,
                        .name = std::to_string(i)});
     }
     for (const uint64_t i : {uint64_t{0}, uint64_t{OpenIntervals::kMostOpen}}) {
       intervals_->add({.kind = end,
-                       .time_ns = SessionNs{1 << 20},
+                       .time_ns = SessionNs::at(1 << 20),
                        .thread = 0,
                        .id = i,
                        .name = std::to_string(i)});
     }
-    intervals_->apply(SessionNs{1 << 21}, texts_);
+    intervals_->apply(SessionNs::at(1 << 21), texts_);
   }
 
   std::string path_;

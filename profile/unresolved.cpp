@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "profile/frames.h"
+#include "wire/deep_stack.h"
 
 namespace sampan::profile {
 

@@ -82,7 +82,8 @@ class Guests(sampan.Case):
     def test_the_tool_of_valgrind_does_not_hand_the_shim_on(self):
         launcher = self.compile("launcher", LAUNCHER)
         run = self.compare([launcher, self.compile("tool", EMULATOR, "-static")])
-        self.assertEqual(run.report["lost"], {"process_static": 1})
+        # Perf samples it from outside, where that is permitted.
+        self.assertIn(run.report["lost"], ({}, {"process_static": 1}))
 
     def test_valgrind(self):
         self.need("valgrind")

@@ -86,6 +86,7 @@ std::vector<PossibleLeak> possible_leaks(const View& view) {
 
 std::vector<Growth> heap_growth(const View& view) {
   const Profile& profile = *view.profile;
+  if (!live_is_known(profile)) return {};
   const SessionNs middle_ns = middle_of(view);
   struct Sums {
     Growth growth;

@@ -77,7 +77,7 @@ struct ControlBlock {
   std::atomic<uint64_t> heap_mean;
   std::atomic<uint64_t> lock_limit_ns;
   std::atomic<Outside> outside;
-  std::atomic<int32_t> asked_pid;  // the process itself or a child of it, perhaps in its memory
+  std::atomic<int32_t> asked_pid;  // 0: the process itself; a child of it, perhaps in its memory
   std::atomic<uint64_t> losses[kLossCount];  // by Loss; written by the target
 };
 

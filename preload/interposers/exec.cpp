@@ -65,8 +65,8 @@ Plan plan_for(const ImageFile& image, bool spawned) {
   return {true, examined.runtime, false, {}, false};
 }
 
-// What the shim cannot profile is profiled from outside, if possible, or counted. `pid`: who is about to execute it, or has
-// just been spawned.
+// What the shim cannot profile is profiled from outside, if possible, or counted. `pid`: of a child that is about
+// to execute it, or has just been spawned; 0: this process is about to.
 void leave_to_engine(const Plan& plan, wire::Outside wanted, int pid) {
   if (plan.is_lost && !(plan.asks && ask_for_engine(wanted, pid))) count_loss(plan.reason);
 }
@@ -161,7 +161,8 @@ int execute(const ImageFile& image, char* const* environment, F&& call) {
     count_loss(wire::Loss::kProcessNotJoined);
     return call(environment);
   }
-  leave_to_engine(plan, wire::Outside::kImage, static_cast<int>(raw_syscall(SYS_getpid)));
+  const int child = in_vfork_child() ? static_cast<int>(raw_syscall(SYS_getpid)) : 0;
+  leave_to_engine(plan, wire::Outside::kImage, child);
   return with_environment(environment, plan, call);
 }
 

@@ -48,7 +48,7 @@ bool join_in_child() {
     this_process.waits_at_end = session.waits_at_end;
     if (session.shared != nullptr) return true;
     // Asked by the memory of the parent.
-    if (!can_join_from_here() && ask_for_engine(wire::Outside::kChildren, this_process.pid)) return false;
+    if (!can_join_from_here() && ask_for_engine(wire::Outside::kChildren, 0)) return false;
   }
   count_loss(wire::Loss::kProcessNotJoined);  // among the parent's
   return false;

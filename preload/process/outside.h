@@ -15,8 +15,8 @@ void remember_network();
 bool can_join_from_here();
 
 // Asks the collector, by the memory that is shared with it, and waits for the answer: it comes when the collector reads the
-// rings the next time, within a tenth of a second. True: it samples from outside from now on. `pid`: of this process, or of
-// a child. Safe in a vfork child.
+// rings the next time, within a tenth of a second. True: it samples from outside from now on. `pid`: of a child,
+// or 0: this process. Safe in a vfork child.
 bool ask_for_engine(wire::Outside wanted, int pid);
 
 }  // namespace sampan::preload

@@ -100,6 +100,14 @@ std::vector<pid_t> child_processes(pid_t pid) {
   return children;
 }
 
+pid_t innermost_pid(pid_t pid) {
+  const auto status = read_whole(fmt::format("/proc/{}/status", pid));
+  std::string_view line = line_after(status ? *status : std::string_view(), "NSpid:");
+  pid_t innermost = pid;
+  while (const uint64_t number = take_number(line)) innermost = static_cast<pid_t>(number);
+  return innermost;
+}
+
 std::optional<std::string> thread_name(pid_t pid, pid_t tid) {
   char buffer[64];
   const auto text = read_task(pid, tid, "comm", buffer);

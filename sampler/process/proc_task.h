@@ -28,6 +28,9 @@ std::string shared_entries(pid_t pid);
 // The children of now, of all its threads; empty where the kernel does not tell (CONFIG_PROC_CHILDREN).
 std::vector<pid_t> child_processes(pid_t pid);
 
+// The process's number in the innermost PID namespace that it is in.
+pid_t innermost_pid(pid_t pid);
+
 std::optional<std::string> thread_name(pid_t pid, pid_t tid);
 
 // The process of any thread; 0: it is gone.

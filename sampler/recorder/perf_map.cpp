@@ -7,19 +7,6 @@
 #include "sampler/process/proc_text.h"
 
 namespace sampan::sampler {
-namespace {
-
-// The process's number in the innermost PID namespace that it is in.
-pid_t innermost_pid(pid_t pid) {
-  const auto status = read_whole(fmt::format("/proc/{}/status", pid));
-  std::string_view line = line_after(status ? *status : std::string_view(), "NSpid:");
-  pid_t innermost = pid;
-  while (const uint64_t number = take_number(line)) innermost = static_cast<pid_t>(number);
-  return innermost;
-}
-
-}  // namespace
-
 PerfMap::PerfMap(pid_t pid) : begun_ns_(begun_unix_ns(pid).value_or(unix_now_ns())) {
   const pid_t inner = innermost_pid(pid);
   if (inner != pid) path_ = fmt::format("{}/root/tmp/perf-{}.map", shared_entries(pid), inner);

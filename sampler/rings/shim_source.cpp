@@ -200,19 +200,23 @@ void ShimSource::answer_wishes() {
         if (!session_.contains(child)) all &= sample_outside(child, false);
       }
     } else {
-      const pid_t asked = control->asked_pid.load(std::memory_order_relaxed);
-      all = may_ask_for(pid, asked) && sample_outside(asked, wish == Outside::kImage);
+      const pid_t asked = asked_process(pid, control->asked_pid.load(std::memory_order_relaxed));
+      all = asked != 0 && sample_outside(asked, wish == Outside::kImage);
     }
     Outside asked = wish;
     control->outside.compare_exchange_strong(asked, all ? Outside::kAttached : Outside::kRefused);
   }
 }
 
-// The memory is the target's to write: it has no say in other processes.
-bool ShimSource::may_ask_for(pid_t pid, pid_t asked) const {
-  if (asked == pid) return true;
-  const std::optional<ProcessStatus> status = process_status(asked);
-  return options_.follow && status && status->parent_pid == pid && !session_.contains(asked);
+// 0: none. The memory is the target's to write, but it has a say in itself and its children alone. `inner`: a child's number in the
+// namespace of both.
+pid_t ShimSource::asked_process(pid_t pid, pid_t inner) const {
+  if (inner == 0) return pid;
+  if (!options_.follow) return 0;
+  for (const pid_t child : child_processes(pid)) {
+    if (innermost_pid(child) == inner && !session_.contains(child)) return child;
+  }
+  return 0;
 }
 
 // The process is the shim's until an engine is permitted for it.

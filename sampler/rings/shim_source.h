@@ -56,7 +56,7 @@ class ShimSource : public Source {
   void take_in(Peer peer, const wire::Hello& hello);
   void see_off(Peer peer);
   void answer_wishes();
-  bool may_ask_for(pid_t pid, pid_t asked) const;
+  pid_t asked_process(pid_t pid, pid_t inner) const;
   bool sample_outside(pid_t pid, bool awaits_exec);
   void measure_signals(uint32_t rate_hz);
   bool is_drummed(pid_t pid) const;

@@ -232,7 +232,7 @@ class Same(sampan.Case):
         [taken] = [row["allocated"] for row in heap["functions"] if row["name"] == "take"]
         self.assertLess(abs(taken["bytes"] - DEEP_BYTES), 5.2 / 1.96 * taken["bytes_error"])
         text = subprocess.run([sampan.PROGRAM, "report", "--heap", run.recording], stdout=subprocess.PIPE, text=True, check=True).stdout
-        self.assertIn("live       not known", text)
+        self.assertIn("live      not known", text)
 
     def test_forks_and_vforks(self):
         self.compare(["/bin/sh", "-c", "for i in 1 2 3 4 5; do echo $i | cat | (read x; echo $((x * 2))); done"])

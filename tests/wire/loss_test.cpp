@@ -35,7 +35,7 @@ TEST(Names, EveryStopReasonHasItsOwnText) {
 
 // Both sides of a session compute these; another layout needs another kWireVersion.
 TEST(ControlBlock, LayoutIsThatOfItsVersion) {
-  ASSERT_EQ(kWireVersion, 12u);
+  ASSERT_EQ(kWireVersion, 13u);
   EXPECT_EQ(sizeof(RingPositions), 128u);
   EXPECT_EQ(sizeof(ControlBlock), 448u);
   EXPECT_EQ(sizeof(ThreadSlot), 3904u);

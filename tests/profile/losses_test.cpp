@@ -32,7 +32,7 @@ TEST(Losses, NothingIsLostOfWhatIsSampled) {
 
 TEST(Losses, AProcessWithCpuAndWithoutSamples) {
   Profile profile = short_run();
-  profile.processes.push_back({.cpu_ns = 600 * kNsPerMs});
+  profile.processes.emplace_back().cpu_ns = 600 * kNsPerMs;
   profile.end->system_cpu_ns = 600 * kNsPerMs;
   EXPECT_EQ(lost_of(profile), (std::map<std::string, uint64_t>{{"process_unsampled", 1}}));
   profile.processes.back().cpu_ns = 20 * kNsPerMs;  // chance
@@ -42,7 +42,7 @@ TEST(Losses, AProcessWithCpuAndWithoutSamples) {
 
 TEST(Losses, AKnownReasonIsSaidAlone) {
   Profile profile = short_run();
-  profile.processes.push_back({.cpu_ns = 600 * kNsPerMs});
+  profile.processes.emplace_back().cpu_ns = 600 * kNsPerMs;
   profile.losses.assign(wire::kLossCount, 0);
   profile.losses[static_cast<size_t>(wire::Loss::kThreadSeccomp)] = 1;
   EXPECT_EQ(lost_of(profile), (std::map<std::string, uint64_t>{{"thread_seccomp", 1}}));

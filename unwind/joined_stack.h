@@ -15,11 +15,15 @@ namespace sampan::unwind {
 
 class JoinedStack {
  public:
-  explicit JoinedStack(size_t room) : room_(static_cast<uint32_t>(room)), inner_(room_ / 2) {}
+  // `room`: 1 at least.
+  explicit JoinedStack(size_t room)
+      : room_(std::max(static_cast<uint32_t>(room), 1u)),
+        inner_(room_ / 2),
+        ring_(room_ - inner_) {}
 
   // Where the frame `index` goes, counted from the leaf.
   uint32_t place(uint32_t index) const {
-    return index < room_ ? index : inner_ + (index - inner_) % (room_ - inner_);
+    return index < room_ ? index : inner_ + (index - inner_) % ring_;
   }
   // Of `count` frames that were put so. Returns how many there are now. `cfas`: null, or the CFA of each, in
   // the same places; the mark's is that of the last frame that was left out.
@@ -33,7 +37,7 @@ class JoinedStack {
   }
 
  private:
-  const uint32_t room_, inner_;
+  const uint32_t room_, inner_, ring_;
 };
 
 }  // namespace sampan::unwind

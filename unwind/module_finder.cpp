@@ -120,6 +120,14 @@ void ModuleFinder::refresh() {
   dl_iterate_phdr(add, &state);
 }
 
+void ModuleFinder::after_fork(bool unloading) {
+  if (snapshot_ == nullptr) return;
+  const uint32_t version = snapshot_->version.load(std::memory_order_relaxed);
+  if (version % 2 == 0 && !unloading) return;
+  snapshot_->count.store(0, std::memory_order_relaxed);
+  snapshot_->version.store((version | 1) + 1, std::memory_order_release);
+}
+
 bool ModuleFinder::find_in_snapshot(uint64_t pc, Mapping& mapping) const {
   const uint32_t version = snapshot_->version.load(std::memory_order_acquire);
   const uint32_t count = snapshot_->count.load(std::memory_order_relaxed);

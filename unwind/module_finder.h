@@ -30,6 +30,9 @@ class ModuleFinder {
   void start(FindObject* find_object);
   // Ordinary context, after modules have come or gone.
   void refresh();
+  // In a forked child, where the loader's lock may be held for ever: what another thread was writing is dropped, and all of it if
+  // a module was being unloaded. The next refresh() has it again.
+  void after_fork(bool unloading);
 
   // Async-signal-safe. False when `pc` is not in the code of a loaded module. Reads the module's
   // program headers.

@@ -108,6 +108,13 @@ void Walker::end_unload() {
   unloading_.fetch_sub(1, std::memory_order_seq_cst);
 }
 
+void Walker::after_fork(uint32_t unloadings) {
+  modules_.after_fork(unloadings != 0);
+  if (unloadings == 0) return;
+  cache_.rows.forget();
+  unloading_.fetch_sub(unloadings, std::memory_order_seq_cst);
+}
+
 void Walker::modules_loaded() {
   modules_.refresh();
 }

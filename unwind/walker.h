@@ -71,7 +71,9 @@ class Walker {
   bool unloading() const { return unloading_.load(std::memory_order_seq_cst) != 0; }
   // Also forgets all cached rows: another module may be mapped at the same place.
   void end_unload();
-  // After dlopen: renews the module snapshot where the C library has no `_dl_find_object`.
+  // In a forked child: so many unloadings were of threads that do not exist here.
+  void after_fork(uint32_t unloadings);
+  // After dlopen: renews the module snapshot.
   void modules_loaded();
 
  private:

@@ -47,8 +47,8 @@ inline constexpr uint32_t kFewestSlots = 64;
 // What the shim asks for where it cannot go on itself: in a root without it, in a network namespace from which the
 // collector cannot be reached, in a program that takes no shim. The process waits for the answer.
 enum class Outside : uint32_t {
-  kNothing = 0,     // set by the target again when it has the answer
-  kImage = 1,       // ControlBlock::asked_pid executes a program next that is to be sampled from outside
+  kNothing = 0,  // set by the target again when it has the answer
+  kImage = 1,  // ControlBlock::asked_pid executes a program next that is to be sampled from outside
   kChildren = 2,    // children of this process have not joined, and are to be sampled from outside
   kAttached = 3,    // the answer: they are
   kRefused = 4,     // the answer: that is not permitted

@@ -63,7 +63,9 @@ class Unloading {
 }  // namespace
 
 void unloading_after_fork() {
-  for (; under_way.load() > under_way_here; --under_way) walker.end_unload();
+  const auto gone = static_cast<uint32_t>(under_way.load() - under_way_here);
+  under_way -= gone;
+  walker.after_fork(gone);
 }
 
 }  // namespace sampan::preload

@@ -184,10 +184,10 @@ void show_session() {
   const long memory = raw_syscall(SYS_mmap, nullptr, (count + 2) * sizeof(char*),
                                   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory < 0 && memory > -4096) return;
-  auto** const variables = reinterpret_cast<char**>(memory);
-  if (count != 0) memcpy(variables, environ, count * sizeof(char*));
-  variables[count] = session_variable;
-  environ = variables;
+  auto** const own = reinterpret_cast<char**>(memory);
+  if (count != 0) memcpy(own, environ, count * sizeof(char*));
+  own[count] = session_variable;
+  environ = own;
 }
 
 EnvironmentSize size_of_environment(char* const* given) {

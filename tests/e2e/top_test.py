@@ -183,7 +183,8 @@ class Top(sampan.Case):
 
         def chosen(*keys):
             terminal.press("1", *keys, "Enter")
-            name = re.search(r"thread \d+ ([\w-]+)", terminal.wait_for(r"thread \d+ \S+"))[1]
+            heading = r"thread \d+ ([\w-]+)"  # it may be drawn in parts
+            name = re.search(heading, terminal.wait_for(heading))[1]
             terminal.press("a")
             terminal.wait_for(r"all threads")
             return name

@@ -68,6 +68,12 @@ TEST(ModuleFinderTest, TheSnapshotFollowsTheLoader) {
   EXPECT_FALSE(finder.find(pc, module));
   finder.refresh();
   EXPECT_TRUE(finder.find(pc, module));
+  finder.after_fork(false);
+  EXPECT_TRUE(finder.find(pc, module));
+  finder.after_fork(true);
+  EXPECT_FALSE(finder.find(pc, module));
+  finder.refresh();
+  EXPECT_TRUE(finder.find(pc, module));
   dlclose(library);
   finder.refresh();
   EXPECT_FALSE(finder.find(pc, module));

@@ -51,7 +51,10 @@ class Watched(sampan.Case):
     def test_the_heap_of_a_running_program(self):
         served = Served(self, f"--heap={MEAN}", "--", "python3", "-c", HOLD, stdin=subprocess.PIPE)
         self.assertEqual(served.server.stdout.readline(), "ready\n")
-        heap = self.report(served, "--heap")["heap"]
+        heap, before = self.report(served, "--heap")["heap"], None
+        while heap["allocated"] != before:  # until sampan has read what the program did before it was ready
+            before = heap["allocated"]
+            heap = self.report(served, "--heap")["heap"]
         names = ["alloc_objects/count", "alloc_space/bytes", "inuse_objects/count", "inuse_space/bytes"]
         for path, default in (("/debug/pprof/heap", "inuse_space"), ("/debug/pprof/allocs", "alloc_space")):
             types, usual, samples = self.pprof(served, path)

@@ -107,7 +107,7 @@ pid_t make_child(std::string_view way) {
 #endif
   if (way == "vfork") pid = vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork): the case
   if (pid == 0) {
-    burn(kChildSeconds);
+    burn(kChildSeconds);  // NOLINT(clang-analyzer-unix.Vfork): the case
     _exit(kStatus);
   }
   return pid;
